@@ -20,6 +20,7 @@
 #define JPG VRT_CONTAINER_BIT(VRT_CONTAINER_JPG)
 #define TIFF VRT_CONTAINER_BIT(VRT_CONTAINER_TIFF)
 #define WEBP VRT_CONTAINER_BIT(VRT_CONTAINER_WEBP)
+#define EXR VRT_CONTAINER_BIT(VRT_CONTAINER_EXR)
 
 /* What frames may have. */
 #define SIDE_MAX 16384
@@ -103,6 +104,12 @@ static const struct vrt_codec_facts facts[VRT_CODEC_COUNT] = {
         .rgb_only = true, .max_depth = 8,
         .max_side = 16383, .instead = "PNG or TIFF",
     },
+    [VRT_CODEC_EXR] = {
+        .title = "OpenEXR", .ffmpeg = "exr", .encoders = { "exr" },
+        .containers = EXR, .container = VRT_CONTAINER_EXR,
+        .rgb_only = true,
+        .max_side = SIDE_MAX, .instead = "PNG or TIFF",
+    },
 };
 
 const char *const vrt_codec_names[] = {
@@ -118,6 +125,7 @@ const char *const vrt_codec_names[] = {
     [VRT_CODEC_JPEG] = "jpeg",
     [VRT_CODEC_TIFF] = "tiff",
     [VRT_CODEC_WEBP] = "webp",
+    [VRT_CODEC_EXR] = "exr",
     [VRT_CODEC_COUNT] = NULL,
 };
 
@@ -132,6 +140,7 @@ const char *const vrt_container_names[] = {
     [VRT_CONTAINER_JPG] = "jpg",
     [VRT_CONTAINER_TIFF] = "tiff",
     [VRT_CONTAINER_WEBP] = "webp",
+    [VRT_CONTAINER_EXR] = "exr",
     [VRT_CONTAINER_COUNT] = NULL,
 };
 
@@ -184,7 +193,7 @@ bool vrt_container_find(const char *ending, enum vrt_container *ret_container)
 bool vrt_ending_is_picture(const char *ending)
 {
     static const char *const others[] = {
-        "bmp", "dpx", "exr", "jp2", "pbm", "pcx", "pgm", "pnm", "ppm", "psd", "qoi", "tga",
+        "bmp", "dpx", "jp2", "pbm", "pcx", "pgm", "pnm", "ppm", "psd", "qoi", "tga",
     };
     enum vrt_container container;
 
@@ -208,6 +217,7 @@ enum vrt_codec vrt_container_picture_codec(enum vrt_container container)
         [VRT_CONTAINER_JPG] = VRT_CODEC_JPEG,
         [VRT_CONTAINER_TIFF] = VRT_CODEC_TIFF,
         [VRT_CONTAINER_WEBP] = VRT_CODEC_WEBP,
+        [VRT_CONTAINER_EXR] = VRT_CODEC_EXR,
     };
 
     vrt_assert(vrt_container_is_picture(container));

@@ -27,6 +27,7 @@ enum vrt_codec {
     VRT_CODEC_JPEG,
     VRT_CODEC_TIFF,
     VRT_CODEC_WEBP,
+    VRT_CODEC_EXR,
     VRT_CODEC_COUNT,
 };
 
@@ -41,6 +42,7 @@ enum vrt_container {
     VRT_CONTAINER_JPG,
     VRT_CONTAINER_TIFF,
     VRT_CONTAINER_WEBP,
+    VRT_CONTAINER_EXR,
     VRT_CONTAINER_COUNT,
 };
 

@@ -183,6 +183,29 @@ class Pictures(harness.Case):
         self.assertEqual(video_stream(self.path('deep-alpha.out.png'))['pix_fmt'], 'rgba64be')
         self.assert_alike(source, self.path('deep-alpha.out.png'), 'rgba')
 
+    def test_linear_light(self):
+        """OpenEXR's; nothing else becomes that."""
+        for pixel_format in ('gbrpf32le', 'grayf32le'):
+            name = f'{pixel_format}.exr'
+            # A decoder of half floats has some steps between two of 16 bits.
+            source = self.picture(name, '-vf', f'scale=flags=bicubic,format={pixel_format}',
+                                  '-format', 'half')
+            target = self.path('out-' + name)
+            job = self.restore(source, target)
+            self.assertEqual(self.own_warnings(job), [])
+            self.assertEqual(video_stream(target)['pix_fmt'], pixel_format)
+            small = self.path('small.exr')
+            ffmpeg('-i', target, '-vf', 'scale=64:48:flags=area', small)
+            a, b = pixels(source, 'rgb24'), pixels(small, 'rgb24')
+            self.assertLess(sum(abs(x - y) for x, y in zip(a, b)) / len(a), 9)
+        job = self.restore(source, self.path('exr.jpg'))
+        self.assertTrue(any('light is linear' in w for w in job['warnings']), job['warnings'])
+        self.refused('submit', '-o', self.path('of-png.exr'), self.picture('no.png'),
+                     says='holds linear light')
+        bright = self.picture('bright.exr', '-vf', 'format=gbrpf32le,exposure=2')
+        job = self.restore(bright, self.path('bright.out.exr'))
+        self.assertEqual(job['warnings'], ['values over 1 (white) or below 0 are cut off'])
+
     def test_exif_and_profile(self):
         png, jpeg = self.picture('extras.png'), self.picture('extras.jpg')
         add_to_png(png)

@@ -157,8 +157,8 @@ static int choose_container(struct vrt_job_check *check, enum vrt_codec codec,
                                                 error));
     if (!vrt_container_is_picture(facts->container))
         return vrt_refuse(error, vrt_raise(-EINVAL), "output.container",
-                          "a folder takes pictures, not %s: choose the codec png, jpeg, tiff or "
-                          "webp", facts->title);
+                          "a folder takes pictures, not %s: choose the codec png, jpeg, tiff, "
+                          "webp or exr", facts->title);
     check->container = facts->container;
     return 0;
 }

@@ -336,7 +336,7 @@ static void test_argument_refusals(void)
         { "--tile= a", "got \"\"" },
         { "--priority 99999999999999999999 a", "from -100 to 100" },
         { "--codec vp3 a", "--codec: expected h264, hevc, ffv1, av1, vp9, prores, dnxhr, mjpeg, "
-                           "png, jpeg, tiff or webp, got \"vp3\"" },
+                           "png, jpeg, tiff, webp or exr, got \"vp3\"" },
         { "--precision f31 a", "--precision: expected auto, f32, f16 or bf16" },
         { "--til 64 a", "unknown option --til (did you mean --tile?); see" },
         { "--overwirte a", "unknown option --overwirte (did you mean --overwrite?)" },

@@ -149,6 +149,7 @@ static const struct {
     { VRT_CODEC_TIFF, YUV, 10, 1, 0, 64, 64, 16, 0, 0, true, 0, GBR },
     { VRT_CODEC_JPEG, GBR, 16, 0, 0, 64, 64, 8, 0, 0, true, 5, YUV, true },
     { VRT_CODEC_JPEG, GRAY, 8, 0, 0, 64, 64, 8, 1, 1, true, 5 },
+    { VRT_CODEC_EXR, GBR, 16, 0, 0, 64, 64, 16, 0, 0, true, 6, GBR },
     { VRT_CODEC_WEBP, GRAY, 8, 0, 0, 64, 64, 8, 0, 0, true, 0, GBR },
     { VRT_CODEC_WEBP, GBR, 16, 0, 0, 64, 64, 8, 0, 0, true, 6, GBR, true },
 };

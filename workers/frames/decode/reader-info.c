@@ -6,6 +6,8 @@
 
 #include <libavutil/avstring.h>
 #include <libavutil/display.h>
+#include <libavutil/intfloat.h>
+#include <libavutil/intreadwrite.h>
 #include <libavutil/pixdesc.h>
 #include <math.h>
 #include <stdlib.h>
@@ -140,6 +142,26 @@ void vrt_reader_info_fill(struct vrt_reader_info *info, const struct vrt_source 
     }
 }
 
+/* Whether colours are floats of 32 bits, some of them outside of 0 to 1. */
+static bool has_bright_floats(const AVFrame *frame)
+{
+    const AVPixFmtDescriptor *desc = av_pix_fmt_desc_get(frame->format);
+    bool has_some = false;
+
+    if (!desc || !(desc->flags & AV_PIX_FMT_FLAG_FLOAT) || desc->comp[0].depth != 32 ||
+        desc->comp[0].step != sizeof(float) || desc->flags & AV_PIX_FMT_FLAG_BE)
+        return false;
+    for (int i = 0; i < VRT_MIN(desc->nb_components, 3); i++) {
+        const uint8_t *row = frame->data[i];
+        for (int y = 0; y < frame->height; y++, row += frame->linesize[i])
+            for (int x = 0; x < frame->width; x++) {
+                const float value = av_int2float(AV_RL32(row + sizeof(float) * (size_t)x));
+                has_some |= value > 1 || value < 0;
+            }
+    }
+    return has_some;
+}
+
 void vrt_reader_info_look(struct vrt_reader_info *info, const AVFrame *frame,
                           enum AVFieldOrder field_order)
 {
@@ -155,6 +177,8 @@ void vrt_reader_info_look(struct vrt_reader_info *info, const AVFrame *frame,
     /* Many pictures have room for it, and nothing there. */
     info->has_alpha |= info->is_still ? vrt_alpha_shows(frame)
                                       : vrt_pixfmt_has_alpha(frame->format);
+    if (has_bright_floats(frame))
+        vrt_warnings_add(&info->warnings, "values over 1 (white) or below 0 are cut off");
     if (info->format.layout == VRT_LAYOUT_YUV &&
         (frame->colorspace == AVCOL_SPC_YCGCO || frame->colorspace == AVCOL_SPC_ICTCP))
         vrt_warnings_add(&info->warnings, "the colour system %s is not known to the networks: they "

@@ -85,6 +85,8 @@ static enum AVPixelFormat pick_pixfmt(const AVCodec *encoder, enum AVPixelFormat
         { AV_PIX_FMT_GBRP16, AV_PIX_FMT_RGB48BE },
         { AV_PIX_FMT_GRAY16, AV_PIX_FMT_GRAY16LE },
         { AV_PIX_FMT_GRAY16, AV_PIX_FMT_GRAY16BE },
+        { AV_PIX_FMT_GBRP16, AV_PIX_FMT_GBRPF32 },
+        { AV_PIX_FMT_GRAY16, AV_PIX_FMT_GRAYF32 },
     };
 
     if (encoder_takes(encoder, plain))

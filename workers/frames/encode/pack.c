@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 
-/* FFmpeg describes where a component of a pixel lies: by that it is found and put. Values are not
- * changed, so that no libswscale is needed. */
+/* FFmpeg describes where a component of a pixel lies: by that it is found and put. Values stay what
+ * they mean, so that no libswscale is needed. */
 
 #include "frames/encode/pack.h"
 
@@ -18,7 +18,7 @@ struct component {
     uint8_t *data;
     ptrdiff_t stride_bytes;
     int step_bytes, depth;
-    bool is_big_endian;
+    bool is_big_endian, is_float;
 };
 
 static struct component component_of(const AVFrame *frame, const AVPixFmtDescriptor *desc, int i)
@@ -31,6 +31,7 @@ static struct component component_of(const AVFrame *frame, const AVPixFmtDescrip
         .step_bytes = c->step,
         .depth = c->depth,
         .is_big_endian = desc->flags & AV_PIX_FMT_FLAG_BE,
+        .is_float = desc->flags & AV_PIX_FMT_FLAG_FLOAT,
     };
 }
 
@@ -41,7 +42,11 @@ static unsigned int read_sample(const struct component *c, const uint8_t *at)
 
 static void write_sample(const struct component *c, uint8_t *at, unsigned int value)
 {
-    if (c->depth <= 8)
+    const float share = (float)value / 65535;
+
+    if (c->is_float)
+        memcpy(at, &share, sizeof(share));
+    else if (c->depth <= 8)
         *at = (uint8_t)value;
     else if (c->is_big_endian)
         AV_WB16(at, value);
@@ -69,6 +74,13 @@ static void fill_component(const struct component *to, int width, int height)
         for (int x = 0; x < width; x++, out += to->step_bytes)
             write_sample(to, out, opaque);
     }
+}
+
+/* Whether samples of one can be the other's. */
+static bool is_as_deep(const AVPixFmtDescriptor *from, const AVPixFmtDescriptor *to)
+{
+    return to->flags & AV_PIX_FMT_FLAG_FLOAT ? from->comp[0].depth == 16
+                                             : from->comp[0].depth == to->comp[0].depth;
 }
 
 static int n_colors(const AVPixFmtDescriptor *desc)
@@ -107,7 +119,7 @@ int vrt_pack(const AVFrame *frame, const AVFrame *alpha, enum AVPixelFormat pixf
 
     if (!packed)
         return vrt_raise(-ENOMEM);
-    if (!from || !to || n_colors(from) != n_colors(to) || from->comp[0].depth != to->comp[0].depth)
+    if (!from || !to || n_colors(from) != n_colors(to) || !is_as_deep(from, to))
         return vrt_raise(-EINVAL);
     packed->width = frame->width;
     packed->height = frame->height;

@@ -239,6 +239,7 @@ int vrt_still_embed(enum vrt_container container, const struct vrt_still_parts *
 
     if (!parts->exif.size && !parts->icc.size)
         return append(out, &parts->picture);
-    vrt_assert(embed[container]);
+    if (!embed[container])
+        return vrt_raise(-EMSGSIZE);
     return vrt_fold(embed[container](parts, out));
 }

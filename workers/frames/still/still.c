@@ -138,7 +138,8 @@ static struct vrt_still_part profile_of(const AVFrame *original)
 
 /* The parts of the file, one after the other; what it has no room for is left out. */
 static int put_together(const struct vrt_still_params *params, const AVFrame *original,
-                        const AVPacket *packet, struct vrt_exif *exif, struct vrt_buf *out)
+                        const AVPacket *packet, const struct vrt_exif *exif, struct vrt_buf *out,
+                        struct vrt_warnings *warnings)
 {
     struct vrt_still_parts parts = {
         .picture = { packet->data, (size_t)packet->size },
@@ -152,7 +153,9 @@ static int put_together(const struct vrt_still_params *params, const AVFrame *or
 
     if (r != -EMSGSIZE)
         return vrt_fold(r);
-    exif->is_part = true;
+    vrt_warnings_add(warnings, "an .%s file has no place for what else a picture's file holds, "
+                     "such as its colour profile: it is left out",
+                     vrt_container_name(params->container));
     out->size_bytes = before_bytes;
     parts.exif = parts.icc = (struct vrt_still_part){ 0 };
     return vrt_fold(vrt_still_embed(params->container, &parts, out));
@@ -187,7 +190,7 @@ int vrt_still_make(const struct vrt_still_params *params, struct vrt_buf *out,
     if (r == 0)
         r = vrt_exif_read(params->original.fd, &exif);
     if (r == 0)
-        r = put_together(params, original, packet, &exif, out);
+        r = put_together(params, original, packet, &exif, out, warnings);
     if (r == 0 && loses_exif(params, &exif))
         vrt_warnings_add(warnings, "what EXIF tells of a picture isn't kept, but for how it is to "
                          "be turned: PNG, JPEG and WebP keep it among each other");

@@ -131,6 +131,7 @@ static int next_picture(struct vrt_input *input, struct vrt_frame **ret_frame,
     r = check_alike(input, error);
     if (r < 0)
         return vrt_fold(r);
+    vrt_warnings_merge(&info->warnings, &vrt_child_reader_info(input->reader)->warnings);
     r = vrt_child_reader_next(input->reader, &frame, error);
     if (r == VRT_READER_END)
         return vrt_refuse(error, vrt_raise(-EBADMSG), "input.damaged", "%s holds no picture",
