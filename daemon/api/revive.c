@@ -68,11 +68,13 @@ static void asking_free(struct asking *asking)
     free(asking);
 }
 
+/* "": none that says what a file is, as of folders. */
 static const char *ending_of(const char *name)
 {
     const char *dot = strrchr(name, '.');
+    enum vrt_container container;
 
-    return dot ? dot : "";
+    return dot && vrt_container_find(dot + 1, &container) ? dot : "";
 }
 
 /* The container was chosen when the job was admitted, and what is stored is written for it. */

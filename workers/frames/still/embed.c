@@ -91,7 +91,7 @@ static int embed_png(const struct vrt_still_parts *parts, struct vrt_buf *out)
     int r = vrt_buf_append(out, picture->data, PNG_HEAD_BYTES);
     if (r == 0 && parts->icc.size && !has_chunk(picture, "iCCP"))
         r = append_png_profile(out, &parts->icc);
-    if (r == 0 && parts->exif.size)
+    if (r == 0 && parts->exif.size && !has_chunk(picture, "eXIf"))
         r = append_chunk(out, "eXIf", &parts->exif);
     return r == 0 ? vrt_buf_append(out, picture->data + PNG_HEAD_BYTES,
                                    picture->size - PNG_HEAD_BYTES) : r;
