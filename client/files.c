@@ -248,8 +248,12 @@ void vrt_file_remove_created(const char *path, const struct vrt_file *file)
 {
     struct stat st;
 
-    if (file->created && lstat(path, &st) == 0 && S_ISREG(st.st_mode) && st.st_size == 0 &&
-        st.st_dev == file->device && st.st_ino == file->inode)
+    if (!file->created || lstat(path, &st) < 0 || st.st_dev != file->device ||
+        st.st_ino != file->inode)
+        return;
+    if (S_ISDIR(st.st_mode))
+        rmdir(path);    /* which it does only where the folder is empty */
+    else if (S_ISREG(st.st_mode) && st.st_size == 0)
         unlink(path);
 }
 
@@ -309,10 +313,14 @@ static const char *pick_ending(const char *dot, int codec)
     const enum vrt_codec likely = codec == VRT_UNKNOWN || is_auto ? VRT_CODEC_H264
                                                                   : (enum vrt_codec)codec;
 
-    for (int i = 0; vrt_container_names[i]; i++)
-        if (dot[0] && strcasecmp(dot + 1, vrt_container_names[i]) == 0 &&
-            (is_auto || vrt_container_holds((enum vrt_container)i, likely)))
-            return vrt_container_names[i];
+    enum vrt_container container;
+
+    if (dot[0] && vrt_container_find(dot + 1, &container) &&
+        (is_auto || vrt_container_holds(container, likely) ||
+         (codec == VRT_UNKNOWN && vrt_container_is_picture(container))))
+        return vrt_container_names[container];
+    if (dot[0] && codec == VRT_UNKNOWN && vrt_ending_is_picture(dot + 1))
+        return vrt_container_names[VRT_CONTAINER_PNG];
     return vrt_container_names[vrt_codec_facts(likely)->container];
 }
 

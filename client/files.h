@@ -58,7 +58,7 @@ int vrt_file_open_output_again(const char *path, bool overwrite, const struct vr
  */
 const char *vrt_file_absolute(const char *path, char *buffer, int size);
 
-/* Removes what `path` names if it is still the empty file that we created. */
+/* Removes what `path` names if it is still the empty file, or folder, that we created. */
 void vrt_file_remove_created(const char *path, const struct vrt_file *file);
 
 /* Removes the empty file that a submission made for the output of a job that came to nothing:

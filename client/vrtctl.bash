@@ -89,7 +89,7 @@ _vrtctl() {
     --tiling) _vrtctl_words 'blend official' "$current"; return ;;
     --scene-cuts) _vrtctl_words 'off on' "$current"; return ;;
     --clip | --clip-overlap | --sigma | --webhook | --sha256) return ;;
-    --start | --duration | --at) return ;;
+    --start | --duration | --at | --fps) return ;;
     --tile | --overlap | --quality | --bitrate | --pix-fmt | --enc | --priority | --timeout | --size | -n | --frames) return ;;
     esac
 
@@ -102,7 +102,7 @@ _vrtctl() {
     submit:-*)
         _vrtctl_words "--model --output --device --precision --tile --overlap --clip
             --clip-overlap --tiling --scene-cuts --sigma --codec --quality --preset
-            --bitrate --pix-fmt --enc --start --duration --priority --strict --overwrite
+            --bitrate --pix-fmt --enc --start --duration --fps --priority --strict --overwrite
             --webhook --dry-run --follow --preview $common" "$current"
         ;;
     submit:*) compopt -o default ;;

@@ -24,6 +24,7 @@
 #include "client/commands/models.h"
 #include "client/terminal/format.h"
 #include "client/files.h"
+#include "client/folders.h"
 #include "client/commands/handover.h"
 #include "client/commands/plan.h"
 #include "client/watch/watch.h"
@@ -75,6 +76,8 @@ static const struct vrt_option options[] = {
       .argument = "TIME", .help = "restore from here on: seconds, or 1:30 (default: all)" },
     { "duration", 0, VRT_OPTION_TIME, offsetof(A, settings.duration_s), 0, VRT_API_TIME_MAX_S,
       .argument = "TIME", .help = "restore so much, to judge a model (default: to the end)" },
+    { "fps", 0, VRT_OPTION_NUMBER, offsetof(A, settings.fps), 0, VRT_API_FPS_MAX,
+      .argument = "RATE", .help = "pictures a second, where a folder of them becomes a video" },
     { "priority", 0, VRT_OPTION_INT, offsetof(A, priority), VRT_API_PRIORITY_MIN,
       VRT_API_PRIORITY_MAX, .argument = "N", .help = "-100 to 100, higher first (default: 0)" },
     { "strict", 0, VRT_OPTION_FLAG, offsetof(A, settings.strict),
@@ -94,6 +97,8 @@ static const struct vrt_option options[] = {
 
 /* One FILE of the command line, and what became of it. */
 struct submission {
+    struct vrt_folder_input folder;     /* if it is one */
+    bool makes_folder;          /* the result is a folder of pictures */
     char *output;               /* its path */
     struct vrt_file file;       /* closed; for removing what we created */
     long long id;               /* 0: no job was made of it */
@@ -120,8 +125,10 @@ static void opened_done(struct opened *o)
 
 static void submissions_done(struct submissions *s)
 {
-    for (size_t i = 0; i < s->n_items; i++)
+    for (size_t i = 0; i < s->n_items; i++) {
         free(s->items[i].output);
+        free(s->items[i].folder.path);
+    }
     free(s->items);
 }
 
@@ -158,22 +165,35 @@ static int take_text(const char *text, const char *what, char *buffer, size_t si
                       vrt_printable(text, printable, sizeof(printable)));
 }
 
-static int open_files(const struct vrt_cli *cli, const char *input, const char *output,
+static int open_input(const char *input, const struct submission *s, struct vrt_file *file,
+                      struct vrt_error *error)
+{
+    if (vrt_file_is_url(input))
+        return 0;
+    return vrt_fold(s->folder.path ? vrt_folder_open(s->folder.path, file, error) :
+                                     vrt_file_open_input(input, file, error));
+}
+
+static int open_files(const struct vrt_cli *cli, const char *input, const struct submission *s,
                       struct opened *o, struct vrt_error *error)
 {
     const struct vrt_args *args = &cli->args;
 
-    int r = args->preview ? vrt_jobs_check_preview(cli, output, error) : 0;
+    int r = args->preview ? vrt_jobs_check_preview(cli, s->output, error) : 0;
     if (r < 0)
         return vrt_fold(r);
-    r = vrt_file_is_url(input) ? 0 : vrt_file_open_input(input, &o->input, error);
+    r = open_input(input, s, &o->input, error);
     if (r < 0)
         return vrt_fold(r);
     r = args->model && vrt_file_is_model_path(args->model) ?
         vrt_file_open_input(args->model, &o->model, error) : 0;
     if (r < 0 || args->dry_run)
         return vrt_fold(r);
-    return vrt_fold(vrt_file_open_output(output, args->overwrite, &o->input, &o->output, error));
+    if (s->makes_folder)
+        return vrt_fold(vrt_folder_open_output(s->output, args->overwrite, &o->input, &o->output,
+                                               error));
+    return vrt_fold(vrt_file_open_output(s->output, args->overwrite, &o->input, &o->output,
+                                         error));
 }
 
 /* "off", "on" or a threshold; NULL: as configured. */
@@ -198,10 +218,11 @@ static int take_scene_cuts(const char *text, double *ret_threshold, struct vrt_e
 }
 
 /* The request's body, and the descriptors in its order. */
-static int make_request(const struct vrt_args *args, const char *input, const char *output,
-                        const struct opened *o, struct vrt_job_request *q,
-                        struct vrt_error *error)
+static int make_request(const struct vrt_args *args, const char *operand,
+                        const struct submission *s, const struct opened *o,
+                        struct vrt_job_request *q, struct vrt_error *error)
 {
+    const char *input = s->folder.path ? s->folder.path : operand, *output = s->output;
     int r = 0, n_fds = 0;
 
     vrt_job_request_init(q);
@@ -229,6 +250,11 @@ static int make_request(const struct vrt_args *args, const char *input, const ch
     if (r == 0 && args->device)
         r = take_text(args->device, "device", q->device, sizeof(q->device), error);
     q->settings = args->settings;
+    if (s->makes_folder && q->settings.codec == VRT_UNKNOWN)
+        q->settings.codec = vrt_folder_codec(&s->folder);
+    if (r == 0 && s->folder.path && s->folder.pattern[0])
+        r = take_text(s->folder.pattern, "input", q->settings.pictures,
+                      sizeof(q->settings.pictures), error);
     if (r == 0 && args->preset)
         r = take_text(args->preset, "preset", q->settings.preset, sizeof(q->settings.preset),
                       error);
@@ -312,7 +338,7 @@ static const char *shown_name(const char *input, char *buffer, int size)
 }
 
 /* Prints the plan; then what would be wrong with the output, which is no reason not to see it. */
-static int take_plan(const struct vrt_cli *cli, const json_t *json, const char *output,
+static int take_plan(const struct vrt_cli *cli, const json_t *json, const struct submission *s,
                      const struct opened *o, struct vrt_error *error)
 {
     int r = vrt_plan_print(cli, json, error);
@@ -320,7 +346,9 @@ static int take_plan(const struct vrt_cli *cli, const json_t *json, const char *
     if (r != 0)
         return vrt_fold(r);
     fflush(stdout);
-    return vrt_fold(vrt_file_check_output(output, cli->args.overwrite, &o->input, error));
+    if (s->makes_folder)
+        return 0;
+    return vrt_fold(vrt_file_check_output(s->output, cli->args.overwrite, &o->input, error));
 }
 
 /* Submits one file. Return: enum vrt_exit; everything was said. */
@@ -333,18 +361,18 @@ static int submit_one(struct submissions *all, const char *input, struct submiss
     char name[VRT_API_NAME_BYTES];
     json_t *json = NULL;
 
-    int r = open_files(cli, input, s->output, &o, &error);
+    int r = open_files(cli, input, s, &o, &error);
     if (r < 0) {
         vrt_cli_complain(cli, NULL, &error);
         opened_done(&o);
         return VRT_EXIT_FAILED;
     }
     s->file = o.output;
-    r = make_request(&cli->args, input, s->output, &o, &q, &error);
+    r = make_request(&cli->args, input, s, &o, &q, &error);
     if (r == 0)
         r = post(cli, &q, &o, &json, &error);
     if (r == 0)
-        r = cli->args.dry_run ? take_plan(cli, json, s->output, &o, &error) :
+        r = cli->args.dry_run ? take_plan(cli, json, s, &o, &error) :
             take_answer(cli, json, s, &error);
     json_decref(json);
     opened_done(&o);
@@ -386,7 +414,7 @@ static bool give_again(void *context, const struct vrt_job_info *job)
     r = vrt_handover_send(s->cli, &(struct vrt_handover){
         .id = job->id,
         .verb = "resume",
-        .input = args->operands[i],
+        .input = s->items[i].folder.path ? s->items[i].folder.path : args->operands[i],
         .output = s->items[i].output,
         .model = model_is_file ? args->model : NULL,
         .overwrite = args->overwrite,
@@ -428,13 +456,33 @@ static bool is_taken(const struct submissions *s, const char *path)
     return false;
 }
 
+/* Whether a result is a folder of pictures: of such a folder, unless the output is called as a
+ * file; of a video where pictures are asked for. */
+static bool makes_folder(const struct vrt_args *args, const char *operand, bool is_folder)
+{
+    const char *dot = strrchr(operand, '.');
+    const bool is_picture = dot && vrt_ending_is_picture(dot + 1);
+    const int codec = args->settings.codec;
+    const bool wants_pictures =
+        codec != VRT_UNKNOWN &&
+        vrt_container_is_picture(vrt_codec_facts((enum vrt_codec)codec)->container);
+
+    if (args->output && vrt_folder_is_file_name(args->output))
+        return false;
+    return is_folder || (!is_picture && wants_pictures);
+}
+
 /* The path of one result. Inputs of one name (a.avi, a.webm) must not get the same. */
 static char *choose_output(const struct vrt_args *args, const struct submissions *s, int i)
 {
+    const struct submission *item = &s->items[i];
     const char *folder = args->output && vrt_file_is_folder(args->output) ? args->output : NULL;
     bool is_part = args->settings.start_s > 0 || args->settings.duration_s > 0;
     const char *word = is_part ? "part" : "restored";
 
+    if (item->makes_folder)
+        return vrt_folder_default_output(args->operands[i], &item->folder, args->output,
+                                         args->n_operands > 1);
     if (args->output && !folder)
         return strdup(args->output);
     char *path = vrt_file_default_output(args->operands[i], folder, word, 0,
@@ -474,8 +522,11 @@ static int prepare(const struct vrt_cli *cli, struct submissions *s)
     for (int i = 0; s->items && i < args->n_operands; i++) {
         struct submission *item = &s->items[s->n_items];
         item->file = VRT_FILE_NONE;
-        item->output = choose_output(args, s, i);
         s->n_items++;
+        if (vrt_folder_parse(args->operands[i], &item->folder) < 0)
+            break;
+        item->makes_folder = makes_folder(args, args->operands[i], item->folder.path);
+        item->output = choose_output(args, s, i);
         if (!item->output)
             break;
     }
@@ -523,8 +574,8 @@ static int run(struct vrt_cli *cli)
 
 const struct vrt_command vrt_command_submit = {
     .name = "submit",
-    .operands = "FILE|URL...",
-    .summary = "restore videos",
+    .operands = "FILE|FOLDER|URL...",
+    .summary = "restore videos and pictures",
     .options = options,
     .min_operands = 1,
     .max_operands = 10000,

@@ -11,6 +11,7 @@
 #include "client/cli.h"
 #include "client/conn.h"
 #include "client/files.h"
+#include "client/folders.h"
 
 /* What names another; of an output the reason says it already. */
 static const char *const cures[VRT_JOB_FILE_COUNT] = {
@@ -35,6 +36,8 @@ static int open_input(const struct vrt_handover *h, struct vrt_file *file, struc
     char name[VRT_API_NAME_BYTES];
     struct stat st;
 
+    if (vrt_file_is_folder(h->input))
+        return vrt_fold(vrt_folder_open(h->input, file, error));
     int r = vrt_file_open_input(h->input, file, error);
     if (r < 0 || h->input_bytes <= 0 || fstat(file->fd, &st) < 0 || st.st_size == h->input_bytes)
         return vrt_fold(r);
@@ -52,6 +55,8 @@ static int open_file(const struct vrt_handover *h, enum vrt_job_file file, struc
 
     if (file == VRT_JOB_INPUT && h->input && !vrt_file_is_url(h->input))
         r = open_input(h, &files[file], &reason);
+    else if (file == VRT_JOB_OUTPUT && h->output && vrt_file_is_folder(h->output))
+        r = vrt_folder_open(h->output, &files[file], &reason);
     else if (file == VRT_JOB_OUTPUT && h->output)
         r = vrt_file_open_output_again(h->output, h->overwrite, &files[VRT_JOB_INPUT], &files[file],
                                        &reason);

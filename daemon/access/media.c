@@ -78,7 +78,7 @@ static int judge(const struct walk *walk, int fd, unsigned wanted, struct stat *
 {
     if (fstat(fd, ret_stat) < 0)
         return refuse_system(walk, -errno);
-    if (vrt_media_has_acl(fd))
+    if (ret_stat->st_uid != walk->peer->uid && vrt_media_has_acl(fd))
         return refuse(walk, -EACCES, VRT_E(PATH_FORBIDDEN), "an access control list is on the way, "
                       "by which vrtd doesn't judge: hand over a descriptor");
     const struct vrt_rights_target target = {
@@ -239,6 +239,56 @@ static int plan_walk(const struct vrt_media *media, const char *path, struct wal
     if (used >= sizeof(walk->path))
         return refuse(walk, -ENAMETOOLONG, VRT_E(PATH_FORBIDDEN), "the path is too long");
     return 0;
+}
+
+/* A walk of one step. */
+static struct walk beneath(const struct vrt_peer *peer, const char *name, struct vrt_error *error)
+{
+    struct walk walk = { .peer = peer, .error = error };
+
+    vrt_printable(name, walk.shown, sizeof(walk.shown));
+    return walk;
+}
+
+int vrt_media_check_folder(const struct vrt_peer *peer, int folder_fd, const char *name,
+                           struct vrt_error *error)
+{
+    const struct walk walk = beneath(peer, name, error);
+    struct stat st;
+    int r = judge(&walk, folder_fd, VRT_RIGHTS_WRITE | VRT_RIGHTS_ENTER, &st);
+
+    if (r < 0)
+        return vrt_fold(r);
+    if (faccessat(folder_fd, ".", W_OK | X_OK, AT_EACCESS) < 0)
+        return refuse(&walk, -errno, VRT_E(PATH_FORBIDDEN), "vrtd's own user may not make files in "
+                      "this folder: let it (setfacl -m u:vrtd:rwx), or start a vrtd of your own");
+    return 0;
+}
+
+int vrt_media_open_beneath(const struct vrt_peer *peer, int folder_fd, const char *name,
+                           enum vrt_media_mode mode, struct vrt_error *error)
+{
+    const struct walk walk = beneath(peer, name, error);
+    struct stat folder;
+
+    if (is_odd(name) || strchr(name, '/'))
+        return refuse(&walk, -EINVAL, VRT_E(PATH_FORBIDDEN), "this is no name of a file");
+    int r = judge(&walk, folder_fd, VRT_RIGHTS_ENTER, &folder);
+    if (r < 0)
+        return vrt_fold(r);
+    int fd = mode == VRT_MEDIA_WRITE ? open_new(&walk, folder_fd, name)
+                                     : open_old(&walk, folder_fd, name, mode);
+    if (fd < 0)
+        return refuse_system(&walk, fd);    /* says nothing where something was said already */
+    /* Those who can't enter the folder can't get at it, and its owner may be one of the others. */
+    const mode_t others = folder.st_mode & S_IXOTH ? folder.st_mode & S_IROTH : S_IROTH;
+    if (mode == VRT_MEDIA_WRITE &&
+        fchmod(fd, S_IRUSR | S_IWUSR | (folder.st_mode & S_IRGRP) | others) < 0 && errno != EPERM) {
+        r = -errno;
+        close(fd);
+        return refuse_system(&walk, r);
+    }
+    return fd;
 }
 
 int vrt_media_open(const struct vrt_media *media, const struct vrt_media_request *request,

@@ -8,7 +8,11 @@
  * only where the client may open the file himself: each folder from / on must let him in, and the
  * file, or for a new one its folder, must let him read or write. What is judged is what was
  * opened, one step after the other, so that nothing can be swapped in between. Symbolic links are
- * refused, not followed, and so is what has an access control list, which the mode doesn't tell.
+ * refused, not followed, and so is what has an access control list, which the mode doesn't tell,
+ * unless it is the client's own, of whom none speaks.
+ *
+ * What is in a folder that a client handed over as a descriptor is opened by the same rules, from
+ * that folder on.
  *
  * Thread: any.
  */
@@ -55,5 +59,18 @@ int vrt_media_open(const struct vrt_media *media, const struct vrt_media_request
  */
 void vrt_media_remove(const struct vrt_media *media, const struct vrt_media_request *request,
                       int fd);
+
+/*
+ * Opens a file of the folder `folder_fd`, which came from `peer`: a name without slashes. One for
+ * writing is new, and readable by whoever may look into the folder.
+ * Return: a descriptor; -EEXIST among others: it is there already; -errno, with `error`.
+ */
+int vrt_media_open_beneath(const struct vrt_peer *peer, int folder_fd, const char *name,
+                           enum vrt_media_mode mode, struct vrt_error *error) VRT_MUST_CHECK;
+
+/* Whether the peer, and the daemon, may make files in such a folder, `name` in sentences. Return:
+ * 0; -errno with `error`. */
+int vrt_media_check_folder(const struct vrt_peer *peer, int folder_fd, const char *name,
+                           struct vrt_error *error) VRT_MUST_CHECK;
 
 VRT_DEFINE_CLEANUP(struct vrt_media, vrt_media_free)

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/stat.h>
 #include <uv.h>
 
 #include "base/log.h"
@@ -67,11 +68,13 @@ static void asking_free(struct asking *asking)
     free(asking);
 }
 
+/* "": none that says what a file is, as of folders. */
 static const char *ending_of(const char *name)
 {
     const char *dot = strrchr(name, '.');
+    enum vrt_container container;
 
-    return dot ? dot : "";
+    return dot && vrt_container_find(dot + 1, &container) ? dot : "";
 }
 
 /* The container was chosen when the job was admitted, and what is stored is written for it. */
@@ -177,11 +180,16 @@ static void begin_looks(struct vrt_api *api)
     }
 }
 
-/* Whether there is an input to look at, of a job that it matters to. */
+/* Whether there is an input to look at, of a job that it matters to. What is in a folder is looked
+ * at when the job starts, as its owner may open it. */
 static bool needs_look(const struct asking *asking, const struct vrt_job *job)
 {
     int64_t fd = asking->request.input.fd;
+    struct stat st;
 
+    if (fd != VRT_UNKNOWN && fd < asking->files.n && fstat(asking->files.fds[fd], &st) == 0 &&
+        S_ISDIR(st.st_mode))
+        return false;
     return (asking->revival->states & 1U << job->info.state) &&
            job->decision->fingerprint.size_bytes && fd != VRT_UNKNOWN && fd < asking->files.n;
 }

@@ -339,7 +339,7 @@ int vrt_admission_check_unused(const struct vrt_admission *admission, const stru
     const struct vrt_job *other, *user = NULL;
     struct stat output;
 
-    if (fstat(output_fd, &output) < 0 || !S_ISREG(output.st_mode))
+    if (fstat(output_fd, &output) < 0 || !(S_ISREG(output.st_mode) || S_ISDIR(output.st_mode)))
         return 0;
     VRT_LIST_FOREACH(other, &admission->context->jobs.all, link)
         if (other != job && vrt_job_files_has_output(other, &output))
@@ -378,7 +378,7 @@ static void settle_encoding(const struct vrt_queue_params *params,
 {
     struct vrt_job_settings settings = request->settings;
 
-    vrt_queue_settle(params, &settings);
+    vrt_queue_settle(params, request->output.name, &settings);
     recipe->codec = settings.codec;
     recipe->quality = settings.quality;
     snprintf(recipe->preset, sizeof(recipe->preset), "%s", settings.preset);
@@ -415,23 +415,24 @@ static void settle(const struct vrt_queue_params *params, const struct vrt_job_r
     settle_encoding(params, request, &info->recipe);
 }
 
-/* Who may open the files that are named by their paths, now and after each restart. A part of the
- * groups would be wrong: a file may allow others what it denies a group. */
-static int note_groups(struct vrt_job_decision *decision,
-                       const struct vrt_submission *submission, struct vrt_error *error)
+/* Who may open the files that are named by their paths, or lie in folders, now and after each
+ * restart. A part of the groups would be wrong: a file may allow others what it denies a group. */
+static int note_groups(const struct vrt_job *job, const struct vrt_submission *submission,
+                       struct vrt_error *error)
 {
     const struct vrt_job_request *request = submission->request;
     const struct vrt_peer *peer = submission->peer;
-
-    bool is_by_path = false;
+    struct vrt_job_decision *decision = job->decision;
+    bool is_opened = vrt_job_files_has_folder(job);
 
     for (int i = 0; i < VRT_JOB_FILE_COUNT; i++)
-        is_by_path |= vrt_job_files_is_by_path(&request->files[i]);
-    if (!is_by_path)
+        is_opened |= vrt_job_files_is_by_path(&request->files[i]);
+    if (!is_opened)
         return 0;
     if (peer->n_gids > VRT_JOB_GROUPS_MAX)
         return vrt_refuse(error, vrt_raise(-EINVAL), VRT_E(PATH_FORBIDDEN),
-                          "you are in over %d groups: hand over descriptors instead of paths",
+                          "you are in over %d groups: hand over descriptors of files instead of "
+                          "paths and folders",
                           VRT_JOB_GROUPS_MAX);
     for (size_t i = 0; i < peer->n_gids; i++)
         decision->groups[i] = peer->gids[i];
@@ -456,9 +457,9 @@ static int make_job(struct vrt_queue_context *context, const struct vrt_submissi
     }
     vrt_buf_done(&text);
     if (r == 0)
-        r = note_groups(job->decision, submission, error);
-    if (r == 0)
         r = vrt_job_files_take(job, submission->request->files, submission->files, error);
+    if (r == 0)
+        r = note_groups(job, submission, error);
     if (r < 0)
         return vrt_refuse_errno(error, vrt_fold(r), "making a job");
     settle(&context->params, submission->request, job);

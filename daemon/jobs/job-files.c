@@ -66,6 +66,53 @@ bool vrt_job_files_is_by_path(const struct vrt_file_ref *ref)
     return ref->fd == VRT_UNKNOWN && ref->path[0];
 }
 
+/* Of who submitted the job; nothing in it is changed after that. */
+static struct vrt_peer submitter(const struct vrt_job *job)
+{
+    return (struct vrt_peer){
+        .uid = job->uid,
+        .gids = job->decision->groups,
+        .n_gids = job->decision->n_groups,
+    };
+}
+
+static int open_beneath(void *ctx, int folder_fd, const char *name, struct vrt_error *error)
+{
+    const struct vrt_peer peer = submitter(ctx);
+
+    return vrt_media_open_beneath(&peer, folder_fd, name, VRT_MEDIA_READ, error);
+}
+
+static int create_beneath(void *ctx, int folder_fd, const char *name, struct vrt_error *error)
+{
+    const struct vrt_peer peer = submitter(ctx);
+
+    return vrt_media_open_beneath(&peer, folder_fd, name, VRT_MEDIA_WRITE, error);
+}
+
+static int check_writable(void *ctx, int folder_fd, const char *name, struct vrt_error *error)
+{
+    const struct vrt_peer peer = submitter(ctx);
+
+    return vrt_fold(vrt_media_check_folder(&peer, folder_fd, name, error));
+}
+
+struct vrt_folder_access vrt_job_files_access(struct vrt_job *job)
+{
+    return (struct vrt_folder_access){ open_beneath, create_beneath, check_writable, job };
+}
+
+bool vrt_job_files_has_folder(const struct vrt_job *job)
+{
+    const int *fds = job->parts->files.fds;
+    struct stat st;
+
+    for (int i = 0; i < VRT_JOB_FILE_COUNT; i++)
+        if (fds[i] >= 0 && fstat(fds[i], &st) == 0 && S_ISDIR(st.st_mode))
+            return true;
+    return false;
+}
+
 /* Opens what is named by its path and isn't open yet; a plan needs no output. On a thread. */
 static int open_paths(const struct vrt_queue_context *context, struct vrt_job *job,
                       const struct vrt_job_request *request, struct vrt_error *error)
@@ -76,11 +123,7 @@ static int open_paths(const struct vrt_queue_context *context, struct vrt_job *j
         [VRT_JOB_MODEL] = "model.path",
     };
     struct vrt_job_files *files = &job->parts->files;
-    const struct vrt_peer peer = {
-        .uid = job->uid,
-        .gids = job->decision->groups,
-        .n_gids = job->decision->n_groups,
-    };
+    const struct vrt_peer peer = submitter(job);
 
     for (int i = 0; i < VRT_JOB_FILE_COUNT; i++) {
         bool is_output = i == VRT_JOB_OUTPUT, is_new = false;
@@ -135,11 +178,7 @@ void vrt_job_files_remove_output(const struct vrt_queue_context *context, struct
     struct vrt_job_files *files = &job->parts->files;
     bool is_ours = files->made_output && files->fds[VRT_JOB_OUTPUT] >= 0;
     struct removal *removal = is_ours ? calloc(1, sizeof(*removal)) : NULL;
-    const struct vrt_peer peer = {
-        .uid = job->uid,
-        .gids = job->decision->groups,
-        .n_gids = job->decision->n_groups,
-    };
+    const struct vrt_peer peer = submitter(job);
 
     /* Without memory it stays: it is empty. */
     if (!removal || vrt_peer_copy(&peer, &removal->peer) < 0) {
@@ -218,6 +257,25 @@ static bool is_begun_output(const struct vrt_job *job, const struct stat *output
            job->decision->output_dev == (uint64_t)output->st_dev;
 }
 
+/* The same of a folder for pictures, which lets others in meanwhile. */
+static int check_folder(const struct vrt_job *job, const struct vrt_job_request *request,
+                        const struct stat *output, struct vrt_error *error)
+{
+    char shown[VRT_API_NAME_BYTES];
+
+    if (request->overwrite || is_begun_output(job, output))
+        return 0;
+    int r = vrt_folder_is_empty(job->parts->files.fds[VRT_JOB_OUTPUT]);
+    if (r > 0)
+        return 0;
+    if (r < 0)
+        return vrt_refuse_errno(error, vrt_fold(r), "looking at the output");
+    vrt_printable(request->output.name, shown, sizeof(shown));
+    return vrt_refuse(error, vrt_raise(-EEXIST), VRT_E(JOB_OUTPUT),
+                      "%s is not empty: let what is there be overwritten, or give another folder",
+                      shown);
+}
+
 /* Refuses to write over what somebody may want to keep. The pipeline checks everything else. */
 static int check_output(const struct vrt_job *job, const struct vrt_job_request *request,
                         struct vrt_error *error)
@@ -238,6 +296,8 @@ static int check_output(const struct vrt_job *job, const struct vrt_job_request 
     if (has_model && is_same_file(&output, &model))
         return vrt_refuse(error, vrt_raise(-EINVAL), VRT_E(JOB_SAME_FILE),
                           "the output is the model's own file: name another one");
+    if (S_ISDIR(output.st_mode))
+        return check_folder(job, request, &output, error);
     if (output.st_size == 0 || request->overwrite || !S_ISREG(output.st_mode) ||
         (has_input && is_same_file(&input, &output)))
         return 0;       /* the last is refused by the pipeline, in words of its own */

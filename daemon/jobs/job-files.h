@@ -12,6 +12,7 @@
 
 #include "base/macro.h"
 #include "daemon/jobs/job.h"
+#include "workers/media/files/sequence.h"
 
 struct stat;
 struct vrt_network;
@@ -36,6 +37,13 @@ int vrt_job_files_take(struct vrt_job *job, const struct vrt_file_ref refs[VRT_J
 
 /* Whether the daemon itself opens the file. */
 bool vrt_job_files_is_by_path(const struct vrt_file_ref *ref);
+
+/* How what is in the job's folders is opened: as who submitted it may, on whatever thread, as long
+ * as there is the job. */
+struct vrt_folder_access vrt_job_files_access(struct vrt_job *job);
+
+/* Whether its input or its output is a folder, in which the daemon itself opens files. */
+bool vrt_job_files_has_folder(const struct vrt_job *job);
 
 /* Whether the job has this file open as its output. */
 bool vrt_job_files_has_output(const struct vrt_job *job, const struct stat *file);

@@ -20,7 +20,7 @@
 #include "base/list.h"
 #include "daemon/jobs/job.h"
 #include "daemon/store/store.h"
-#include "workers/media/fingerprint.h"
+#include "workers/media/files/fingerprint.h"
 #include "workers/plan/recipe.h"
 
 struct vrt_queue_context;

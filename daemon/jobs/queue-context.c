@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 #include <stdlib.h>
 
 #include "base/error.h"
@@ -61,10 +62,21 @@ void vrt_queue_settle_device(const struct vrt_queue_params *params,
         request->settings.precision = params->precision;
 }
 
-void vrt_queue_settle(const struct vrt_queue_params *params, struct vrt_job_settings *settings)
+/* The codec of an output that nobody chose one for: pictures have theirs. */
+static int pick_codec(const struct vrt_queue_params *params, const char *output_name)
+{
+    const char *dot = strrchr(output_name, '.');
+    enum vrt_container container;
+
+    return dot && vrt_container_find(dot + 1, &container) && vrt_container_is_picture(container) ?
+           (int)vrt_container_picture_codec(container) : params->codec;
+}
+
+void vrt_queue_settle(const struct vrt_queue_params *params, const char *output_name,
+                      struct vrt_job_settings *settings)
 {
     if (settings->codec == VRT_UNKNOWN)
-        settings->codec = params->codec;
+        settings->codec = pick_codec(params, output_name);
     settings->quality_h264 = params->quality_h264;
     settings->quality_hevc = params->quality_hevc;
     if (!settings->preset[0])
@@ -93,10 +105,11 @@ void vrt_queue_fill_params(const struct vrt_queue_context *context, struct vrt_j
     snprintf(settings->pixel_format, sizeof(settings->pixel_format), "%s", recipe->pixel_format);
     snprintf(settings->encoder_options, sizeof(settings->encoder_options), "%s",
              recipe->encoder_options);
-    vrt_queue_settle(params, settings);
+    vrt_queue_settle(params, request->output.name, settings);
     *ret_params = (struct vrt_pipeline_params){
         .job_id = job->name,
         .uid = job->uid,
+        .access = vrt_job_files_access(job),
         .priority = (int)job->info.priority,
         .input_fd = job->parts->files.fds[VRT_JOB_INPUT],
         .input_name = request->input.name,

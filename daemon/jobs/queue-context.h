@@ -68,8 +68,10 @@ struct vrt_job *vrt_queue_free_job(struct vrt_job *job);
 void vrt_queue_settle_device(const struct vrt_queue_params *params,
                              struct vrt_job_request *request);
 
-/* Fills in what else the configuration says where nothing was asked for. */
-void vrt_queue_settle(const struct vrt_queue_params *params, struct vrt_job_settings *settings);
+/* Fills in what else the configuration says where nothing was asked for, of a result that is called
+ * so. */
+void vrt_queue_settle(const struct vrt_queue_params *params, const char *output_name,
+                      struct vrt_job_settings *settings);
 
 /* What a pipeline is asked for by a request, whose settings are settled and pointed to: it lives
  * until vrt_pipeline_new() returns. The rest is filled in by the caller. */

@@ -406,10 +406,10 @@ static void fill_admission(struct vrt_pipeline *pipeline, const struct vrt_pipel
 {
     pipeline->check = (struct vrt_job_check){
         .files = {
-            .input_fd = pipeline->input_fd,
-            .output_fd = pipeline->output_fd,
+            .input_fd = pipeline->input_fd, .output_fd = pipeline->output_fd,
             .input_name = pipeline->input_name,
             .output_name = pipeline->output_name,
+            .access = params->access,
         },
         .model_fd = pipeline->model_fd,
         .spool_fd = pipeline->spool_fd,

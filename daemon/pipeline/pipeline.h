@@ -26,7 +26,8 @@
 #include "base/error.h"
 #include "model/network.h"
 #include "workers/plan/device-request.h"
-#include "workers/media/fingerprint.h"
+#include "workers/media/files/fingerprint.h"
+#include "workers/media/files/sequence.h"
 #include "workers/plan/recipe.h"
 #include "workers/media/segment-record.h"
 
@@ -61,10 +62,12 @@ struct vrt_pipeline_params {
     int priority;                   /* higher goes first */
     uid_t uid;                      /* whose it is: users of equal priority share by turns */
 
-    int input_fd;
+    struct vrt_folder_access access;    /* to what is in folders, on the pipeline's threads, until
+                                     * it is freed; zero: none are taken */
+    int input_fd;                   /* a video, or a folder of pictures */
     const char *input_name;         /* what messages call it */
     int output_fd;                  /* open for reading and writing; emptied when the finished file
-                                     * is there; -1: none, it will not be started */
+                                     * is there; or a folder; -1: none, it will not be started */
     const char *output_name;        /* its suffix decides the container: .mp4, .mkv, .mov */
     int spool_fd;                   /* the job's own folder, for what must wait on disk; while it
                                      * is only admitted, one on the same disk, or -1 */

@@ -5,8 +5,10 @@
 
 #include <stddef.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/error.h"
+#include "base/macro.h"
 
 #define MP4 VRT_CONTAINER_BIT(VRT_CONTAINER_MP4)
 #define MOV VRT_CONTAINER_BIT(VRT_CONTAINER_MOV)
@@ -14,6 +16,11 @@
 #define WEBM VRT_CONTAINER_BIT(VRT_CONTAINER_WEBM)
 #define TS VRT_CONTAINER_BIT(VRT_CONTAINER_TS)
 #define MXF VRT_CONTAINER_BIT(VRT_CONTAINER_MXF)
+#define PNG VRT_CONTAINER_BIT(VRT_CONTAINER_PNG)
+#define JPG VRT_CONTAINER_BIT(VRT_CONTAINER_JPG)
+#define TIFF VRT_CONTAINER_BIT(VRT_CONTAINER_TIFF)
+#define WEBP VRT_CONTAINER_BIT(VRT_CONTAINER_WEBP)
+#define EXR VRT_CONTAINER_BIT(VRT_CONTAINER_EXR)
 
 /* What frames may have. */
 #define SIDE_MAX 16384
@@ -71,6 +78,38 @@ static const struct vrt_codec_facts facts[VRT_CODEC_COUNT] = {
         .yuv_only = true, .colors = VRT_CODEC_COLORS_JFIF,
         .max_side = SIDE_MAX, .instead = "ProRes or FFV1",
     },
+    [VRT_CODEC_PNG] = {
+        .title = "PNG", .ffmpeg = "png", .encoders = { "png" },
+        .containers = PNG, .container = VRT_CONTAINER_PNG,
+        .rgb_only = true, .keeps_alpha = true,
+        .max_side = SIDE_MAX, .instead = "a shallower input",
+    },
+    [VRT_CODEC_JPEG] = {
+        .title = "JPEG", .ffmpeg = "mjpeg", .encoders = { "mjpeg" },
+        .containers = JPG, .container = VRT_CONTAINER_JPG,
+        .quality_name = "qscale", .quality_min = 1, .quality_max = 31, .quality = 2,
+        .yuv_only = true, .max_depth = 8, .colors = VRT_CODEC_COLORS_JFIF,
+        .max_side = SIDE_MAX, .instead = "PNG or TIFF",
+    },
+    [VRT_CODEC_TIFF] = {
+        .title = "TIFF", .ffmpeg = "tiff", .encoders = { "tiff" },
+        .containers = TIFF, .container = VRT_CONTAINER_TIFF,
+        .rgb_only = true, .keeps_alpha = true,
+        .max_side = SIDE_MAX, .instead = "a shallower input",
+    },
+    [VRT_CODEC_WEBP] = {
+        .title = "WebP", .ffmpeg = "webp", .encoders = { "libwebp" },
+        .containers = WEBP, .container = VRT_CONTAINER_WEBP,
+        .quality_name = "loss", .quality_max = 63, .quality = 8,
+        .rgb_only = true, .max_depth = 8,
+        .max_side = 16383, .instead = "PNG or TIFF",
+    },
+    [VRT_CODEC_EXR] = {
+        .title = "OpenEXR", .ffmpeg = "exr", .encoders = { "exr" },
+        .containers = EXR, .container = VRT_CONTAINER_EXR,
+        .rgb_only = true,
+        .max_side = SIDE_MAX, .instead = "PNG or TIFF",
+    },
 };
 
 const char *const vrt_codec_names[] = {
@@ -82,6 +121,11 @@ const char *const vrt_codec_names[] = {
     [VRT_CODEC_PRORES] = "prores",
     [VRT_CODEC_DNXHR] = "dnxhr",
     [VRT_CODEC_MJPEG] = "mjpeg",
+    [VRT_CODEC_PNG] = "png",
+    [VRT_CODEC_JPEG] = "jpeg",
+    [VRT_CODEC_TIFF] = "tiff",
+    [VRT_CODEC_WEBP] = "webp",
+    [VRT_CODEC_EXR] = "exr",
     [VRT_CODEC_AUTO] = "auto",
     NULL,
 };
@@ -93,6 +137,11 @@ const char *const vrt_container_names[] = {
     [VRT_CONTAINER_WEBM] = "webm",
     [VRT_CONTAINER_TS] = "ts",
     [VRT_CONTAINER_MXF] = "mxf",
+    [VRT_CONTAINER_PNG] = "png",
+    [VRT_CONTAINER_JPG] = "jpg",
+    [VRT_CONTAINER_TIFF] = "tiff",
+    [VRT_CONTAINER_WEBP] = "webp",
+    [VRT_CONTAINER_EXR] = "exr",
     [VRT_CONTAINER_COUNT] = NULL,
 };
 
@@ -128,6 +177,63 @@ const char *vrt_quality_name(int codec)
 bool vrt_container_holds(enum vrt_container container, enum vrt_codec codec)
 {
     return vrt_codec_facts(codec)->containers & VRT_CONTAINER_BIT(container);
+}
+
+bool vrt_container_find(const char *ending, enum vrt_container *ret_container)
+{
+    static const struct {
+        const char *ending;
+        enum vrt_container container;
+    } others[] = {
+        { "jpeg", VRT_CONTAINER_JPG },
+        { "tif", VRT_CONTAINER_TIFF },
+    };
+
+    for (int i = 0; vrt_container_names[i]; i++)
+        if (strcasecmp(ending, vrt_container_names[i]) == 0) {
+            *ret_container = (enum vrt_container)i;
+            return true;
+        }
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(others); i++)
+        if (strcasecmp(ending, others[i].ending) == 0) {
+            *ret_container = others[i].container;
+            return true;
+        }
+    return false;
+}
+
+bool vrt_ending_is_picture(const char *ending)
+{
+    static const char *const others[] = {
+        "bmp", "dpx", "jp2", "pbm", "pcx", "pgm", "pnm", "ppm", "psd", "qoi", "tga",
+    };
+    enum vrt_container container;
+
+    if (vrt_container_find(ending, &container))
+        return vrt_container_is_picture(container);
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(others); i++)
+        if (strcasecmp(ending, others[i]) == 0)
+            return true;
+    return false;
+}
+
+bool vrt_container_is_picture(enum vrt_container container)
+{
+    return container >= VRT_CONTAINER_PNG;
+}
+
+enum vrt_codec vrt_container_picture_codec(enum vrt_container container)
+{
+    static const enum vrt_codec codecs[VRT_CONTAINER_COUNT] = {
+        [VRT_CONTAINER_PNG] = VRT_CODEC_PNG,
+        [VRT_CONTAINER_JPG] = VRT_CODEC_JPEG,
+        [VRT_CONTAINER_TIFF] = VRT_CODEC_TIFF,
+        [VRT_CONTAINER_WEBP] = VRT_CODEC_WEBP,
+        [VRT_CONTAINER_EXR] = VRT_CODEC_EXR,
+    };
+
+    vrt_assert(vrt_container_is_picture(container));
+    return codecs[container];
 }
 
 int vrt_preset_find(const char *preset)

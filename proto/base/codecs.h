@@ -23,6 +23,11 @@ enum vrt_codec {
     VRT_CODEC_PRORES,
     VRT_CODEC_DNXHR,
     VRT_CODEC_MJPEG,
+    VRT_CODEC_PNG,
+    VRT_CODEC_JPEG,
+    VRT_CODEC_TIFF,
+    VRT_CODEC_WEBP,
+    VRT_CODEC_EXR,
     VRT_CODEC_COUNT,
     VRT_CODEC_AUTO = VRT_CODEC_COUNT,   /* of what is asked for: by container and input */
 };
@@ -34,6 +39,11 @@ enum vrt_container {
     VRT_CONTAINER_WEBM,
     VRT_CONTAINER_TS,
     VRT_CONTAINER_MXF,
+    VRT_CONTAINER_PNG,             /* from here on files of one picture */
+    VRT_CONTAINER_JPG,
+    VRT_CONTAINER_TIFF,
+    VRT_CONTAINER_WEBP,
+    VRT_CONTAINER_EXR,
     VRT_CONTAINER_COUNT,
 };
 
@@ -57,6 +67,9 @@ struct vrt_codec_facts {
     bool has_presets;
     bool has_bitrate;               /* it can be told how large to become, rather than how good */
     bool yuv_only;                  /* RGB and gray are converted for the sake of the players */
+    bool rgb_only;                  /* Y'CbCr is converted: the format has none */
+    bool keeps_alpha;               /* of a picture; else it is dropped */
+    int max_depth;                  /* deeper samples lose what is below; 0: such are refused */
     bool even_only;                 /* sides must be multiples of the chroma's step */
     enum vrt_codec_colors colors;
     int max_side, min_width, min_height;    /* in pixels, that the encoder takes */
@@ -85,6 +98,20 @@ const char *vrt_quality_name(int codec);
 
 /* Whether `container` can hold `codec`. */
 bool vrt_container_holds(enum vrt_container container, enum vrt_codec codec);
+
+/* The container of files that end so (without the dot, in any case). Return: whether there is
+ * one. */
+bool vrt_container_find(const char *ending, enum vrt_container *ret_container);
+
+/* Whether files that end so, without the dot, hold one picture, of a kind that is written or of
+ * another one that FFmpeg reads. */
+bool vrt_ending_is_picture(const char *ending);
+
+/* Whether it is a file of one picture, which has a codec of its own. */
+bool vrt_container_is_picture(enum vrt_container container);
+
+/* The codec of such files. */
+enum vrt_codec vrt_container_picture_codec(enum vrt_container container);
 
 /* The place of `preset` among vrt_preset_names. Return: -1: there is no such. */
 int vrt_preset_find(const char *preset);

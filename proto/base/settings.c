@@ -33,6 +33,7 @@ void vrt_job_settings_init(struct vrt_job_settings *settings)
         .start_s = NAN,
         .duration_s = NAN,
         .sigma = NAN,
+        .fps = NAN,
         .segment_frames = VRT_UNKNOWN,
         .decoder_threads = VRT_UNKNOWN,
         .codec = VRT_UNKNOWN,

@@ -19,6 +19,7 @@
 
 #define VRT_SETTING_WORD_BYTES 32
 #define VRT_SETTING_OPTIONS_BYTES 256
+#define VRT_SETTING_NAME_BYTES 256
 
 enum vrt_precision {
     VRT_PRECISION_AUTO,             /* the fastest of each device that is close enough to f32 */
@@ -57,6 +58,9 @@ struct vrt_job_settings {
     char encoder_options[VRT_SETTING_OPTIONS_BYTES];    /* FFmpeg's: "key=value key=value" */
     double start_s, duration_s;     /* what is restored of the input; NAN: all; duration 0: to the
                                      * end */
+    char pictures[VRT_SETTING_NAME_BYTES];      /* of an input that is a folder: a pattern of
+                                     * their names, such as %04d.png; "": all */
+    double fps;                     /* of them, in a video; NAN: not said */
     bool strict;                    /* damaged frames fail the job */
 };
 

@@ -192,7 +192,10 @@ class Api(harness.Case):
         request = (b'POST /v1/jobs HTTP/1.1\r\nHost: v\r\nContent-Type: application/json\r\n'
                    b'Content-Length: %d\r\n\r\n' % len(body)) + body
         source = clip(self.path('k.mp4'), frames=1)
-        for path, flags, says in [(self.folder, os.O_RDONLY, b'no regular file'),
+        os.mkdir(self.path('empty'))
+        for path, flags, says in [(self.folder, os.O_RDONLY, b'is not empty'),
+                                  (self.path('empty'), os.O_RDONLY, b'choose the codec png'),
+                                  (self.path('empty'), os.O_PATH, b'Bad file descriptor'),
                                   ('/dev/null', os.O_RDWR, b'no regular file'),
                                   (self.path('k.out.mp4'), os.O_RDONLY, b'reading and writing'),
                                   (self.path('k.out.mp4'), os.O_WRONLY, b'reading and writing'),
@@ -205,7 +208,7 @@ class Api(harness.Case):
                 with open(source, 'rb') as i:
                     got = self.raw(request, [i.fileno(), output])
                 os.close(output)
-                self.assertTrue(got.startswith(b'HTTP/1.1 422'), got)
+                self.assertTrue(got.startswith(b'HTTP/1.1 422') or flags == os.O_PATH, got)
                 self.assertIn(says, got)
 
     def test_descriptors_are_closed(self):

@@ -7,7 +7,7 @@ import subprocess
 
 import checkpoints
 import harness
-from harness import clip, digest, video_stream
+from harness import clip, digest, ffmpeg, pixels, video_stream
 
 MAKE_VRT = os.path.join(harness.BUILD, 'tests', 'bench', 'make-vrt')
 
@@ -54,6 +54,17 @@ class Vrt(harness.Case):
         self.assertGreater(plan['estimated_s'], 0)
         self.made(5, *options)
         self.assertEqual(digest(self.path('5-64x64.out.mkv')), first)
+
+    def test_folder(self):
+        """Pictures are seen as a video's frames are: clips, and what they share."""
+        options = ('-m', self.model, '--clip', 3, '--precision', 'f32')
+        folder, film, target = self.path('pictures'), self.path('p.mkv'), self.path('p.out.mkv')
+        os.mkdir(folder)
+        ffmpeg('-f', 'lavfi', '-i', 'testsrc2=size=64x64', '-frames:v', 5, folder + '/%d.png')
+        ffmpeg('-i', folder + '/%d.png', '-c:v', 'ffv1', film)
+        self.vrtctl('submit', '--follow', *options, folder)
+        self.follow(film, target, *options, '--codec', 'ffv1')
+        self.assertEqual(pixels(folder + '.restored/%d.png', 'rgb24'), pixels(target, 'rgb24'))
 
     def test_fewer_frames_than_a_window(self):
         """And a precision that the network was measured in."""

@@ -232,6 +232,10 @@ static size_t answer(struct hostile *hostile, struct vrt_message *message,
         return VRT_MESSAGE_BYTES(joined);
     case VRT_MESSAGE_JOIN:
         return join(message, fds);
+    case VRT_MESSAGE_JOIN_PICTURE:
+        memset(&message->body, 0, sizeof(message->body));
+        message->body.joined.size_bytes = write_some(fds->fds[2], 0);
+        return VRT_MESSAGE_BYTES(joined);
     case VRT_MESSAGE_PREVIEW:
         message->body.preview.width = message->body.preview.height = 48;
         message->body.preview.shown_ns = 0;
@@ -259,7 +263,8 @@ static void note_work(struct hostile *hostile, const struct vrt_message *message
 {
     const bool is_segment = message->kind == VRT_MESSAGE_ENCODER_NEW;
 
-    if (!is_segment && message->kind != VRT_MESSAGE_JOIN && message->kind != VRT_MESSAGE_PREVIEW)
+    if (!is_segment && message->kind != VRT_MESSAGE_JOIN &&
+        message->kind != VRT_MESSAGE_JOIN_PICTURE && message->kind != VRT_MESSAGE_PREVIEW)
         return;
     vrt_closep(&hostile->files.work_fd);
     hostile->files.work_fd = dup(fds->fds[fds->n - 1]);

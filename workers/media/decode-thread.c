@@ -13,7 +13,7 @@
 
 #include "base/clock.h"
 #include "base/thread.h"
-#include "frames/process/child.h"
+#include "workers/media/files/input.h"
 
 /* Far below the loop: five codec threads on a processor have five shares of it, and a niceness of
  * 12 makes them a third of one that answers. A little above devices that compute there: one that
@@ -45,9 +45,9 @@ struct decode_thread {
 
     struct {                            /* the decode thread */
         struct vrt_child *child;        /* NULL: not started */
-        struct vrt_child_reader *reader;    /* NULL: not open */
+        struct vrt_input *input;        /* NULL: not open */
         struct vrt_cutter *cutter;      /* NULL: nothing was decoded yet */
-        bool at_end;                    /* of what the reader has */
+        bool at_end;                    /* of what the input has */
         int64_t first_pts, last_pts;
         int64_t next_shard;
     } own;
@@ -56,7 +56,7 @@ struct decode_thread {
 /* Nanoseconds from the first frame to the last one. */
 static int64_t span_ns(const struct decode_thread *decode_thread)
 {
-    const struct vrt_reader_info *info = vrt_child_reader_info(decode_thread->own.reader);
+    const struct vrt_reader_info *info = vrt_input_info(decode_thread->own.input);
     double tick_s = (double)info->time_base.num / info->time_base.den;
     double ns = (double)(decode_thread->own.last_pts - decode_thread->own.first_pts) * tick_s *
                 VRT_NS_PER_S + 0.5;
@@ -73,7 +73,7 @@ static int finish(struct decode_thread *decode_thread, struct vrt_decode_clip *c
     if (!clip->info)
         return vrt_refuse_errno(&clip->base.error, vrt_raise(-ENOMEM),
                                 decode_thread->files->input_name);
-    *clip->info = *vrt_child_reader_info(decode_thread->own.reader);
+    *clip->info = *vrt_input_info(decode_thread->own.input);
     clip->span_ns = clip->info->n_frames > 0 ? span_ns(decode_thread) : 0;
     return 0;
 }
@@ -81,7 +81,7 @@ static int finish(struct decode_thread *decode_thread, struct vrt_decode_clip *c
 /* Devices and encoder were set up for what admission saw, and trust that it comes. */
 static int check_expected(const struct decode_thread *decode_thread, struct vrt_error *error)
 {
-    const struct vrt_reader_info *is = vrt_child_reader_info(decode_thread->own.reader);
+    const struct vrt_reader_info *is = vrt_input_info(decode_thread->own.input);
     const struct vrt_reader_info *was = decode_thread->expected;
 
     if (vrt_frame_format_same_planes(&is->format, &was->format) &&
@@ -92,17 +92,21 @@ static int check_expected(const struct decode_thread *decode_thread, struct vrt_
                       decode_thread->files->input_name);
 }
 
-static int open_reader(struct decode_thread *decode_thread, struct vrt_error *error)
+static int open_input(struct decode_thread *decode_thread, struct vrt_error *error)
 {
-    const struct vrt_reader_params params = {
-        .range = decode_thread->range,
-        .n_threads = decode_thread->n_decoder_threads,
-        .strict = decode_thread->strict,
-        .name = decode_thread->files->input_name,
+    struct vrt_input_params params = {
+        .files = decode_thread->files,
+        .reader = {
+            .range = decode_thread->range,
+            .n_threads = decode_thread->n_decoder_threads,
+            .strict = decode_thread->strict,
+            .name = decode_thread->files->input_name,
+        },
+        .fps = decode_thread->expected->fps,
     };
     int r = 0;
 
-    if (decode_thread->own.reader)
+    if (decode_thread->own.input)
         return 0;
     if (!decode_thread->own.cutter)
         r = vrt_cutter_new(&decode_thread->cutter_params, &decode_thread->own.cutter);
@@ -115,8 +119,8 @@ static int open_reader(struct decode_thread *decode_thread, struct vrt_error *er
         r = vrt_child_new(decode_thread->cancel, &decode_thread->own.child, error);
     if (r != 0)
         return vrt_fold(r);
-    r = vrt_child_reader_open(decode_thread->own.child, decode_thread->files->input_fd, &params,
-                              &decode_thread->own.reader, error);
+    params.child = decode_thread->own.child;
+    r = vrt_input_open(&params, &decode_thread->own.input, error);
     if (r != 0)
         return vrt_fold(r);
     return vrt_fold(check_expected(decode_thread, error));
@@ -126,7 +130,7 @@ static int open_reader(struct decode_thread *decode_thread, struct vrt_error *er
 static int read_frame(struct decode_thread *decode_thread, struct vrt_error *error)
 {
     struct vrt_frame *frame;
-    int r = vrt_child_reader_next(decode_thread->own.reader, &frame, error);
+    int r = vrt_input_next(decode_thread->own.input, &frame, error);
 
     if (r == VRT_READER_END) {
         decode_thread->own.at_end = true;
@@ -196,7 +200,7 @@ static int decode_clip(struct vrt_media_thread *base, struct vrt_media_task *tas
     struct vrt_decode_clip *clip = vrt_container_of(task, struct vrt_decode_clip, base);
     struct vrt_cut cut = { 0 };
     bool is_cut = false;
-    int r = open_reader(decode_thread, &task->error);
+    int r = open_input(decode_thread, &task->error);
 
     if (r != 0)
         return vrt_fold(r);
@@ -208,7 +212,7 @@ static int decode_clip(struct vrt_media_thread *base, struct vrt_media_task *tas
         return vrt_fold(r);
     if (is_cut)
         take_clip(&cut, &clip->frames);
-    clip->n_concealed = vrt_child_reader_info(decode_thread->own.reader)->n_concealed;
+    clip->n_concealed = vrt_input_info(decode_thread->own.input)->n_concealed;
     if (!vrt_cutter_is_done(decode_thread->own.cutter))
         return 0;
     return vrt_fold(finish(decode_thread, clip));
@@ -255,7 +259,7 @@ static void free_decode_thread(struct vrt_media_thread *base)
     struct decode_thread *decode_thread = vrt_container_of(base, struct decode_thread, base);
 
     vrt_cutter_free(decode_thread->own.cutter);
-    vrt_child_reader_close(decode_thread->own.reader);
+    vrt_input_close(decode_thread->own.input);
     vrt_child_free(decode_thread->own.child);
     free(decode_thread);
 }

@@ -89,7 +89,8 @@ static int join(struct vrt_encode_thread *encode_thread, int fd,
                 struct vrt_encode_finish *finish)
 {
     const struct vrt_files *files = encode_thread->params.files;
-    const struct vrt_joiner_params params = {
+    VRT_CLEANUP(vrt_closep) int picture_fd = -1;
+    struct vrt_joiner_params params = {
         .segments = { .open = open_segment, .ctx = encode_thread,
                      .n = (int)encode_thread->n_segments },
         .input_fd = files->input_fd,
@@ -106,6 +107,14 @@ static int join(struct vrt_encode_thread *encode_thread, int fd,
     VRT_CLEANUP(vrt_freep) struct vrt_joiner_result *result = calloc(1, sizeof(*result));
     int r = result ? 0 : vrt_refuse_errno(&finish->base.error, vrt_raise(-ENOMEM), "the output");
 
+    if (r == 0 && files->is_sequence) {
+        /* Nothing but pictures: the first has no sound either. */
+        params.input_name = files->sequence.names[0];
+        r = params.input_fd = picture_fd =
+            files->access.open(files->access.ctx, files->input_fd, params.input_name,
+                                &finish->base.error);
+        r = VRT_MIN(r, 0);
+    }
     if (r == 0)
         r = vrt_encode_thread_need_child(encode_thread, &finish->base.error);
     if (r == 0)
@@ -157,6 +166,21 @@ static int make_joined(struct vrt_encode_thread *encode_thread, struct vrt_encod
     return vrt_fold(r);
 }
 
+static int make_pictures(struct vrt_encode_thread *encode_thread, struct vrt_encode_finish *finish)
+{
+    VRT_CLEANUP(vrt_freep) struct vrt_warnings *warnings = calloc(1, sizeof(*warnings));
+
+    if (!warnings)
+        return vrt_refuse_errno(&finish->base.error, vrt_raise(-ENOMEM), "the output");
+    int r = vrt_encode_thread_write_pictures(encode_thread, finish->n_frames, warnings,
+                                             &finish->base.error);
+    if (r < 0)
+        return vrt_fold(r);
+    if (warnings->n > 0)
+        finish->warnings = VRT_STEAL(warnings);
+    return 0;
+}
+
 int vrt_encode_thread_finish(struct vrt_media_thread *base, struct vrt_media_task *task)
 {
     struct vrt_encode_thread *encode_thread =
@@ -172,6 +196,9 @@ int vrt_encode_thread_finish(struct vrt_media_thread *base, struct vrt_media_tas
 
     if (r != 0)
         return vrt_fold(r);
+    if (files->output_is_folder)
+        return vrt_fold(make_pictures(encode_thread,
+                                      vrt_container_of(task, struct vrt_encode_finish, base)));
     if (!encode_thread->is_joined)
         r = make_joined(encode_thread, vrt_container_of(task, struct vrt_encode_finish, base));
     if (r != 0)

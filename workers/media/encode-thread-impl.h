@@ -63,6 +63,11 @@ int vrt_encode_thread_need_child(struct vrt_encode_thread *encode_thread, struct
 /* Whether the finished file of the complete segments is there already. */
 bool vrt_encode_thread_has_joined(struct vrt_encode_thread *encode_thread);
 
+/* Writes the pictures of the complete segments into the output's folder, each aside and then under
+ * its name. What could not be kept is added to `warnings`. Return: 0; -errno with a sentence. */
+int vrt_encode_thread_write_pictures(struct vrt_encode_thread *encode_thread, int64_t n_frames,
+                                     struct vrt_warnings *warnings, struct vrt_error *error);
+
 /* What the tasks ask. Return: 0; -errno with the task's error. */
 int vrt_encode_thread_resume(struct vrt_media_thread *base, struct vrt_media_task *task);
 int vrt_encode_thread_finish(struct vrt_media_thread *base, struct vrt_media_task *task);

@@ -21,7 +21,7 @@
 #include "frames/encode/container.h"
 #include "frames/encode/encoder.h"
 #include "frames/join/joiner.h"
-#include "workers/media/files.h"
+#include "workers/media/files/files.h"
 #include "workers/device/shard.h"
 #include "workers/media/media-thread.h"
 #include "workers/media/segment-record.h"

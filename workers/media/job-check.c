@@ -17,6 +17,7 @@
 #include "engine/checkpoint.h"
 #include "frames/process/child-encoder.h"
 #include "workers/media/disk-check.h"
+#include "workers/media/files/input.h"
 
 /* The decoder's threads while it is only asked what it sees. */
 #define PROBE_THREADS 1
@@ -48,19 +49,43 @@ struct vrt_reader_range vrt_job_check_range(const struct vrt_job_settings *setti
 static int probe_input(struct vrt_job_check *check, struct vrt_child *child,
                        struct vrt_error *error)
 {
-    VRT_CLEANUP(vrt_child_reader_closep) struct vrt_child_reader *reader = NULL;
-    const struct vrt_reader_params params = {
-        .range = vrt_job_check_range(check->settings),
-        .n_threads = PROBE_THREADS,
-        .strict = check->settings->strict,
-        .name = check->files.input_name,
-        .open_deadline_ns = look_deadline(check),
+    VRT_CLEANUP(vrt_input_closep) struct vrt_input *input = NULL;
+    const struct vrt_input_params params = {
+        .child = child,
+        .files = &check->files,
+        .reader = {
+            .range = vrt_job_check_range(check->settings),
+            .n_threads = PROBE_THREADS,
+            .strict = check->settings->strict,
+            .name = check->files.input_name,
+            .open_deadline_ns = look_deadline(check),
+        },
+        .fps = vrt_input_fps(check->settings->fps),
     };
-    int r = vrt_child_reader_open(child, check->files.input_fd, &params, &reader, error);
 
+    if (check->files.is_sequence && (params.reader.range.start_ns ||
+                                     params.reader.range.duration_ns))
+        return vrt_refuse(error, vrt_raise(-EINVAL), "input.part", "a part of a folder of pictures "
+                          "is those in another folder: start and duration are for videos");
+    int r = vrt_input_open(&params, &input, error);
     if (r != 0)
         return vrt_fold(r);
-    check->input = *vrt_child_reader_info(reader);
+    check->input = *vrt_input_info(input);
+    return 0;
+}
+
+/* The same of pictures, which are looked at one by one. */
+static int check_pictures(struct vrt_job_check *check, struct vrt_error *error)
+{
+    struct vrt_fingerprint found;
+    int r = vrt_fingerprint_take_pictures(&check->files, &found, error);
+
+    if (r < 0)
+        return vrt_fold(r);
+    if (check->has_fingerprint)
+        return vrt_fold(vrt_fingerprint_compare(&found, check->files.input_name,
+                                                &check->fingerprint, error));
+    check->fingerprint = found;
     return 0;
 }
 
@@ -69,6 +94,8 @@ static int check_input(struct vrt_job_check *check, struct vrt_error *error)
 {
     const struct vrt_files *files = &check->files;
 
+    if (files->is_sequence)
+        return vrt_fold(check_pictures(check, error));
     if (check->has_fingerprint)
         return vrt_fold(vrt_fingerprint_check(files->input_fd, files->input_name,
                                               &check->fingerprint, error));
@@ -113,12 +140,15 @@ static int check_network(const struct vrt_job_check *check, struct vrt_error *er
 }
 
 /* Codec, quality and what else was asked of the encoder. */
-static void take_settings(const struct vrt_job_settings *settings, enum vrt_container container,
-                          int depth, struct vrt_encoder_params *encoder)
+static void take_settings(const struct vrt_job_check *check, enum vrt_codec asked,
+                          struct vrt_encoder_params *encoder)
 {
-    encoder->codec = settings->codec == VRT_UNKNOWN      ? VRT_CODEC_H264
-                     : settings->codec == VRT_CODEC_AUTO ? vrt_codec_for(container, depth)
-                                                         : (enum vrt_codec)settings->codec;
+    const struct vrt_job_settings *settings = check->settings;
+
+    encoder->codec = settings->codec != VRT_CODEC_AUTO ? asked
+                     : vrt_container_is_picture(check->container)
+                         ? vrt_container_picture_codec(check->container)
+                         : vrt_codec_for(check->container, check->input.format.depth);
     const struct vrt_codec_facts *facts = vrt_codec_facts(encoder->codec);
     int64_t quality = settings->quality;
     if (quality == VRT_UNKNOWN && settings->bitrate == VRT_UNKNOWN && facts->quality_name)
@@ -129,6 +159,71 @@ static void take_settings(const struct vrt_job_settings *settings, enum vrt_cont
     encoder->preset = settings->preset[0] && facts->has_presets ? settings->preset : NULL;
     encoder->bitrate = settings->bitrate;
     encoder->options = settings->encoder_options;
+}
+
+/* By the output's name; of a folder by the codec. Where only a plan is made there is no folder yet:
+ * its name has no ending. */
+static int choose_container(struct vrt_job_check *check, enum vrt_codec codec,
+                            struct vrt_error *error)
+{
+    const struct vrt_codec_facts *facts = vrt_codec_facts(codec);
+    const bool has_no_file = check->files.output_fd < 0;
+    struct vrt_error ignored = { .id = NULL };
+
+    check->is_folder = check->files.output_is_folder ||
+                       (has_no_file && vrt_container_is_picture(facts->container) &&
+                        vrt_container_from_name(check->files.output_name, &check->container,
+                                                &ignored) < 0);
+    if (!check->is_folder)
+        return vrt_fold(vrt_container_from_name(check->files.output_name, &check->container,
+                                                error));
+    if (!vrt_container_is_picture(facts->container))
+        return vrt_refuse(error, vrt_raise(-EINVAL), "output.container",
+                          "a folder takes pictures, not %s: choose the codec png, jpeg, tiff, "
+                          "webp or exr", facts->title);
+    check->container = facts->container;
+    return 0;
+}
+
+/* A file of one picture is made of such a file, and no other. What of it has no place in the output
+ * is said. */
+static int check_kind(struct vrt_job_check *check, enum vrt_codec codec, struct vrt_error *error)
+{
+    const bool is_picture = vrt_container_is_picture(check->container);
+    const bool is_still = check->input.is_still || check->files.is_sequence;
+    const bool keeps_alpha = is_picture && is_still && vrt_codec_facts(codec)->keeps_alpha;
+
+    if (is_picture && !check->is_folder && !check->input.is_still)
+        return vrt_refuse(error, vrt_raise(-EINVAL), "output.container",
+                          "an .%s file holds one picture, and the input is a video: name the "
+                          "output .mp4 or .mkv", vrt_container_name(check->container));
+    if (!is_picture && check->files.is_sequence && !(check->settings->fps > 0))
+        return vrt_refuse(error, vrt_raise(-EINVAL), "output.container", "a video needs to be told "
+                          "how many of the pictures it shows a second (fps)");
+    if (check->is_folder && check->input.n_audio + check->input.n_subtitles > 0)
+        vrt_warnings_add(&check->warnings, "a folder of pictures has no place for the video's "
+                         "sound and subtitles: they are left out");
+    if (check->input.has_alpha && !keeps_alpha)
+        vrt_warnings_add(&check->warnings, "the %s's transparency (alpha) is dropped%s",
+                         is_still ? "picture" : "video",
+                         is_still ? ": name the output .png or .tiff to keep it" : "");
+    return 0;
+}
+
+/* What else the input holds, and the output won't: pictures are looked at when they are written. */
+static int check_rest(struct vrt_job_check *check, struct vrt_child *child,
+                      struct vrt_error *error)
+{
+    const struct vrt_joiner_preview preview = {
+        .input_fd = check->files.input_fd,
+        .input_name = check->files.input_name,
+        .container = check->container,
+        .deadline_ns = look_deadline(check),
+    };
+
+    if (check->files.is_sequence)
+        return 0;
+    return vrt_fold(vrt_child_joiner_preview(child, &preview, &check->warnings, error));
 }
 
 /* Container, codec and format; then an encoder is made and dropped, to hear its objections now. */
@@ -144,12 +239,19 @@ static int choose_encoder(struct vrt_job_check *check, struct vrt_child *child,
         .width = check->input.format.width * info->scale,
         .height = check->input.format.height * info->scale,
     };
-    int r = vrt_container_from_name(check->files.output_name, &check->container, error);
+    /* auto is whatever the output's ending says: of a folder PNG. */
+    const enum vrt_codec asked = settings->codec == VRT_UNKNOWN      ? VRT_CODEC_H264
+                                 : settings->codec == VRT_CODEC_AUTO ? VRT_CODEC_PNG
+                                                                     : (enum vrt_codec)settings->codec;
+    int r = choose_container(check, asked, error);
 
     if (r < 0)
         return vrt_fold(r);
-    take_settings(settings, check->container, check->input.format.depth, encoder);
+    take_settings(check, asked, encoder);
     pick.codec = encoder->codec;
+    r = check_kind(check, pick.codec, error);
+    if (r < 0)
+        return vrt_fold(r);
     r = vrt_container_check_codec(check->container, encoder->codec, error);
     if (r < 0)
         return vrt_fold(r);
@@ -168,13 +270,7 @@ static int choose_encoder(struct vrt_job_check *check, struct vrt_child *child,
     r = vrt_container_check_colors(&content, &check->warnings, error);
     if (r < 0)
         return vrt_fold(r);
-    const struct vrt_joiner_preview preview = {
-        .input_fd = check->files.input_fd,
-        .input_name = check->files.input_name,
-        .container = check->container,
-        .deadline_ns = look_deadline(check),
-    };
-    r = vrt_child_joiner_preview(child, &preview, &check->warnings, error);
+    r = check_rest(check, child, error);
     if (r < 0)
         return vrt_fold(r);
     encoder->n_threads = check->recipe.encoder_threads;
@@ -249,8 +345,9 @@ static int look(struct vrt_job_check *check, struct vrt_error *error)
 int vrt_job_check_run(struct vrt_job_check *check, struct vrt_error *error)
 {
     const struct vrt_warnings before = check->warnings;
-    int r = vrt_files_note(&check->files, error);
 
+    check->files.pattern = check->settings->pictures;
+    int r = vrt_files_note(&check->files, error);
     if (r != 0)
         return vrt_fold(r);
     r = check_input(check, error);
@@ -268,4 +365,5 @@ int vrt_job_check_run(struct vrt_job_check *check, struct vrt_error *error)
 void vrt_job_check_done(struct vrt_job_check *check)
 {
     check->network = vrt_network_unref(check->network);
+    vrt_files_done(&check->files);
 }

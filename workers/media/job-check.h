@@ -15,8 +15,8 @@
 #include "frames/encode/encoder.h"
 #include "frames/decode/reader.h"
 #include "model/network.h"
-#include "workers/media/files.h"
-#include "workers/media/fingerprint.h"
+#include "workers/media/files/files.h"
+#include "workers/media/files/fingerprint.h"
 #include "workers/plan/recipe.h"
 
 struct vrt_job_check {
@@ -38,7 +38,8 @@ struct vrt_job_check {
 
     /* What was found. */
     struct vrt_reader_info input;
-    enum vrt_container container;
+    enum vrt_container container;   /* of the output, or of each picture in it: */
+    bool is_folder;                 /* the output takes pictures */
     struct vrt_encoder_params encoder;
     struct vrt_recipe recipe;       /* its tile: the coarsest wanted, unless it was given */
     struct vrt_fingerprint fingerprint;
@@ -55,5 +56,5 @@ int vrt_job_check_run(struct vrt_job_check *check, struct vrt_error *error);
 /* What a job is to restore of its input. Pure. */
 struct vrt_reader_range vrt_job_check_range(const struct vrt_job_settings *settings);
 
-/* Drops the reference to the network. */
+/* Drops the reference to the network, and what was found of the files. */
 void vrt_job_check_done(struct vrt_job_check *check);

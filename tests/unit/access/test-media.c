@@ -394,6 +394,64 @@ static void test_users(void)
     disk_done(&disk);
 }
 
+/* Whether the file may be opened beneath the folder. */
+static bool opens_beneath(const struct vrt_peer *peer, int folder_fd, const char *name,
+                          enum vrt_media_mode mode)
+{
+    struct vrt_error error = { .id = NULL };
+    const int fd = vrt_media_open_beneath(peer, folder_fd, name, mode, &error);
+
+    expect_int(fd < 0, error.message[0] != '\0');
+    if (fd >= 0)
+        close(fd);
+    return fd >= 0;
+}
+
+/* The same of what is beneath a folder that was handed over, whatever lies above it. */
+static void test_beneath(void)
+{
+    static const unsigned folder_modes[] = { 0700, 0711, 0701, 0500, 0755, 0775, 0777, 0070 };
+    static const char *const outside[] = { "../a", "/etc/passwd", ".", "..", "", "link", "sub/a",
+                                           "sub", "fifo" };
+    gid_t anna_gids[] = { ANNA, FRIENDS }, bert_gids[] = { BERT };
+    const struct vrt_peer peers[] = {
+        { .uid = ANNA, .gids = anna_gids, .n_gids = 2 },
+        { .uid = BERT, .gids = bert_gids, .n_gids = 1 },
+    };
+    struct question questions[] = { { "root/d/f", O_RDONLY, false },
+                                    { "root/d/g", O_RDONLY, false },
+                                    { "root/d/new", O_RDWR | O_CREAT | O_EXCL, false } };
+    struct vrt_error error = { .id = NULL };
+    struct disk disk;
+
+    if (geteuid() != 0)
+        test_skip("only root can be several users");
+    disk_init(&disk, "touch a; mkdir -p root/d/sub; cd root/d; touch f g sub/a; ln -s ../../a link;"
+              "mkfifo fifo; chown -R 61001:61100 .; chmod 640 f; chmod 604 g");
+    char path[160];
+    snprintf(path, sizeof(path), "%s/d", disk.root);
+    const int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    for (size_t d = 0; d < VRT_ARRAY_SIZE(folder_modes); d++) {
+        expect_int(fchmod(fd, folder_modes[d]), 0);
+        for (size_t p = 0; p < VRT_ARRAY_SIZE(peers); p++) {
+            ask_kernel(&disk, &peers[p], questions, VRT_ARRAY_SIZE(questions));
+            expect_int(opens_beneath(&peers[p], fd, "f", VRT_MEDIA_READ), questions[0].answer);
+            expect_int(opens_beneath(&peers[p], fd, "g", VRT_MEDIA_READ), questions[1].answer);
+            expect_int(opens_beneath(&peers[p], fd, "new", VRT_MEDIA_WRITE), questions[2].answer);
+            expect_int(vrt_media_check_folder(&peers[p], fd, "d", &error) == 0,
+                       questions[2].answer);
+            error = (struct vrt_error){ .id = NULL };
+            unlinkat(fd, "new", 0);
+        }
+    }
+    expect_int(fchmod(fd, 0777), 0);
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(outside); i++)
+        expect_true(!opens_beneath(&peers[0], fd, outside[i], VRT_MEDIA_READ));
+    expect_true(!opens_beneath(&peers[0], fd, "f", VRT_MEDIA_WRITE));
+    close(fd);
+    disk_done(&disk);
+}
+
 /* A list grants what the mode doesn't tell, and denies it: both are refused. */
 static void test_acl(void)
 {
@@ -490,4 +548,5 @@ TEST_MAIN(
     { "acl", test_acl },
     { "race", test_race },
     { "users", test_users },
+    { "beneath", test_beneath },
 )

@@ -39,6 +39,12 @@ static const struct input inputs[] = {
     { VRT_CODEC_MJPEG, "yuvj420p", "-c:v mjpeg -q:v 2", 2, 42 },
 };
 
+/* Files of pictures have no place for a film: see e2e/test_pictures.py. */
+static bool is_of_pictures(enum vrt_codec codec)
+{
+    return vrt_container_is_picture(vrt_codec_facts(codec)->container);
+}
+
 static const char *make_input(const struct input *input)
 {
     return fixture_make("in.mkv", "-f lavfi -i testsrc2=size=256x144:rate=25 -frames:v 12 -pix_fmt "
@@ -107,7 +113,7 @@ static void test_pairs(void)
             check_pair(&inputs[i], (enum vrt_container)container);
     }
     for (int codec = 0; codec < VRT_CODEC_COUNT; codec++)
-        expect_true(tried[codec]);
+        expect_true(tried[codec] || is_of_pictures((enum vrt_codec)codec));
 }
 
 /* What a codec makes of what it can't hold as it is. */
@@ -118,6 +124,8 @@ static const struct {
     int out_depth, out_shift_x, out_shift_y;            /* depth 0: refused */
     bool full_range;
     int color_space;                                    /* H.273's number; the input has 6 */
+    enum vrt_layout out_layout;                         /* gray, the first of them: YUV */
+    bool warns;
 } picks[] = {
     { VRT_CODEC_AV1, YUV, 8, 1, 1, 64, 64, 8, 1, 1, true, 6 },
     { VRT_CODEC_AV1, YUV, 12, 1, 0, 64, 64, 12, 1, 0, true, 6 },
@@ -136,6 +144,14 @@ static const struct {
     { VRT_CODEC_MJPEG, YUV, 8, 1, 1, 63, 47, 8, 1, 1, true, 5 },
     { VRT_CODEC_MJPEG, GRAY, 8, 0, 0, 64, 64, 8, 1, 1, true, 5 },
     { VRT_CODEC_MJPEG, YUV, 10, 1, 1, 64, 64, 0, 0, 0, true, 5 },
+    { VRT_CODEC_PNG, YUV, 8, 1, 1, 63, 47, 8, 0, 0, true, 0, GBR },
+    { VRT_CODEC_PNG, GBR, 10, 0, 0, 64, 64, 16, 0, 0, true, 6, GBR },
+    { VRT_CODEC_TIFF, YUV, 10, 1, 0, 64, 64, 16, 0, 0, true, 0, GBR },
+    { VRT_CODEC_JPEG, GBR, 16, 0, 0, 64, 64, 8, 0, 0, true, 5, YUV, true },
+    { VRT_CODEC_JPEG, GRAY, 8, 0, 0, 64, 64, 8, 1, 1, true, 5 },
+    { VRT_CODEC_EXR, GBR, 16, 0, 0, 64, 64, 16, 0, 0, true, 6, GBR },
+    { VRT_CODEC_WEBP, GRAY, 8, 0, 0, 64, 64, 8, 0, 0, true, 0, GBR },
+    { VRT_CODEC_WEBP, GBR, 16, 0, 0, 64, 64, 8, 0, 0, true, 6, GBR, true },
 };
 
 static void check_pick(size_t i)
@@ -161,7 +177,9 @@ static void check_pick(size_t i)
         return;
     }
     expect_int(r, 0);
-    expect_int(params.format.layout, YUV);
+    expect_int(params.format.layout, picks[i].out_layout ? picks[i].out_layout : YUV);
+    if (is_of_pictures(picks[i].codec))
+        expect_int(warnings.n, picks[i].warns);
     expect_int(params.format.depth, picks[i].out_depth);
     expect_int(params.format.chroma_shift_x, picks[i].out_shift_x);
     expect_int(params.format.chroma_shift_y, picks[i].out_shift_y);
@@ -355,7 +373,8 @@ static void test_facts(void)
         fprintf(stderr, "  %s\n", vrt_codec_names[i]);
         expect_true(facts->title && facts->ffmpeg && facts->encoders[0] && facts->instead);
         expect_true(vrt_container_holds(facts->container, (enum vrt_codec)i));
-        expect_true(vrt_container_holds(VRT_CONTAINER_MKV, (enum vrt_codec)i));
+        expect_true(vrt_container_holds(VRT_CONTAINER_MKV, (enum vrt_codec)i) !=
+                    is_of_pictures((enum vrt_codec)i));
         expect_true(facts->quality_max <= VRT_QUALITY_MAX);
         expect_true(!facts->quality_name || (facts->quality_min <= facts->quality &&
                                              facts->quality <= facts->quality_max));

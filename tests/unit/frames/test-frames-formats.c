@@ -116,7 +116,7 @@ static void check_reader(const struct format_case *c, const char *path, const ch
     expect_int(n, 3);
     expect_int(fgetc(samples), EOF);
     bool has_alpha = strchr(c->stored, 'a') && c->layout != GRAY;
-    expect_int(info->warnings.n > 0, has_alpha || strcmp(c->stored, "ya8") == 0);
+    expect_int(info->has_alpha, has_alpha || strcmp(c->stored, "ya8") == 0);
     vrt_reader_close(reader);
     close(fd);
     fclose(samples);

@@ -143,7 +143,9 @@ static void test_request_refusals(void)
         { "{" FILES ",\"scene_cuts\":1.5}", "scene_cuts", "from 0 to 1" },
         { "{" FILES ",\"sigma\":51}", "sigma", "from 0 to 50" },
         { "{" FILES ",\"quality\":true}", "quality", "from 0 to 63, got true" },
-        { "{" FILES ",\"codec\":\"vp3\"}", "codec", "\"mjpeg\" or \"auto\", got" },
+        { "{" FILES ",\"codec\":\"vp3\"}", "codec", "expected \"h264\", \"hevc\", \"ffv1\"" },
+        { "{" FILES ",\"fps\":-1}", "fps", "from 0 to 1000" },
+        { "{" FILES ",\"pictures\":7}", "pictures", "pictures: expected" },
         { "{" FILES ",\"strict\":\"yes\"}", "strict", "expected true or false" },
         { "{" FILES ",\"frobnicate\":1}", "frobnicate", "no such field; there are input, output" },
     };

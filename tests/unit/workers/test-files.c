@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "tests/unit/test.h"
-#include "workers/media/files.h"
+#include "workers/media/files/files.h"
 
 static char folder[] = "/tmp/vrt-files-XXXXXX";
 

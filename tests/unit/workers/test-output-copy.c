@@ -17,7 +17,7 @@
 
 #include "base/cleanup.h"
 #include "tests/unit/test.h"
-#include "workers/media/fingerprint.h"
+#include "workers/media/files/fingerprint.h"
 
 #define SIZE_MAX_BYTES (3 << 20)
 

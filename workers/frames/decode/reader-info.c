@@ -6,11 +6,14 @@
 
 #include <libavutil/avstring.h>
 #include <libavutil/display.h>
+#include <libavutil/intfloat.h>
+#include <libavutil/intreadwrite.h>
 #include <libavutil/pixdesc.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "frames/alpha.h"
 #include "frames/av.h"
 #include "frames/pixfmt.h"
 
@@ -24,6 +27,15 @@ static void name_container(struct vrt_reader_info *info, const AVFormatContext *
         name = strncmp(brand->value, "qt", 2) == 0 ? "mov" : "mp4";
     av_strlcpy(info->container, name, sizeof(info->container));
     info->container[strcspn(info->container, ",")] = '\0';
+}
+
+/* FFmpeg has a demuxer for each kind of picture: png_pipe, jpeg_pipe, ... */
+static bool is_still(const AVInputFormat *demuxer)
+{
+    static const char ending[] = "_pipe";
+    const size_t n = strlen(demuxer->name);
+
+    return n > sizeof(ending) && strcmp(demuxer->name + n + 1 - sizeof(ending), ending) == 0;
 }
 
 static void count_streams(struct vrt_reader_info *info, const AVFormatContext *format)
@@ -99,7 +111,7 @@ static void fill_dropped(struct vrt_reader_info *info, const AVStream *stream)
     size_t size;
 
     if (alpha && strcmp(alpha->value, "0") != 0)
-        vrt_warnings_add(&info->warnings, "the video's transparency (alpha) is dropped");
+        info->has_alpha = true;
     if (vrt_av_stream_side_data(stream, AV_PKT_DATA_DOVI_CONF, &size))
         vrt_warnings_add(&info->warnings, "the Dolby Vision configuration is dropped");
 }
@@ -114,7 +126,8 @@ void vrt_reader_info_fill(struct vrt_reader_info *info, const struct vrt_source 
     av_strlcpy(info->codec, avcodec_get_name(stream->codecpar->codec_id), sizeof(info->codec));
     count_streams(info, format);
     fill_rates(info, format, stream);
-    info->n_frames_estimate = estimate_frames(info, stream);
+    info->is_still = is_still(format->iformat);
+    info->n_frames_estimate = info->is_still ? 1 : estimate_frames(info, stream);
     info->truncated = source->truncated;
     fill_dropped(info, stream);
 
@@ -129,6 +142,26 @@ void vrt_reader_info_fill(struct vrt_reader_info *info, const struct vrt_source 
     }
 }
 
+/* Whether colours are floats of 32 bits, some of them outside of 0 to 1. */
+static bool has_bright_floats(const AVFrame *frame)
+{
+    const AVPixFmtDescriptor *desc = av_pix_fmt_desc_get(frame->format);
+    bool has_some = false;
+
+    if (!desc || !(desc->flags & AV_PIX_FMT_FLAG_FLOAT) || desc->comp[0].depth != 32 ||
+        desc->comp[0].step != sizeof(float) || desc->flags & AV_PIX_FMT_FLAG_BE)
+        return false;
+    for (int i = 0; i < VRT_MIN(desc->nb_components, 3); i++) {
+        const uint8_t *row = frame->data[i];
+        for (int y = 0; y < frame->height; y++, row += frame->linesize[i])
+            for (int x = 0; x < frame->width; x++) {
+                const float value = av_int2float(AV_RL32(row + sizeof(float) * (size_t)x));
+                has_some |= value > 1 || value < 0;
+            }
+    }
+    return has_some;
+}
+
 void vrt_reader_info_look(struct vrt_reader_info *info, const AVFrame *frame,
                           enum AVFieldOrder field_order)
 {
@@ -141,8 +174,11 @@ void vrt_reader_info_look(struct vrt_reader_info *info, const AVFrame *frame,
     if (info->interlaced)
         vrt_warnings_add(&info->warnings, "the video is interlaced and is restored as if it were "
                          "not: deinterlace it first for clean edges");
-    if (vrt_pixfmt_has_alpha(frame->format))
-        vrt_warnings_add(&info->warnings, "the video's transparency (alpha) is dropped");
+    /* Many pictures have room for it, and nothing there. */
+    info->has_alpha |= info->is_still ? vrt_alpha_shows(frame)
+                                      : vrt_pixfmt_has_alpha(frame->format);
+    if (has_bright_floats(frame))
+        vrt_warnings_add(&info->warnings, "values over 1 (white) or below 0 are cut off");
     if (info->format.layout == VRT_LAYOUT_YUV &&
         (frame->colorspace == AVCOL_SPC_YCGCO || frame->colorspace == AVCOL_SPC_ICTCP))
         vrt_warnings_add(&info->warnings, "the colour system %s is not known to the networks: they "

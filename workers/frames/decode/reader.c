@@ -470,6 +470,9 @@ static int open_first(struct vrt_reader *reader, struct vrt_error *error)
         return vrt_refuse(error, vrt_raise(-ENOTSUP), "input.unsupported",
                           "%s has frames that cannot be processed: %dx%d in the pixel format %s",
                           name, frame->width, frame->height, av_get_pix_fmt_name(frame->format));
+    /* What OpenEXR is, though FFmpeg's decoder doesn't say so. */
+    if (reader->stream->codecpar->codec_id == AV_CODEC_ID_EXR)
+        info->format.transfer = AVCOL_TRC_LINEAR;
     /* The container's, where it has one: players believe it, and so does who has corrected it. */
     AVRational aspect = av_guess_sample_aspect_ratio(reader->source->format, reader->watch.stream,
                                                      frame);

@@ -52,6 +52,8 @@ struct vrt_reader_info {
     struct vrt_rational fps;            /* average; 0/1: unknown */
     bool variable_rate;                 /* as far as the container tells */
     bool interlaced;                    /* restored as if progressive; there is a warning */
+    bool is_still;                      /* the file is one of a single picture */
+    bool has_alpha;                     /* which no frame here has */
     bool truncated;                     /* the file ends before its container says it does */
     int64_t duration_ns;                /* of the video stream, or its range; -1: unknown */
     int64_t n_frames_estimate;          /* in it; may be a few off; -1: unknown */

@@ -180,8 +180,8 @@ static int check_kind(struct vrt_source *source, struct vrt_error *error)
 static int refuse_not_media(const struct vrt_source *source, struct vrt_error *error)
 {
     return vrt_refuse(error, vrt_raise(-EBADMSG), "input.not_media",
-                      "%s is not a video: its content is in no format that FFmpeg knows, whatever "
-                      "its name says", source->name);
+                      "%s is not a video, nor a picture: its content is in no format that FFmpeg "
+                      "knows, whatever its name says", source->name);
 }
 
 /* What FFmpeg returned where the file was being opened, as a sentence. */

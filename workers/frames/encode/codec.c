@@ -76,10 +76,26 @@ static bool encoder_takes(const AVCodec *encoder, enum AVPixelFormat pixfmt)
 /* The pixel format in which the encoder takes frames that are `plain` in FFmpeg's words. */
 static enum AVPixelFormat pick_pixfmt(const AVCodec *encoder, enum AVPixelFormat plain)
 {
+    static const struct {
+        enum AVPixelFormat plain, packed;
+    } packed[] = {
+        { AV_PIX_FMT_GBRP, AV_PIX_FMT_RGB24 },
+        { AV_PIX_FMT_GBRP, AV_PIX_FMT_BGR0 },
+        { AV_PIX_FMT_GBRP, AV_PIX_FMT_BGRA },
+        { AV_PIX_FMT_GBRP16, AV_PIX_FMT_RGB48LE },
+        { AV_PIX_FMT_GBRP16, AV_PIX_FMT_RGB48BE },
+        { AV_PIX_FMT_GRAY16, AV_PIX_FMT_GRAY16LE },
+        { AV_PIX_FMT_GRAY16, AV_PIX_FMT_GRAY16BE },
+        { AV_PIX_FMT_GBRP16, AV_PIX_FMT_GBRPF32 },
+        { AV_PIX_FMT_GRAY16, AV_PIX_FMT_GRAYF32 },
+    };
+
     if (encoder_takes(encoder, plain))
         return plain;
-    return plain == AV_PIX_FMT_GBRP && encoder_takes(encoder, AV_PIX_FMT_BGR0) ? AV_PIX_FMT_BGR0
-                                                                             : AV_PIX_FMT_NONE;
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(packed); i++)
+        if (packed[i].plain == plain && encoder_takes(encoder, packed[i].packed))
+            return packed[i].packed;
+    return AV_PIX_FMT_NONE;
 }
 
 /* Whether frames of this size are none of those that the encoder refuses. */
@@ -184,6 +200,31 @@ static bool pick_chroma(enum vrt_codec codec, struct vrt_frame_format *format)
     return false;
 }
 
+/* Y'CbCr becomes R'G'B', and gray where there is no gray. */
+static void make_rgb(enum vrt_codec codec, struct vrt_frame_format *format)
+{
+    struct vrt_frame_format gray = *format;
+
+    if (format->layout == VRT_LAYOUT_GRAY && deepen(codec, &gray))
+        return;
+    format->layout = VRT_LAYOUT_GBR;
+    format->chroma_shift_x = format->chroma_shift_y = 0;
+    format->color_space = AVCOL_SPC_RGB;
+    format->full_range = true;
+}
+
+/* What a format can't hold of a sample is lost, where whoever named it must have known. */
+static void make_shallow(const struct vrt_codec_facts *facts, struct vrt_frame_format *format,
+                         struct vrt_warnings *warnings)
+{
+    if (!facts->max_depth || format->depth <= facts->max_depth)
+        return;
+    vrt_warnings_add(warnings, "%s holds %d bits per sample, and the input has %d: what is below "
+                     "is lost; %s would keep it", facts->title, facts->max_depth, format->depth,
+                     facts->instead);
+    format->depth = facts->max_depth;
+}
+
 /* The range and matrix that the codec's players take for granted. */
 static void make_usual(enum vrt_codec_colors colors, struct vrt_frame_format *format)
 {
@@ -284,8 +325,11 @@ static int keep_input(const struct vrt_encoder_pick *pick, struct vrt_frame_form
 {
     const struct vrt_codec_facts *facts = vrt_codec_facts(pick->codec);
 
+    make_shallow(facts, format, warnings);
     if (facts->yuv_only && format->layout != VRT_LAYOUT_YUV)
         make_yuv(format);
+    if (facts->rgb_only && format->layout != VRT_LAYOUT_GBR)
+        make_rgb(pick->codec, format);
     make_usual(facts->colors, format);
     const struct vrt_frame_format wanted = *format;
     if (!vrt_frame_format_is_valid(format) || !pick_chroma(pick->codec, format))

@@ -15,8 +15,8 @@ enum AVCodecID vrt_codec_id(enum vrt_codec codec);
 struct vrt_codec_choice {
     const struct vrt_encoder_kind *kind;    /* static; NULL: there is none */
     const AVCodec *encoder;                 /* FFmpeg's own */
-    enum AVPixelFormat pixfmt;              /* planes of ours, or AV_PIX_FMT_BGR0 where it has no
-                                             * planar one of that depth */
+    enum AVPixelFormat pixfmt;              /* planes of ours, or what pack.h makes of them where it
+                                             * has no planar one of that depth */
 };
 
 /* The best encoder of `codec` that takes frames of `format`. */

@@ -7,12 +7,13 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
 
 #include "base/macro.h"
 #include "frames/encode/encoder.h"
 
-#define COLOR_UNSPECIFIED 2     /* H.273's number for primaries and transfer */
+/* H.273's numbers. */
+#define COLOR_UNSPECIFIED 2     /* of primaries and transfer */
+#define TRANSFER_LINEAR 8
 
 const char *vrt_container_name(enum vrt_container container)
 {
@@ -52,14 +53,10 @@ int vrt_container_from_name(const char *name, enum vrt_container *ret_container,
     const char *slash = strrchr(name, '/');
     const char *base = slash ? slash + 1 : name;
     const char *dot = strrchr(base, '.');
-    char shown[128], endings[80];
+    char shown[128], endings[104];
 
-    for (int i = 0; dot && i < VRT_CONTAINER_COUNT; i++) {
-        if (strcasecmp(dot + 1, vrt_container_names[i]) == 0) {
-            *ret_container = (enum vrt_container)i;
-            return 0;
-        }
-    }
+    if (dot && vrt_container_find(dot + 1, ret_container))
+        return 0;
     return vrt_refuse(error, vrt_raise(-EINVAL), "output.container",
                       "the output %s must end in %s, which says what kind of file it becomes",
                       vrt_printable(base, shown, sizeof(shown)),
@@ -101,6 +98,24 @@ int vrt_container_check_rate(enum vrt_container container, struct vrt_rational f
                       ".mov or .mkv");
 }
 
+/* Of pictures OpenEXR alone holds linear light, and nothing else; PNG can say that it does. */
+static int check_light(const struct vrt_container_content *content, struct vrt_warnings *warnings,
+                       struct vrt_error *error)
+{
+    const bool is_linear = content->format->transfer == TRANSFER_LINEAR;
+
+    if (content->container == VRT_CONTAINER_EXR && !is_linear)
+        return vrt_refuse(error, vrt_raise(-EINVAL), "output.container",
+                          "an .exr file holds linear light, which the input doesn't: name the "
+                          "output .png or .tiff");
+    if (content->container != VRT_CONTAINER_EXR && content->container != VRT_CONTAINER_PNG &&
+        is_linear)
+        vrt_warnings_add(warnings, "an .%s file doesn't tell that its light is linear, and will be "
+                         "shown too dark: name the output .exr, or .png",
+                         vrt_container_name(content->container));
+    return 0;
+}
+
 /*
  * Other codecs carry their colours in the stream, or have but one kind; FFV1 doesn't. In .mov
  * FFmpeg writes them only where primaries, transfer and matrix are all known, and never the range.
@@ -110,6 +125,8 @@ int vrt_container_check_colors(const struct vrt_container_content *content,
 {
     const struct vrt_frame_format *format = content->format;
 
+    if (vrt_container_is_picture(content->container))
+        return vrt_fold(check_light(content, warnings, error));
     if (content->codec != VRT_CODEC_FFV1 || vrt_container_is_matroska(content->container) ||
         format->layout != VRT_LAYOUT_YUV)
         return 0;

@@ -30,7 +30,12 @@ static const struct {
     [VRT_CODEC_VP9] = { 0.21, 22, 0, 9 },
     [VRT_CODEC_PRORES] = { 2.1, 0, 0, 0 },
     [VRT_CODEC_DNXHR] = { 1.9, 0, 0, 0 },
-    [VRT_CODEC_MJPEG] = { 1.1, 2, 0, 5 },
+    [VRT_CODEC_MJPEG] = { 2.0, 2, 0, 3 },
+    [VRT_CODEC_PNG] = { 4.2, 0, 0.95, 0 },
+    [VRT_CODEC_JPEG] = { 2.0, 2, 0, 3 },
+    [VRT_CODEC_TIFF] = { 6, 0, 1, 0 },
+    [VRT_CODEC_WEBP] = { 1.4, 8, 0, 12 },
+    [VRT_CODEC_EXR] = { 4, 0, 1, 0 },
 };
 
 double vrt_encoder_frame_bytes(const struct vrt_encoder_params *params)

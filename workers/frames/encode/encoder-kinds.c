@@ -190,6 +190,39 @@ static int set_mjpeg(const struct vrt_encoder_params *params, int quality, AVCod
     return av_dict_set_int(options, "qmin", 1, 0);
 }
 
+/* Each row by the filter that suits it best. */
+static int set_png(const struct vrt_encoder_params *params, int quality, AVCodecContext *codec,
+                   AVDictionary **options)
+{
+    (void)params, (void)quality, (void)codec;
+    return av_dict_set(options, "pred", "mixed", 0);
+}
+
+static int set_tiff(const struct vrt_encoder_params *params, int quality, AVCodecContext *codec,
+                    AVDictionary **options)
+{
+    (void)params, (void)quality, (void)codec;
+    return av_dict_set(options, "compression_algo", "deflate", 0);
+}
+
+/* WebP counts the other way round, to 100; nothing is lost at 0. */
+static int set_webp(const struct vrt_encoder_params *params, int quality, AVCodecContext *codec,
+                    AVDictionary **options)
+{
+    (void)params, (void)codec;
+    int r = av_dict_set_int(options, "lossless", quality == 0, 0);
+    return r < 0 ? r : av_dict_set_int(options, "quality", 100 - quality, 0);
+}
+
+/* Half floats, of which 11 bits count: as many as the first of a sample's 16 that aren't 0. */
+static int set_exr(const struct vrt_encoder_params *params, int quality, AVCodecContext *codec,
+                   AVDictionary **options)
+{
+    (void)params, (void)quality, (void)codec;
+    int r = av_dict_set(options, "format", "half", 0);
+    return r < 0 ? r : av_dict_set(options, "compression", "zip16", 0);
+}
+
 static const struct vrt_encoder_kind kinds[] = {
     { "libx264", 1, .even_only = true, .set_options = set_x264 },
     { "libx265", 1, .even_only = true, .set_options = set_x265 },
@@ -201,6 +234,10 @@ static const struct vrt_encoder_kind kinds[] = {
     { "prores_ks", 1, .even_only = true, .set_options = set_prores },
     { "dnxhd", 1, .set_options = set_dnxhd },
     { "mjpeg", 1, .set_options = set_mjpeg },
+    { "png", 1, .set_options = set_png },
+    { "tiff", 1, .set_options = set_tiff },
+    { "libwebp", 1, .set_options = set_webp },
+    { "exr", 1, .set_options = set_exr },
 };
 
 const struct vrt_encoder_kind *vrt_encoder_kind_find(const char *name)

@@ -17,6 +17,7 @@
 #include "frames/av.h"
 #include "frames/encode/codec.h"
 #include "frames/encode/encoder-options.h"
+#include "frames/encode/pack.h"
 #include "frames/encode/segment.h"
 #include "frames/encode/sink.h"
 #include "frames/view.h"
@@ -319,32 +320,6 @@ static int write_packet(struct vrt_encoder *encoder, struct vrt_error *error)
                                              error));
 }
 
-/* A copy of planar RGB, which FFmpeg's FFV1 takes in 8 bits in the order B, G, R, 0 only. */
-static int interleave(const struct vrt_frame *frame, AVFrame **ret_view)
-{
-    VRT_CLEANUP(vrt_av_frame_freep) AVFrame *view = av_frame_alloc();
-    const struct vrt_plane *planes = frame->planes;
-
-    if (!view)
-        return vrt_raise(-ENOMEM);
-    view->width = frame->format.width;
-    view->height = frame->format.height;
-    view->format = AV_PIX_FMT_BGR0;
-    if (av_frame_get_buffer(view, 0) < 0)
-        return vrt_raise(-ENOMEM);
-    for (int y = 0; y < view->height; y++) {
-        uint8_t *to = view->data[0] + (ptrdiff_t)y * view->linesize[0];
-        for (int x = 0; x < view->width; x++, to += 4) {
-            to[0] = planes[1].data[(size_t)y * planes[1].stride_bytes + (size_t)x];
-            to[1] = planes[0].data[(size_t)y * planes[0].stride_bytes + (size_t)x];
-            to[2] = planes[2].data[(size_t)y * planes[2].stride_bytes + (size_t)x];
-            to[3] = 0;
-        }
-    }
-    *ret_view = VRT_STEAL(view);
-    return 0;
-}
-
 /* Sends a frame, or the end (NULL), and writes what comes out. */
 static int encode(struct vrt_encoder *encoder, const AVFrame *frame, struct vrt_error *error)
 {
@@ -373,11 +348,14 @@ int vrt_encoder_send(struct vrt_encoder *encoder, struct vrt_frame *frame,
         return vrt_refuse(error, vrt_raise(-EINVAL), "encode.failed",
                           "frame %lld does not follow the one before it in format or time",
                           (long long)frame->index);
-    int r = encoder->codec->pix_fmt == AV_PIX_FMT_BGR0 ? interleave(frame, &view)
-                                                       : vrt_frame_unwrap(frame, &view);
+    int r = vrt_frame_unwrap(frame, &view);
+    if (r == 0 && view->format != (int)encoder->codec->pix_fmt)
+        r = vrt_pack_replace(&view, encoder->codec->pix_fmt);
     if (r < 0)
         return vrt_refuse_errno(error, vrt_fold(r), "the encoder");
     view->pts = encoder->n_sent;
+    /* Where it is constant, FFmpeg's own encoders look for it here. */
+    view->quality = encoder->codec->global_quality;
     encoder->frames[encoder->n_sent % WINDOW].pts = frame->pts;
     encoder->frames[encoder->n_sent % WINDOW].duration = frame->duration;
     if (end->n_first <= VRT_SEGMENT_MAX_DELAY)

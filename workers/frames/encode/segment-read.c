@@ -165,20 +165,47 @@ int vrt_segment_reader_open(int fd, int number, struct vrt_segment_reader **ret_
     return 0;
 }
 
+/* What stands before the next packet's data, of which *ret_size is the size. Return: 0;
+ * VRT_SEGMENT_END; -errno with a sentence. */
+static int read_packet_head(const struct vrt_segment_reader *reader,
+                            uint8_t head[VRT_SEGMENT_PART_BYTES + 4], uint32_t *ret_size,
+                            struct vrt_error *error)
+{
+    if (reader->offset_bytes == reader->size_bytes && reader->n_read == reader->end.n_packets)
+        return VRT_SEGMENT_END;
+    int r = read_at(reader, reader->offset_bytes, head, VRT_SEGMENT_PART_BYTES + 4, error);
+    if (r < 0)
+        return vrt_fold(r);
+    const uint32_t size = AV_RL32(head + 4);
+    if (head[0] != 'P' || size > MAX_PACKET_BYTES ||
+        size > reader->size_bytes - reader->offset_bytes)
+        return refuse_damaged(reader, error);
+    *ret_size = size;
+    return 0;
+}
+
+int vrt_segment_reader_skip(struct vrt_segment_reader *reader, struct vrt_error *error)
+{
+    uint8_t head[VRT_SEGMENT_PART_BYTES + 4];
+    uint32_t size = 0;
+    int r = read_packet_head(reader, head, &size, error);
+
+    if (r != 0)
+        return vrt_fold(r);
+    reader->offset_bytes += (int64_t)sizeof(head) + size;
+    reader->n_read++;
+    return 0;
+}
+
 int vrt_segment_reader_next(struct vrt_segment_reader *reader, struct vrt_segment_packet *packet,
                             AVPacket *data, struct vrt_error *error)
 {
     uint8_t head[VRT_SEGMENT_PART_BYTES + 4];
+    uint32_t size = 0;
 
-    if (reader->offset_bytes == reader->size_bytes && reader->n_read == reader->end.n_packets)
-        return VRT_SEGMENT_END;
-    int r = read_at(reader, reader->offset_bytes, head, sizeof(head), error);
-    if (r < 0)
+    int r = read_packet_head(reader, head, &size, error);
+    if (r != 0)
         return vrt_fold(r);
-    uint32_t size = AV_RL32(head + 4);
-    if (head[0] != 'P' || size > MAX_PACKET_BYTES ||
-        size > reader->size_bytes - reader->offset_bytes)
-        return refuse_damaged(reader, error);
     av_packet_unref(data);
     if (av_new_packet(data, (int)size) < 0)
         return vrt_refuse_errno(error, vrt_raise(-ENOMEM), "the output");

@@ -91,6 +91,10 @@ int vrt_segment_reader_open(int fd, int number, struct vrt_segment_reader **ret_
 int vrt_segment_reader_next(struct vrt_segment_reader *reader, struct vrt_segment_packet *packet,
                             AVPacket *data, struct vrt_error *error);
 
+/* Leaves a packet out, whose data isn't read. Return: 0; VRT_SEGMENT_END; -EBADMSG, -errno with a
+ * sentence. */
+int vrt_segment_reader_skip(struct vrt_segment_reader *reader, struct vrt_error *error);
+
 /* Frees it; the descriptor stays open. Return: NULL. */
 struct vrt_segment_reader *vrt_segment_reader_close(struct vrt_segment_reader *reader);
 

@@ -77,6 +77,9 @@ int vrt_joiner_preview(const struct vrt_joiner_preview *preview, struct vrt_warn
     r = vrt_source_check_rereadable(source, error);
     if (r < 0)
         return vrt_fold(r);
+    /* What a picture's file has besides is looked at when it is written. */
+    if (vrt_container_is_picture(preview->container))
+        return 0;
     plan.source = source;
     r = plan.video = vrt_source_pick_video(source, error);
     if (r < 0)

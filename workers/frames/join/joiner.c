@@ -19,6 +19,7 @@
 #include "frames/av.h"
 #include "frames/join/join-caps.h"
 #include "frames/join/join-part.h"
+#include "frames/join/join-still.h"
 #include "frames/join/join-streams.h"
 #include "frames/join/join-times.h"
 #include "frames/join/join-video.h"
@@ -498,6 +499,8 @@ int vrt_joiner_run(const struct vrt_joiner_params *params, struct vrt_joiner_res
     VRT_CLEANUP(joiner_done) struct joiner joiner = { .params = params };
     VRT_CLEANUP(vrt_freep) struct vrt_joiner_result *result = calloc(1, sizeof(*result));
 
+    if (vrt_container_is_picture(params->container))
+        return vrt_fold(vrt_join_still(params, ret_result, error));
     vrt_av_log_install();
     if (!result)
         return refuse_memory(error);

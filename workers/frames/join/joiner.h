@@ -79,6 +79,24 @@ int vrt_joiner_preview(const struct vrt_joiner_preview *preview, struct vrt_warn
 int vrt_joiner_run(const struct vrt_joiner_params *params, struct vrt_joiner_result *ret_result,
                    struct vrt_error *error) VRT_MUST_CHECK;
 
+/* One of the pictures of a segment. */
+struct vrt_joiner_picture {
+    int segment_fd;                 /* by position, the caller's */
+    int64_t index;                  /* in the segment, from 0 */
+    enum vrt_container container;   /* a picture's */
+    int original_fd;                /* the file of the picture that was restored; -1: none is */
+    const char *original_name;      /* for messages; NULL: "the input" */
+    int output_fd;                  /* as of vrt_joiner_params */
+};
+
+/*
+ * Writes the picture's file, with what else its original has, and syncs it.
+ * Return: 0, *ret_size_bytes is its size and `warnings` what could not be kept; as
+ *         vrt_joiner_run().
+ */
+int vrt_joiner_picture(const struct vrt_joiner_picture *picture, int64_t *ret_size_bytes,
+                       struct vrt_warnings *warnings, struct vrt_error *error) VRT_MUST_CHECK;
+
 enum vrt_joiner_check {
     VRT_JOINER_CHECK_ENDS,          /* its head and its end: takes microseconds */
     VRT_JOINER_CHECK_ALL,

@@ -198,6 +198,44 @@ int vrt_child_joiner_run(struct vrt_child *child, const struct vrt_joiner_params
     return 0;
 }
 
+int vrt_child_joiner_picture(struct vrt_child *child, const struct vrt_joiner_picture *picture,
+                             int64_t *ret_size_bytes, struct vrt_warnings *warnings,
+                             struct vrt_error *error)
+{
+    VRT_CLEANUP(vrt_freep) struct vrt_message *message = calloc(1, sizeof(*message));
+    const bool has_original = picture->original_fd >= 0;
+    const int original_fd = has_original ? picture->original_fd : picture->segment_fd;
+    const int64_t bytes_max = JOINED_TIMES_MAX * (size_of(picture->segment_fd) +
+                                                  size_of(original_fd)) + JOINED_BYTES_MORE;
+    const struct vrt_child_call call = {
+        .size = VRT_MESSAGE_BYTES(picture),
+        .fds = { 3, { picture->segment_fd, original_fd, picture->output_fd } },
+        .limit_ns = reading_ns(picture->segment_fd) + reading_ns(original_fd),
+        .doing = "writing a picture",
+        .growing_fd = picture->output_fd,
+        .growing_bytes_max = &bytes_max,
+    };
+
+    if (!message)
+        return vrt_refuse_errno(error, vrt_raise(-ENOMEM), "the output");
+    message->kind = VRT_MESSAGE_JOIN_PICTURE;
+    vrt_wire_put_name(picture->original_name, message->body.picture.name);
+    message->body.picture.index = picture->index;
+    message->body.picture.container = (int32_t)picture->container;
+    message->body.picture.has_original = has_original;
+    int r = vrt_child_ask(child, &call, message, error);
+    if (r < 0)
+        return vrt_fold(r);
+    /* It may have kept the descriptor: from here on nothing grows. */
+    vrt_child_may_write(child, 0);
+    if (message->body.joined.size_bytes <= 0 ||
+        message->body.joined.size_bytes != size_of(picture->output_fd) ||
+        vrt_wire_take_warnings(&message->body.joined.warnings, warnings) < 0)
+        return vrt_child_distrust(child, call.doing, error);
+    *ret_size_bytes = message->body.joined.size_bytes;
+    return 0;
+}
+
 int vrt_child_joiner_check_segment(struct vrt_child *child, int fd, int number,
                                    enum vrt_joiner_check check, int64_t *ret_n_frames,
                                    struct vrt_error *error)

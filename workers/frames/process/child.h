@@ -62,6 +62,9 @@ int vrt_child_joiner_preview(struct vrt_child *child, const struct vrt_joiner_pr
 int vrt_child_joiner_run(struct vrt_child *child, const struct vrt_joiner_params *params,
                          struct vrt_joiner_result *ret_result,
                          struct vrt_error *error) VRT_MUST_CHECK;
+int vrt_child_joiner_picture(struct vrt_child *child, const struct vrt_joiner_picture *picture,
+                             int64_t *ret_size_bytes, struct vrt_warnings *warnings,
+                             struct vrt_error *error) VRT_MUST_CHECK;
 int vrt_child_joiner_check_segment(struct vrt_child *child, int fd, int number,
                                    enum vrt_joiner_check check, int64_t *ret_n_frames,
                                    struct vrt_error *error) VRT_MUST_CHECK;

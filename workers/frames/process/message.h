@@ -34,6 +34,7 @@ enum vrt_message_kind {
     VRT_MESSAGE_JOIN_PREVIEW,       /* the input */
     VRT_MESSAGE_JOIN,               /* input and output; answered at last */
     VRT_MESSAGE_JOIN_SEGMENT,       /* asked by vrt-media while it joins: number -> the segment */
+    VRT_MESSAGE_JOIN_PICTURE,       /* segment, original and output */
     VRT_MESSAGE_JOIN_VERIFY,        /* the output */
     VRT_MESSAGE_PREVIEW,            /* two videos, and the picture */
     VRT_MESSAGE_SANDBOX,            /* what the process could not give up */
@@ -60,6 +61,7 @@ struct vrt_message_info {
     char container[32], codec[32], pixel_format[32];
     struct vrt_message_rational time_base, fps;
     int32_t variable_rate, interlaced, truncated, is_by_duration, has_display_matrix;
+    int32_t is_still, has_alpha;
     int32_t rotation_degrees;
     int32_t n_audio, n_subtitles, n_attachments, n_chapters, n_covers;
     int64_t duration_ns, n_frames_estimate, n_frames, n_concealed, n_missing;
@@ -121,6 +123,11 @@ union vrt_message_body {
         int64_t limit_ns, n_segments, span_ns, n_frames;
         int32_t container, is_part;
     } join;
+    struct {
+        char name[VRT_MESSAGE_NAME_BYTES];
+        int64_t index;                              /* in the segment */
+        int32_t container, has_original;
+    } picture;
     struct {
         int64_t n_frames, duration_ns, size_bytes;
         struct vrt_message_warnings warnings;

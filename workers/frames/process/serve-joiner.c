@@ -109,3 +109,29 @@ int vrt_serve_join_verify(struct vrt_server *server, struct vrt_message *message
     (void)server, (void)size;
     return vrt_fold(vrt_joiner_verify(fds->fds[0], &expected, NULL, error));
 }
+
+int vrt_serve_join_picture(struct vrt_server *server, struct vrt_message *message,
+                           struct vrt_message_fds *fds, size_t *size, struct vrt_error *error)
+{
+    struct vrt_warnings warnings = { .n = 0 };
+    int64_t size_bytes = 0;
+
+    (void)server;
+    if (!is_container(message->body.picture.container) ||
+        !vrt_container_is_picture((enum vrt_container)message->body.picture.container))
+        return vrt_raise(-EBADMSG);
+    const struct vrt_joiner_picture picture = {
+        .segment_fd = fds->fds[0],
+        .index = message->body.picture.index,
+        .container = (enum vrt_container)message->body.picture.container,
+        .original_fd = message->body.picture.has_original ? fds->fds[1] : -1,
+        .original_name = message->body.picture.name,
+        .output_fd = fds->fds[2],
+    };
+    int r = vrt_joiner_picture(&picture, &size_bytes, &warnings, error);
+    message->body.joined.n_frames = 1;
+    message->body.joined.size_bytes = size_bytes;
+    vrt_wire_put_warnings(&warnings, &message->body.joined.warnings);
+    *size = VRT_MESSAGE_BYTES(joined);
+    return vrt_fold(r);
+}

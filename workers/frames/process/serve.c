@@ -34,6 +34,7 @@ static const struct {
     [VRT_MESSAGE_SEGMENT_CHECK] = { vrt_serve_segment_check, 1 },
     [VRT_MESSAGE_JOIN_PREVIEW] = { vrt_serve_join_preview, 1 },
     [VRT_MESSAGE_JOIN] = { vrt_serve_join, 2 },
+    [VRT_MESSAGE_JOIN_PICTURE] = { vrt_serve_join_picture, 3 },
     [VRT_MESSAGE_JOIN_VERIFY] = { vrt_serve_join_verify, 1 },
     [VRT_MESSAGE_PREVIEW] = { vrt_serve_preview, 3 },
     [VRT_MESSAGE_SANDBOX] = { serve_sandbox, 0 },

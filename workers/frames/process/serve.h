@@ -35,7 +35,7 @@ vrt_serve vrt_serve_encoder_check, vrt_serve_encoder_pick, vrt_serve_encoder_try
 vrt_serve vrt_serve_encoder_new, vrt_serve_encoder_send, vrt_serve_encoder_finish;
 vrt_serve vrt_serve_encoder_fits, vrt_serve_encoder_find;
 vrt_serve vrt_serve_segment_check, vrt_serve_join_preview, vrt_serve_join, vrt_serve_join_verify;
-vrt_serve vrt_serve_preview;
+vrt_serve vrt_serve_join_picture, vrt_serve_preview;
 
 /* The frame at `offset_bytes` of a pool's file, its planes laid out; unmapped with its last
  * reference. Return: 0; -errno. */

@@ -67,6 +67,8 @@ void vrt_wire_put_info(const struct vrt_reader_info *info, struct vrt_message_in
         .variable_rate = info->variable_rate,
         .interlaced = info->interlaced,
         .truncated = info->truncated,
+        .is_still = info->is_still,
+        .has_alpha = info->has_alpha,
         .has_display_matrix = info->has_display_matrix,
         .rotation_degrees = info->rotation_degrees,
         .n_audio = info->n_audio,
@@ -196,7 +198,8 @@ int vrt_wire_take_warnings(const struct vrt_message_warnings *wire, struct vrt_w
 static bool is_info_sane(const struct vrt_message_info *wire)
 {
     const int32_t flags[] = { wire->variable_rate, wire->interlaced, wire->truncated,
-                              wire->is_by_duration, wire->has_display_matrix };
+                              wire->is_by_duration, wire->has_display_matrix, wire->is_still,
+                              wire->has_alpha };
     const int32_t counts[] = { wire->n_audio, wire->n_subtitles, wire->n_attachments,
                                wire->n_chapters, wire->n_covers };
     const int64_t unknown_or[] = { wire->duration_ns, wire->n_frames_estimate };
@@ -223,6 +226,8 @@ int vrt_wire_take_info(const struct vrt_message_info *wire, struct vrt_reader_in
         .variable_rate = wire->variable_rate,
         .interlaced = wire->interlaced,
         .truncated = wire->truncated,
+        .is_still = wire->is_still,
+        .has_alpha = wire->has_alpha,
         .has_display_matrix = wire->has_display_matrix,
         .rotation_degrees = wire->rotation_degrees,
         .n_audio = wire->n_audio,

@@ -2,20 +2,25 @@
 
 /* FNV-1a over the blocks and the file's size. */
 
-#include "workers/media/fingerprint.h"
+#include "workers/media/files/fingerprint.h"
 
 #include <errno.h>
 #include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/macro.h"
+#include "workers/media/files/files.h"
 
 #define N_BLOCKS 64
 #define BLOCK_BYTES (64 * 1024)
+
+/* Of each picture of a folder, at its beginning and at its end. */
+#define PICTURE_END_BYTES 4096
 
 static uint64_t mix(uint64_t hash, const uint8_t *bytes, size_t n)
 {
@@ -74,19 +79,62 @@ bool vrt_fingerprint_is_same(const struct vrt_fingerprint *a, const struct vrt_f
     return a->size_bytes == b->size_bytes && a->checksum == b->checksum;
 }
 
+int vrt_fingerprint_compare(const struct vrt_fingerprint *found, const char *name,
+                            const struct vrt_fingerprint *expected, struct vrt_error *error)
+{
+    char shown[160];
+
+    if (vrt_fingerprint_is_same(found, expected))
+        return 0;
+    return vrt_refuse(error, vrt_raise(-ESTALE), "input.other",
+                      "%s is not the file that this job was submitted for: it has other "
+                      "bytes; hand that one over, or submit a new job",
+                      vrt_printable(name, shown, sizeof(shown)));
+}
+
 int vrt_fingerprint_check(int fd, const char *name, const struct vrt_fingerprint *expected,
                           struct vrt_error *error)
 {
     struct vrt_fingerprint found;
-    char shown[160];
     int r = vrt_fingerprint_take(fd, &found);
 
     if (r < 0)
         return vrt_refuse_errno(error, vrt_fold(r), name);
-    if (!vrt_fingerprint_is_same(&found, expected))
-        return vrt_refuse(error, vrt_raise(-ESTALE), "input.other",
-                          "%s is not the file that this job was submitted for: it has other "
-                          "bytes; hand that one over, or submit a new job",
-                          vrt_printable(name, shown, sizeof(shown)));
+    return vrt_fold(vrt_fingerprint_compare(&found, name, expected, error));
+}
+
+/* Adds a picture to the fingerprint. Return: 0; -errno. */
+static int add_picture(const char *name, int fd, uint8_t *buffer, struct vrt_fingerprint *sum)
+{
+    struct stat st;
+
+    if (fstat(fd, &st) < 0)
+        return vrt_raise(-errno);
+    const size_t size = (size_t)VRT_MIN(st.st_size, PICTURE_END_BYTES);
+    sum->checksum = mix(sum->checksum, (const uint8_t *)name, strlen(name) + 1);
+    sum->size_bytes += st.st_size;
+    int r = add_block(fd, 0, size, buffer, &sum->checksum);
+    return r < 0 ? vrt_fold(r) : vrt_fold(add_block(fd, st.st_size - (int64_t)size, size, buffer,
+                                                    &sum->checksum));
+}
+
+int vrt_fingerprint_take_pictures(const struct vrt_files *files,
+                                  struct vrt_fingerprint *ret_fingerprint,
+                                  struct vrt_error *error)
+{
+    struct vrt_fingerprint sum = { .checksum = UINT64_C(0xcbf29ce484222325) };
+    uint8_t buffer[PICTURE_END_BYTES];
+
+    for (size_t i = 0; i < files->sequence.n; i++) {
+        const char *name = files->sequence.names[i];
+        VRT_CLEANUP(vrt_closep) int fd = files->access.open(files->access.ctx, files->input_fd,
+                                                             name, error);
+        if (fd < 0)
+            return vrt_fold(fd);
+        int r = add_picture(name, fd, buffer, &sum);
+        if (r < 0)
+            return vrt_refuse_errno(error, vrt_fold(r), name);
+    }
+    *ret_fingerprint = sum;
     return 0;
 }

@@ -6,7 +6,7 @@
  * that never had one (O_TMPFILE) will give it a name when it is complete.
  */
 
-#include "workers/media/files.h"
+#include "workers/media/files/files.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -36,6 +36,9 @@ static int check_output(const struct vrt_files *files, const struct stat *in,
     if (in->st_dev == out->st_dev && in->st_ino == out->st_ino)
         return vrt_refuse(error, -EINVAL, "job.same_file",
                           "the output is the input's own file: name another one");
+    if (S_ISDIR(out->st_mode) && files->access.open)
+        return vrt_fold(files->access.check_writable(files->access.ctx, files->output_fd,
+                                                      files->output_name, error));
     if (!S_ISREG(out->st_mode))
         return vrt_refuse(error, -EINVAL, "job.output", "%s is no regular file",
                           vrt_printable(files->output_name, shown, sizeof(shown)));
@@ -74,7 +77,8 @@ int vrt_files_note(struct vrt_files *files, struct vrt_error *error)
     r = check_access(files, error);
     if (r < 0)
         return vrt_fold(r);
-    if (S_ISDIR(in.st_mode) || S_ISBLK(in.st_mode))
+    const bool is_sequence = S_ISDIR(in.st_mode) && files->access.open;
+    if ((S_ISDIR(in.st_mode) && !is_sequence) || S_ISBLK(in.st_mode))
         return vrt_refuse(error, vrt_raise(-EINVAL), "input.not_regular",
                           "%s is a %s: give a video file",
                           vrt_printable(files->input_name, shown, sizeof(shown)),
@@ -83,7 +87,7 @@ int vrt_files_note(struct vrt_files *files, struct vrt_error *error)
         return vrt_refuse(error, -ESPIPE, "input.not_regular",
                           "%s cannot be read a second time for its sound: store it in a file",
                           vrt_printable(files->input_name, shown, sizeof(shown)));
-    if (!S_ISREG(in.st_mode))
+    if (!S_ISREG(in.st_mode) && !is_sequence)
         return vrt_refuse(error, vrt_raise(-EINVAL), "input.not_regular", "%s is no file at all: "
                           "give a video file",
                           vrt_printable(files->input_name, shown, sizeof(shown)));
@@ -93,7 +97,19 @@ int vrt_files_note(struct vrt_files *files, struct vrt_error *error)
     files->input_bytes = in.st_size;
     files->input_modified = in.st_mtim;
     files->output_has_name = out.st_nlink > 0;
-    return 0;
+    files->output_is_folder = has_output && S_ISDIR(out.st_mode);
+    files->is_sequence = is_sequence;
+    vrt_sequence_done(&files->sequence);
+    if (!is_sequence)
+        return 0;
+    return vrt_fold(vrt_sequence_list(files->input_fd, files->input_name,
+                                      files->pattern ? files->pattern : "", &files->sequence,
+                                      error));
+}
+
+void vrt_files_done(struct vrt_files *files)
+{
+    vrt_sequence_done(&files->sequence);
 }
 
 int vrt_files_check(const struct vrt_files *files, struct vrt_error *error)

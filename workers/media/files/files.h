@@ -6,7 +6,7 @@
  *
  * Hours may lie between admission and the end. An input that somebody wrote to meanwhile would
  * give a result with the pictures of one video and the sound of another; an output that somebody
- * deleted, none at all.
+ * deleted, none at all. Either may be a folder: of pictures, or for them.
  *
  * Thread: any, one at a time.
  */
@@ -16,23 +16,33 @@
 #include <time.h>
 
 #include "base/error.h"
+#include "workers/media/files/sequence.h"
 
 struct vrt_files {
     int input_fd;                               /* the caller's, like the names */
     int output_fd;                              /* likewise; -1: none, only a plan is made */
     const char *input_name, *output_name;
+    struct vrt_folder_access access;            /* to what is in folders; zero: none are taken */
+    const char *pattern;                        /* of the input's names; NULL: all pictures */
 
     /* As they were, by vrt_files_note(). */
     int64_t input_bytes;
     struct timespec input_modified;
     bool output_has_name;                       /* else nobody can have deleted it */
+    bool is_sequence;                           /* the input is a folder of pictures: */
+    struct vrt_sequence sequence;               /* these */
+    bool output_is_folder;
 };
 
 /*
  * Notes what the files are now. Return: 0; -errno with a sentence: no result can be made of them
- * (the input must be a regular file, the output another one that can be read back).
+ * (the input must be a regular file, the output another one that can be read back; or folders).
+ * Whatever it returns, vrt_files_done() frees what was found.
  */
 int vrt_files_note(struct vrt_files *files, struct vrt_error *error) VRT_MUST_CHECK;
+
+/* Frees what was noted. */
+void vrt_files_done(struct vrt_files *files);
 
 /* Return: 0; -ESTALE with a sentence: they are not what was noted. A few microseconds. */
 int vrt_files_check(const struct vrt_files *files, struct vrt_error *error) VRT_MUST_CHECK;

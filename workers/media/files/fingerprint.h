@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 struct vrt_error;
+struct vrt_files;
 
 struct vrt_fingerprint {
     int64_t size_bytes;
@@ -30,5 +31,15 @@ int vrt_fingerprint_take(int fd, struct vrt_fingerprint *ret_fingerprint);
  * (input.other); -errno. Thread and disk as above. */
 int vrt_fingerprint_check(int fd, const char *name, const struct vrt_fingerprint *expected,
                           struct vrt_error *error);
+
+/* The same of the pictures of a folder, by their names, sizes, and both ends of each. Return: 0;
+ * -errno with a sentence. */
+int vrt_fingerprint_take_pictures(const struct vrt_files *files,
+                                  struct vrt_fingerprint *ret_fingerprint,
+                                  struct vrt_error *error);
+
+/* Refuses a file that hasn't the fingerprint expected: as vrt_fingerprint_check(). */
+int vrt_fingerprint_compare(const struct vrt_fingerprint *found, const char *name,
+                            const struct vrt_fingerprint *expected, struct vrt_error *error);
 
 bool vrt_fingerprint_is_same(const struct vrt_fingerprint *a, const struct vrt_fingerprint *b);

@@ -1,0 +1,216 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""A folder of pictures goes in, as a video, and a folder comes out; or one of them is a video."""
+import json
+import os
+import shutil
+import unittest
+
+import harness
+from harness import clip, digest, ffmpeg, pixels, probe, video_stream
+
+
+class Folders(harness.Case):
+    config = {'cpu': {'devices': 2, 'threads': 1}}
+    few_jobs = True
+
+    def frames(self, name, *options, n=7, size='64x48', start=1, pattern='%04d.png'):
+        """A folder of pictures."""
+        folder = self.path(name)
+        os.mkdir(folder)
+        ffmpeg('-f', 'lavfi', '-i', f'testsrc2=size={size}:rate=25', '-frames:v', n,
+               '-start_number', start, *options, os.path.join(folder, pattern))
+        return folder
+
+    def submit(self, *arguments, **more):
+        done = self.vrtctl('submit', '--follow', '--json', *arguments, **more)
+        return json.loads(done.stdout.strip().splitlines()[-1])
+
+    def assert_frames_alike(self, folder, film, limit=2):
+        """Whether the pictures are the frames of a video, one by one."""
+        names = sorted(os.listdir(folder))
+        frames = pixels(film, 'rgb24')
+        size = len(frames) // len(names)
+        for i, name in enumerate(names):
+            picture = pixels(os.path.join(folder, name), 'rgb24')
+            self.assertEqual(len(picture), size)
+            off = sum(abs(a - b) for a, b in zip(picture, frames[i * size:(i + 1) * size]))
+            self.assertLess(off / size, limit, name)
+
+    def test_folder_to_folder(self):
+        source = self.frames('plain')
+        job = self.submit(source + '/')
+        self.assertEqual((job['state'], job['frames_total'], job['frames_done']), ('done', 7, 7))
+        self.assertEqual(self.own_warnings(job), [])
+        target = self.path('plain.restored')
+        self.assertEqual(sorted(os.listdir(target)), sorted(os.listdir(source)))
+        for name in os.listdir(target):
+            stream = video_stream(os.path.join(target, name))
+            self.assertEqual((stream['width'], stream['pix_fmt']), (128, 'rgb24'))
+        film = self.path('plain.mkv')
+        ffmpeg('-i', os.path.join(source, '%04d.png'), '-c:v', 'ffv1', '-pix_fmt', 'gbrp', film)
+        self.restore(film, self.path('plain.out.mkv'), '--codec', 'ffv1')
+        self.assert_frames_alike(target, self.path('plain.out.mkv'))
+
+    def test_order_and_gaps(self):
+        """2 comes before 10, as a network that sees clips has to have it."""
+        source = self.frames('order', n=12, pattern='f%d.png')
+        os.remove(os.path.join(source, 'f4.png'))
+        with open(os.path.join(source, 'notes.txt'), 'w', encoding='utf-8') as f:
+            f.write('no picture\n')
+        job = self.submit(source, '--output', self.path('order.out'))
+        self.assertEqual(job['frames_done'], 11)
+        self.assertEqual([w for w in job['warnings'] if 'missing' in w],
+                         ['1 number is missing, the first between f3.png and f5.png: the pictures '
+                          'follow one another as if nothing were'])
+        # By its content: the tenth in order is f11.
+        film = self.path('order.out.mkv')
+        self.submit(source, '--output', film, '--fps', '24', '--codec', 'ffv1')
+        stream = video_stream(film)
+        self.assertEqual((stream['nb_read_frames'], stream['r_frame_rate']), ('11', '24/1'))
+        frames = pixels(film, 'rgb24')
+        size = len(frames) // 11
+        for i, number in enumerate([1, 2, 3, 5, 6, 7, 8, 9, 10, 11, 12]):
+            picture = pixels(self.path(f'order.out/f{number}.png'), 'rgb24')
+            off = sum(abs(a - b) for a, b in zip(picture, frames[i * size:(i + 1) * size]))
+            self.assertLess(off / size, 2, number)
+
+    def test_pattern(self):
+        source = self.frames('pattern', n=3, pattern='a%03d.png')
+        ffmpeg('-i', os.path.join(source, 'a001.png'), os.path.join(source, 'other.png'))
+        job = self.submit(os.path.join(source, 'a%03d.png'), '-o', self.path('pattern.out'))
+        self.assertEqual(job['frames_done'], 3)
+        self.assertEqual(sorted(os.listdir(self.path('pattern.out'))),
+                         ['a001.png', 'a002.png', 'a003.png'])
+        self.refused('submit', os.path.join(source, 'b%03d.png'), says='holds no picture')
+
+    def test_names_of_the_testers(self):
+        """VRT's own: a folder for each of several, PNG by the names of the inputs."""
+        sources = [self.frames(f'clip{i}', n=2, pattern='%08d.png', start=0) for i in range(2)]
+        os.mkdir(self.path('results'))
+        self.vrtctl('submit', '--follow', '-o', self.path('results') + '/', *sources)
+        for name in ('clip0', 'clip1'):
+            self.assertEqual(sorted(os.listdir(self.path('results/' + name))),
+                             ['00000000.png', '00000001.png'])
+
+    def test_kinds(self):
+        source = self.frames('jpegs', '-q:v', '2', n=2, pattern='%d.jpeg')
+        self.submit(source, '-o', self.path('jpegs.out'))
+        self.assertEqual(sorted(os.listdir(self.path('jpegs.out'))), ['1.jpeg', '2.jpeg'])
+        self.submit(source, '-o', self.path('jpegs.tiffs'), '--codec', 'tiff')
+        self.assertEqual(sorted(os.listdir(self.path('jpegs.tiffs'))), ['1.tiff', '2.tiff'])
+
+    def test_transparency(self):
+        """Each picture's own."""
+        source = self.path('alpha')
+        os.mkdir(source)
+        for i in range(2):
+            ffmpeg('-f', 'lavfi', '-i', 'testsrc2=size=64x48', '-frames:v', 1, '-vf',
+                   f"format=rgba,geq=r='r(X,Y)':g='g(X,Y)':b='b(X,Y)':a='{100 + 50 * i}'",
+                   os.path.join(source, f'{i}.png'))
+        self.submit(source)
+        for i in range(2):
+            alpha = pixels(self.path(f'alpha.restored/{i}.png'), 'rgba')[3::4]
+            self.assertEqual(set(alpha), {100 + 50 * i})
+
+    def test_video_to_folder(self):
+        film = clip(self.path('film.mp4'), frames=5, audio=True)
+        job = self.submit(film, '--codec', 'png', '-o', self.path('film.frames/'))
+        self.assertEqual(sorted(os.listdir(self.path('film.frames'))),
+                         [f'{i:08}.png' for i in range(1, 6)])
+        self.assertTrue(any('sound' in w for w in job['warnings']), job['warnings'])
+        self.restore(film, self.path('film.out.mkv'), '--codec', 'ffv1')
+        self.assert_frames_alike(self.path('film.frames'), self.path('film.out.mkv'), 4)
+
+    def test_same_bytes(self):
+        source = self.frames('again', n=5)
+        for target in ('again1', 'again2'):
+            self.submit(source, '-o', self.path(target))
+        for name in os.listdir(source):
+            self.assertEqual(digest(self.path('again1/' + name)),
+                             digest(self.path('again2/' + name)))
+
+    def test_plan(self):
+        source = self.frames('plan', n=3)
+        done = self.vrtctl('submit', '--dry-run', '--json', source)
+        plan = json.loads(done.stdout)
+        self.assertEqual(plan['frames_total'], 3)
+        self.assertFalse(os.path.exists(self.path('plan.restored')))
+
+    def test_refusals(self):
+        source = self.frames('bad', n=3)
+        full = self.frames('full', n=1)
+        self.refused('submit', source, '-o', full, says='holds something')
+        self.refused('submit', source, '-o', source, says='folder of the input')
+        self.refused('submit', source, '-o', self.path('bad.mp4'), says='(fps)')
+        self.refused('submit', '--start', '1', source, says='for videos')
+        self.assertFalse(os.path.exists(self.path('bad.restored')))
+        os.mkdir(self.path('nothing'))
+        self.refused('submit', self.path('nothing'), says='holds no picture')
+        shutil.copy(os.path.join(source, '0001.png'), os.path.join(source, '0001.jpg'))
+        self.refused('submit', source, says='results of one name')
+        os.remove(os.path.join(source, '0001.jpg'))
+        os.symlink('/etc/hostname', os.path.join(source, '0009.png'))
+        self.refused('submit', source, says='0009.png')
+        os.remove(os.path.join(source, '0009.png'))
+        self.submit(source, '-o', full, '--overwrite')
+        self.assertEqual(len(os.listdir(full)), 3)
+
+    def test_unlike_pictures(self):
+        source = self.frames('unlike', n=3)
+        ffmpeg('-f', 'lavfi', '-i', 'testsrc2=size=32x32', '-frames:v', 1,
+               os.path.join(source, '0002.png'))
+        done = self.vrtctl('submit', '--follow', source, status=1)
+        self.assertIn('0002.png is 32x32', done.stderr)
+        self.assertFalse(os.path.exists(self.path('unlike.restored')))
+
+    def test_broken_picture(self):
+        source = self.frames('broken', n=3)
+        with open(os.path.join(source, '0002.png'), 'wb') as f:
+            f.write(b'no picture at all, but text\n' * 9)
+        done = self.vrtctl('submit', '--follow', source, status=1)
+        self.assertIn('0002.png is not a video, nor a picture', done.stderr)
+
+
+class Interrupted(harness.FolderCase):
+    """A crash at any time leaves a job that goes on to the same bytes."""
+
+    def test_killed_and_resumed(self):
+        n = 120 if harness.SANITIZED else 500
+        source, target = self.path('in'), self.path('out')
+        os.mkdir(source)
+        ffmpeg('-f', 'lavfi', '-i', 'testsrc2=size=32x24:rate=25', '-frames:v', n,
+               os.path.join(source, '%04d.png'))
+        config = {'cpu': {'devices': 1, 'threads': 1}, 'jobs': {'segment_frames': 40}}
+        daemon = harness.Daemon(self.folder, config)
+
+        def vrtctl(*arguments):
+            return harness.subprocess.run(
+                [harness.VRTCTL, '--socket', daemon.socket, '--json', *arguments], text=True,
+                check=True, capture_output=True, timeout=harness.PATIENCE_S).stdout
+
+        vrtctl('submit', '--follow', '-o', self.path('whole'), source)
+        job = json.loads(vrtctl('submit', '-o', target, source))['id']
+        for segments in (2, 5):
+            while json.loads(vrtctl('show', str(job)))['segments_done'] < segments:
+                harness.time.sleep(0.02)
+            daemon.kill()
+            daemon = harness.Daemon(self.folder, config)
+            vrtctl('resume', str(job))
+        # While they are written, too.
+        while not os.listdir(target):
+            harness.time.sleep(0.001)
+        daemon.kill()
+        self.assertLess(len(os.listdir(target)), n)
+        daemon = harness.Daemon(self.folder, config)
+        vrtctl('resume', str(job))
+        vrtctl('wait', str(job))
+        self.assertEqual(daemon.stop(), 0)
+        self.assertEqual(sorted(os.listdir(target)), sorted(os.listdir(source)))
+        for name in os.listdir(target):
+            self.assertEqual(digest(os.path.join(target, name)),
+                             digest(self.path('whole/' + name)), name)
+
+
+if __name__ == '__main__':
+    harness.main()

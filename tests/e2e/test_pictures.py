@@ -1,0 +1,259 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""A picture goes in, the restored one comes out: of its kind, with what else its file has."""
+import os
+import struct
+import unittest
+import zlib
+
+import harness
+from harness import clip, digest, ffmpeg, pixels, video_stream
+
+ORIENTATION = 6
+EXIF = struct.pack('<2sHIHHHIHHI', b'II', 42, 8, 1, 0x112, 3, 1, ORIENTATION, 0, 0)
+PROFILE = bytes(range(256)) * 300       # more than a segment of JPEG holds
+
+
+def read(path):
+    with open(path, 'rb') as f:
+        return f.read()
+
+
+def write(path, data):
+    with open(path, 'wb') as f:
+        f.write(data)
+    return path
+
+
+def png_chunks(data):
+    """The kinds and contents of a PNG file's chunks."""
+    found, at = [], 8
+    while at < len(data):
+        size, kind = struct.unpack('>I4s', data[at:at + 8])
+        body = data[at + 8:at + 8 + size]
+        assert zlib.crc32(kind + body) == struct.unpack('>I', data[at + 8 + size:at + 12 + size])[0]
+        found.append((kind, body))
+        at += 12 + size
+    return found
+
+
+def png_chunk(kind, body):
+    return struct.pack('>I4s', len(body), kind) + body + struct.pack('>I', zlib.crc32(kind + body))
+
+
+def add_to_png(path):
+    data, head = read(path), 8 + 25
+    write(path, data[:head] + png_chunk(b'iCCP', b'x\0\0' + zlib.compress(PROFILE))
+          + png_chunk(b'eXIf', EXIF) + data[head:])
+
+
+def jpeg_segments(data):
+    found, at = [], 2
+    while data[at + 1] != 0xda:
+        size = struct.unpack('>H', data[at + 2:at + 4])[0]
+        found.append((data[at + 1], data[at + 4:at + 2 + size]))
+        at += 2 + size
+    return found
+
+
+def add_to_jpeg(path):
+    def segment(kind, body):
+        return struct.pack('>BBH', 0xff, kind, len(body) + 2) + body
+    pieces = [PROFILE[i:i + 60000] for i in range(0, len(PROFILE), 60000)]
+    data = read(path)
+    write(path, data[:2] + segment(0xe1, b'Exif\0\0' + EXIF) + b''.join(
+        segment(0xe2, b'ICC_PROFILE\0' + bytes([i + 1, len(pieces)]) + piece)
+        for i, piece in enumerate(pieces)) + data[2:])
+
+
+def extras_of_png(data):
+    chunks = dict(png_chunks(data))
+    profile = chunks.get(b'iCCP')
+    return chunks.get(b'eXIf'), profile and zlib.decompress(profile.split(b'\0', 1)[1][1:])
+
+
+def extras_of_jpeg(data):
+    segments = jpeg_segments(data)
+    exif = [b[6:] for k, b in segments if k == 0xe1 and b.startswith(b'Exif\0\0')]
+    pieces = sorted((b[12], b[14:]) for k, b in segments if k == 0xe2)
+    return (exif or [None])[0], b''.join(p for _, p in pieces)
+
+
+def extras_of_webp(data):
+    chunks, at = {}, 12
+    while at < len(data):
+        kind, size = struct.unpack('<4sI', data[at:at + 8])
+        chunks[kind] = data[at + 8:at + 8 + size]
+        at += 8 + size + size % 2
+    assert struct.unpack('<I', data[4:8])[0] == len(data) - 8
+    assert chunks[b'VP8X'][0] == 0x28
+    return chunks.get(b'EXIF'), chunks.get(b'ICCP')
+
+
+def extras_of_tiff(data):
+    """Only the orientation of EXIF, as the others have it."""
+    at = struct.unpack('<I', data[4:8])[0]
+    n = struct.unpack('<H', data[at:at + 2])[0]
+    entries = [struct.unpack('<HHII', data[at + 2 + 12 * i:at + 14 + 12 * i]) for i in range(n)]
+    assert [e[0] for e in entries] == sorted(e[0] for e in entries)
+    by_tag = {e[0]: e for e in entries}
+    profile = by_tag.get(0x8773)
+    return by_tag[0x112][3] & 0xffff, profile and data[profile[3]:profile[3] + profile[2]]
+
+
+class Pictures(harness.Case):
+    few_jobs = True
+
+    def picture(self, name, *options, size='64x48'):
+        ffmpeg('-f', 'lavfi', '-i', f'testsrc2=size={size}', '-frames:v', 1, *options,
+               self.path(name))
+        return self.path(name)
+
+    def assert_alike(self, source, target, pixel_format='rgb24', limit=9):
+        """What is enlarged twice and made small again is the input, nearly."""
+        small = self.path('small.png')
+        ffmpeg('-i', target, '-vf', 'scale=64:48:flags=area', small)
+        a, b = pixels(source, pixel_format), pixels(small, pixel_format)
+        self.assertEqual(len(a), len(b))
+        self.assertLess(sum(abs(x - y) for x, y in zip(a, b)) / len(a), limit)
+
+    def test_kinds(self):
+        for source, options, target, pixel_format in [
+                ('a.png', ['-pix_fmt', 'rgb24'], 'a.png', 'rgb24'),
+                ('deep.png', ['-pix_fmt', 'rgb48be'], 'deep.png', 'rgb48be'),
+                ('gray.png', ['-pix_fmt', 'gray'], 'gray.png', 'gray'),
+                ('gray16.png', ['-pix_fmt', 'gray16be'], 'gray16.png', 'gray16be'),
+                ('palette.png', ['-pix_fmt', 'pal8'], 'palette.png', 'rgb24'),
+                ('a.jpg', ['-pix_fmt', 'yuvj420p', '-q:v', 2], 'a.jpg', 'yuvj420p'),
+                ('full.jpg', ['-pix_fmt', 'yuvj444p', '-q:v', 2], 'full.jpeg', 'yuvj444p'),
+                ('from.jpg', ['-pix_fmt', 'yuvj422p', '-q:v', 2], 'from.png', 'rgb24'),
+                ('to.png', ['-pix_fmt', 'rgb24'], 'to.jpg', 'yuvj444p'),
+                ('a.tiff', ['-pix_fmt', 'rgb24'], 'a.tif', 'rgb24'),
+                ('deep.tiff', ['-pix_fmt', 'rgb48le'], 'deep.tiff', 'rgb48le'),
+                ('deep.tif', ['-pix_fmt', 'gray16le'], 'deep-gray.png', 'gray16be'),
+                ('a.webp', ['-lossless', 1], 'a.webp', 'yuv420p'),
+                ('a.bmp', [], 'a.bmp.png', 'rgb24')]:
+            with self.subTest(source=source, target=target):
+                self.picture('in-' + source, *options)
+                job = self.restore(self.path('in-' + source), self.path('out-' + target))
+                self.assertEqual((job['state'], job['frames_done']), ('done', 1))
+                self.assertEqual(self.own_warnings(job), [])
+                stream = video_stream(self.path('out-' + target))
+                self.assertEqual((stream['width'], stream['height']), (128, 96))
+                self.assertEqual(stream['pix_fmt'], pixel_format)
+                self.assert_alike(self.path('in-' + source), self.path('out-' + target))
+
+    def test_names(self):
+        sources = [self.picture(n) for n in ('one.jpg', 'two.png', 'three.JPEG', 'four.tif',
+                                             'five.bmp', 'six.webp')]
+        self.vrtctl('submit', '--follow', *sources)
+        for name in ('one.restored.jpg', 'two.restored.png', 'three.restored.jpg',
+                     'four.restored.tiff', 'five.restored.png', 'six.restored.webp'):
+            self.assertEqual(video_stream(self.path(name))['width'], 128)
+
+    def test_quality(self):
+        source = self.picture('q.png')
+        sizes = []
+        for quality in ('1', '31'):
+            self.restore(source, self.path(f'q{quality}.jpg'), '--quality', quality)
+            sizes.append(os.path.getsize(self.path(f'q{quality}.jpg')))
+        self.assertGreater(sizes[0], 1.5 * sizes[1])
+        self.restore(source, self.path('q.webp'), '--quality', '0')
+        self.refused('submit', '-o', self.path('q32.jpg'), '--quality', '32', source,
+                     says='from 1 (best) to 31')
+
+    def test_transparency(self):
+        graph = "format=rgba,geq=r='r(X,Y)':g='g(X,Y)':b='b(X,Y)':a='X*4'"
+        source = self.picture('alpha.png', '-vf', graph)
+        for target, pixel_format in [('alpha.out.png', 'rgba'), ('alpha.out.tiff', 'rgba')]:
+            job = self.restore(source, self.path(target))
+            self.assertEqual(self.own_warnings(job), [])
+            self.assertEqual(video_stream(self.path(target))['pix_fmt'], pixel_format)
+            self.assert_alike(source, self.path(target), 'rgba')
+            row = pixels(self.path(target), 'rgba')[3:4 * 128:4]
+            self.assertTrue(all(abs(a - 2 * x) <= 3 for x, a in enumerate(row)), list(row))
+        job = self.restore(source, self.path('alpha.out.jpg'))
+        self.assertEqual(len(job['warnings']), 1)
+        self.assertIn('name the output .png or .tiff', job['warnings'][0])
+
+    def test_deep_transparency(self):
+        source = self.picture('deep-alpha.png', '-vf', "format=rgba64be,geq=r='r(X,Y)':g='g(X,Y)':"
+                              "b='b(X,Y)':a='X*1000'")
+        self.restore(source, self.path('deep-alpha.out.png'))
+        self.assertEqual(video_stream(self.path('deep-alpha.out.png'))['pix_fmt'], 'rgba64be')
+        self.assert_alike(source, self.path('deep-alpha.out.png'), 'rgba')
+
+    def test_linear_light(self):
+        """OpenEXR's; nothing else becomes that."""
+        for pixel_format in ('gbrpf32le', 'grayf32le'):
+            name = f'{pixel_format}.exr'
+            # A decoder of half floats has some steps between two of 16 bits.
+            source = self.picture(name, '-vf', f'scale=flags=bicubic,format={pixel_format}',
+                                  '-format', 'half')
+            target = self.path('out-' + name)
+            job = self.restore(source, target)
+            self.assertEqual(self.own_warnings(job), [])
+            self.assertEqual(video_stream(target)['pix_fmt'], pixel_format)
+            small = self.path('small.exr')
+            ffmpeg('-i', target, '-vf', 'scale=64:48:flags=area', small)
+            a, b = pixels(source, 'rgb24'), pixels(small, 'rgb24')
+            self.assertLess(sum(abs(x - y) for x, y in zip(a, b)) / len(a), 9)
+        job = self.restore(source, self.path('exr.jpg'))
+        self.assertTrue(any('light is linear' in w for w in job['warnings']), job['warnings'])
+        self.refused('submit', '-o', self.path('of-png.exr'), self.picture('no.png'),
+                     says='holds linear light')
+        bright = self.picture('bright.exr', '-vf', 'format=gbrpf32le,exposure=2')
+        job = self.restore(bright, self.path('bright.out.exr'))
+        self.assertEqual(job['warnings'], ['values over 1 (white) or below 0 are cut off'])
+
+    def test_exif_and_profile(self):
+        png, jpeg = self.picture('extras.png'), self.picture('extras.jpg')
+        add_to_png(png)
+        add_to_jpeg(jpeg)
+        readers = {'png': extras_of_png, 'jpg': extras_of_jpeg, 'webp': extras_of_webp,
+                   'tiff': extras_of_tiff}
+        for source in (png, jpeg):
+            for ending, reader in readers.items():
+                with self.subTest(source=source, ending=ending):
+                    target = self.path(f'extras-{os.path.basename(source)}.{ending}')
+                    job = self.restore(source, target)
+                    exif, profile = reader(read(target))
+                    self.assertEqual(exif, ORIENTATION if ending == 'tiff' else EXIF)
+                    self.assertEqual(profile, PROFILE)
+                    # As it is stored, whatever EXIF says of how to turn it.
+                    self.assertEqual(video_stream(target)['width'], 128)
+                    self.assertEqual(['EXIF' in w for w in self.own_warnings(job)],
+                                     [True] if ending == 'tiff' else [])
+        again = self.path('again.png')
+        self.restore(self.path('extras-extras.png.tiff'), again)
+        exif, profile = extras_of_png(read(again))
+        self.assertEqual((struct.unpack('<H', exif[18:20])[0], profile), (ORIENTATION, PROFILE))
+
+    def test_same_bytes(self):
+        source = self.picture('same.png')
+        for ending in ('png', 'jpg', 'tiff', 'webp'):
+            targets = [self.path(f'same{i}.{ending}') for i in range(2)]
+            for target in targets:
+                self.restore(source, target)
+            self.assertEqual(*map(digest, targets))
+
+    def test_refusals(self):
+        film = clip(self.path('film.mp4'))
+        self.refused('submit', '-o', self.path('of-film.png'), film, says='holds one picture')
+        source = self.picture('good.png')
+        self.refused('submit', '-o', self.path('x.png'), '--codec', 'h264', source,
+                     says='cannot hold H.264')
+        self.refused('submit', '-o', self.path('x.mkv'), '--codec', 'png', source,
+                     says='name the output .png')
+        broken = write(self.path('broken.png'), read(source)[:60])
+        self.refused('submit', '-o', self.path('x.png'), broken, says='broken.png is damaged')
+        text = write(self.path('text.jpg'), b'no picture\n' * 20)
+        self.refused('submit', '-o', self.path('x.jpg'), text, says='text.jpg')
+
+    def test_picture_to_video(self):
+        self.restore(self.picture('film.png'), self.path('film.mkv'))
+        self.assertEqual(int(video_stream(self.path('film.mkv'))['nb_read_frames']), 1)
+
+
+if __name__ == '__main__':
+    harness.main()

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: MIT */
+
+/* Which pictures of a folder are a video's, in which order, and what their results are called. */
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tests/unit/test.h"
+#include "workers/media/files/sequence.h"
+
+static char folder[] = "/tmp/vrt-sequence-XXXXXX";
+
+static void shell(const char *command)
+{
+    char line[512];
+
+    snprintf(line, sizeof(line), "cd %s && %s", folder, command);
+    expect_int(system(line), 0);
+}
+
+/* The names that are found, each after a space; or the refusal's id. */
+static const char *list(const char *pattern)
+{
+    static char text[512];
+    struct vrt_sequence sequence = { .n = 0 };
+    struct vrt_error error = { .id = NULL };
+    const int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    size_t n = 0;
+
+    expect_true(fd >= 0);
+    text[0] = '\0';
+    if (vrt_sequence_list(fd, "frames", pattern, &sequence, &error) < 0)
+        snprintf(text, sizeof(text), "%s", error.id);
+    for (size_t i = 0; i < sequence.n; i++)
+        n += (size_t)snprintf(text + n, sizeof(text) - n, " %s", sequence.names[i]);
+    vrt_sequence_done(&sequence);
+    close(fd);
+    return text;
+}
+
+static void test_order(void)
+{
+    static const struct {
+        const char *files, *order;
+    } cases[] = {
+        { "10.png 9.png 2.png 1.png", " 1.png 2.png 9.png 10.png" },
+        { "a10b2.png a10b10.png a9b3.png", " a9b3.png a10b2.png a10b10.png" },
+        { "0010.png 0009.png", " 0009.png 0010.png" },
+        { "007.png 07.png 8.png", " 007.png 07.png 8.png" },
+        { "99999999999999999999999.png 100000000000000000000000.png",
+          " 99999999999999999999999.png 100000000000000000000000.png" },
+        { "b.png a.png ab.png a-1.png", " a.png a-1.png ab.png b.png" },
+        { "1.PNG 2.jpeg 3.TIF 4.webp 5.bmp", " 1.PNG 2.jpeg 3.TIF 4.webp 5.bmp" },
+        { "1.png notes.txt film.mp4 .hidden.png png 2", " 1.png" },
+        { "1.png 1.jpg", "input.unsupported" },
+        { "x.txt", "input.no_video" },
+    };
+    char command[256];
+
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(cases); i++) {
+        snprintf(command, sizeof(command), "touch %s", cases[i].files);
+        shell(command);
+        expect_str(list(""), cases[i].order);
+        shell("rm -f * .hidden.png");
+    }
+}
+
+static void test_patterns(void)
+{
+    static const struct {
+        const char *pattern, *names;
+    } cases[] = {
+        { "f%d.png", " f0.png f1.png f12.png f10000.png" },
+        { "f%04d.png", " f0001.png f0012.png f10000.png" },
+        { "f%05d.png", " f00123.png f10000.png" },
+        { "%d.png", "input.no_video" },
+        { "f%dx%d.png", "input.unsupported" },
+        { "f%s.png", "input.unsupported" },
+        { "f%99d.png", "input.unsupported" },
+        { "../f%d.png", "input.unsupported" },
+        { "f.png", "input.unsupported" },
+    };
+
+    shell("touch f0.png f1.png f12.png f0001.png f0012.png f00123.png f10000.png f1.jpg xf1.png");
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(cases); i++)
+        expect_str(list(cases[i].pattern), cases[i].names);
+    shell("rm *");
+}
+
+static void test_gaps(void)
+{
+    static const struct {
+        const char *names[4], *says;
+    } cases[] = {
+        { { "1.png", "2.png", "3.png" }, NULL },
+        { { "1.png", "3.png", "9.png" },
+          "6 numbers are missing, the first between 1.png and 3.png" },
+        { { "a1.png", "a3.png" }, "1 number is missing" },
+        { { "a1.png", "b3.png" }, NULL },
+        { { "a.png", "b.png" }, NULL },
+        { { "s1-09.png", "s1-10.png", "s2-01.png" }, NULL },
+    };
+
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(cases); i++) {
+        struct vrt_sequence sequence = { .names = (char **)(uintptr_t)cases[i].names };
+        struct vrt_warnings warnings = { .n = 0 };
+        while (sequence.n < 4 && sequence.names[sequence.n])
+            sequence.n++;
+        vrt_sequence_warn(&sequence, &warnings);
+        expect_int(warnings.n, cases[i].says != NULL);
+        if (cases[i].says)
+            expect_contains(warnings.sentences[0], cases[i].says);
+    }
+}
+
+static void test_names(void)
+{
+    static const char *const names[] = { "0001.png", "b.c.JPEG", "x.bmp", "y.tif" };
+    const struct vrt_sequence sequence = { (char **)(uintptr_t)names, 4 };
+    char name[VRT_SEQUENCE_NAME_BYTES];
+
+    expect_str(vrt_sequence_result_name(&sequence, 0, VRT_CONTAINER_PNG, name), "0001.png");
+    expect_str(vrt_sequence_result_name(&sequence, 0, VRT_CONTAINER_JPG, name), "0001.jpg");
+    expect_str(vrt_sequence_result_name(&sequence, 1, VRT_CONTAINER_JPG, name), "b.c.JPEG");
+    expect_str(vrt_sequence_result_name(&sequence, 1, VRT_CONTAINER_PNG, name), "b.c.png");
+    expect_str(vrt_sequence_result_name(&sequence, 2, VRT_CONTAINER_PNG, name), "x.png");
+    expect_str(vrt_sequence_result_name(&sequence, 3, VRT_CONTAINER_TIFF, name), "y.tif");
+    expect_str(vrt_sequence_result_name(NULL, 0, VRT_CONTAINER_PNG, name), "00000001.png");
+}
+
+static void test_empty(void)
+{
+    const int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+    expect_int(vrt_folder_is_empty(fd), 1);
+    shell("touch .a");
+    expect_int(vrt_folder_is_empty(fd), 0);
+    expect_int(vrt_folder_is_empty(fd), 0);
+    shell("rm .a");
+    expect_int(vrt_folder_is_empty(fd), 1);
+    close(fd);
+    expect_int(rmdir(folder), 0);
+}
+
+TEST_MAIN_AFTER(expect_true(mkdtemp(folder) != NULL),
+    { "order", test_order },
+    { "patterns", test_patterns },
+    { "gaps", test_gaps },
+    { "names", test_names },
+    { "empty", test_empty },
+)

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * The end of a job whose output is a folder. Each picture is complete and on the disk before it
+ * gets its name; one that was written aside when the daemon was ended is written again, to the same
+ * bytes. Nothing in the folder is touched before all pictures are restored.
+ */
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "workers/media/encode-thread-impl.h"
+
+#define VRT_LOG_TOPIC "encode"
+
+#define ASIDE_BYTES (VRT_SEQUENCE_NAME_BYTES + 8)
+
+/* One picture on its way. */
+struct writing {
+    struct vrt_encode_thread *encode_thread;
+    int segment_fd;
+    int64_t index;                  /* in the segment */
+    int64_t k;                      /* of all */
+    struct vrt_warnings *warnings;
+    struct vrt_error *error;
+};
+
+/* Says why the folder can't be written to. */
+static int refuse_folder(const struct writing *writing, int r)
+{
+    const char *name = writing->encode_thread->params.files->output_name;
+    char shown[160];
+
+    vrt_printable(name, shown, sizeof(shown));
+    if (r == -ENOSPC || r == -EDQUOT)
+        return vrt_refuse(writing->error, r, "output.full",
+                          "the disk of %s is full: free some space and try again", shown);
+    return vrt_refuse(writing->error, r, "output.write", "%s cannot be written: %s", shown,
+                      strerror(-r));
+}
+
+/* Has the picture written to `fd`, and looks at it. */
+static int fill(const struct writing *writing, int fd)
+{
+    struct vrt_encode_thread *encode_thread = writing->encode_thread;
+    const struct vrt_files *files = encode_thread->params.files;
+    VRT_CLEANUP(vrt_closep) int original_fd = -1;
+    const struct vrt_joiner_expected expected = { .n_frames = 1, .span_ns = -1 };
+    struct vrt_joiner_picture picture = {
+        .segment_fd = writing->segment_fd,
+        .index = writing->index,
+        .container = encode_thread->params.container,
+        .original_fd = -1,
+        .output_fd = fd,
+    };
+    int64_t size_bytes;
+
+    if (files->is_sequence) {
+        picture.original_name = files->sequence.names[writing->k];
+        original_fd = files->access.open(files->access.ctx, files->input_fd,
+                                          picture.original_name, writing->error);
+        if (original_fd < 0)
+            return vrt_fold(original_fd);
+        picture.original_fd = original_fd;
+    }
+    int r = vrt_child_joiner_picture(encode_thread->child, &picture, &size_bytes,
+                                     writing->warnings, writing->error);
+    if (r < 0 && vrt_error_is(writing->error, "spool.full")) {
+        /* It takes every disk for that of the working files. */
+        *writing->error = (struct vrt_error){ .id = NULL };
+        return refuse_folder(writing, r);
+    }
+    if (r < 0)
+        return vrt_fold(r);
+    return vrt_fold(vrt_child_joiner_verify(encode_thread->child, fd, &expected, writing->error));
+}
+
+static int write_picture(const struct writing *writing)
+{
+    struct vrt_encode_thread *encode_thread = writing->encode_thread;
+    const struct vrt_files *files = encode_thread->params.files;
+    char name[VRT_SEQUENCE_NAME_BYTES], aside[ASIDE_BYTES];
+
+    vrt_sequence_result_name(files->is_sequence ? &files->sequence : NULL, writing->k,
+                             encode_thread->params.container, name);
+    snprintf(aside, sizeof(aside), ".%s.part", name);
+    if (unlinkat(files->output_fd, aside, 0) < 0 && errno != ENOENT)
+        return refuse_folder(writing, vrt_raise(-errno));
+    VRT_CLEANUP(vrt_closep) int fd = files->access.create(files->access.ctx, files->output_fd,
+                                                           aside, writing->error);
+    if (fd < 0)
+        return vrt_fold(fd);
+    int r = fill(writing, fd);
+    if (r == 0 && renameat(files->output_fd, aside, files->output_fd, name) < 0)
+        r = refuse_folder(writing, vrt_raise(-errno));
+    if (r < 0 && unlinkat(files->output_fd, aside, 0) < 0)
+        vrt_log_warning("job %s: %s stays in the output: %s, ignoring",
+                        encode_thread->params.job_id, aside, strerror(errno));
+    return vrt_fold(r);
+}
+
+/* The pictures of segment `number`, which follow the first *k of all. */
+static int write_segment(struct writing *writing, int64_t number)
+{
+    struct vrt_encode_thread *encode_thread = writing->encode_thread;
+    int64_t n_frames = 0;
+    VRT_CLEANUP(vrt_closep) int fd = vrt_encode_thread_open(encode_thread, number, "seg",
+                                                            O_RDONLY);
+
+    if (fd < 0)
+        return vrt_encode_thread_refuse(vrt_raise(fd), writing->error);
+    int r = vrt_child_joiner_check_segment(encode_thread->child, fd, (int)number,
+                                           VRT_JOINER_CHECK_ENDS, &n_frames, writing->error);
+    if (r < 0)
+        return vrt_fold(r);
+    writing->segment_fd = fd;
+    for (writing->index = 0; r == 0 && writing->index < n_frames; writing->index++, writing->k++) {
+        if (atomic_load(encode_thread->params.cancel))
+            return vrt_raise(-ECANCELED);
+        if (encode_thread->params.files->is_sequence &&
+            writing->k >= (int64_t)encode_thread->params.files->sequence.n)
+            return vrt_raise(-EBADMSG);
+        r = write_picture(writing);
+    }
+    return vrt_fold(r);
+}
+
+int vrt_encode_thread_write_pictures(struct vrt_encode_thread *encode_thread, int64_t n_frames,
+                                     struct vrt_warnings *warnings, struct vrt_error *error)
+{
+    const struct vrt_files *files = encode_thread->params.files;
+    struct writing writing = {
+        .encode_thread = encode_thread,
+        .warnings = warnings,
+        .error = error,
+    };
+    int r = vrt_encode_thread_need_child(encode_thread, error);
+
+    for (int64_t i = 0; r == 0 && i < encode_thread->n_segments; i++)
+        r = write_segment(&writing, i);
+    if (r == -ECANCELED)
+        return vrt_refuse(error, r, "cancelled", "cancelled");
+    if (r < 0)
+        return vrt_refuse_errno(error, vrt_fold(r), "the output");
+    if (writing.k != n_frames)
+        return vrt_refuse(error, vrt_raise(-EBADMSG), "output.verify",
+                          "the folder holds %lld pictures where %lld were restored: run the job "
+                          "again", (long long)writing.k, (long long)n_frames);
+    if (fsync(files->output_fd) < 0 && errno != EINVAL && errno != ENOTSUP)
+        return refuse_folder(&writing, vrt_raise(-errno));
+    return vrt_fold(vrt_files_check(files, error));
+}

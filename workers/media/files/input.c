@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: MIT */
+
+/* Of pictures the first tells what all are like, as the first frame of a video does. */
+
+#include "workers/media/files/input.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+
+/* Where nobody says how many pictures a second has: only networks without time may see them so, and
+ * no file of pictures tells. */
+#define FPS_DEFAULT 25
+
+struct vrt_input {
+    struct vrt_child *child;
+    struct vrt_child_reader *reader;    /* of the video, or of one picture; NULL: of none */
+
+    /* Of pictures. */
+    const struct vrt_files *files;
+    struct vrt_reader_params params;
+    struct vrt_reader_info info;        /* of all; where it is a video the reader has it */
+    size_t next;                        /* picture to be given out */
+};
+
+struct vrt_rational vrt_input_fps(double fps)
+{
+    const double whole = round(fps * 1.001);
+
+    if (isnan(fps))
+        return (struct vrt_rational){ 0, 1 };
+    /* 23.976, 29.97 and so on, as television has it; others to the thousandth. */
+    if (fabs(fps - round(fps)) > 1e-6 && fabs(fps - whole / 1.001) < 0.005)
+        return (struct vrt_rational){ (int)whole * 1000, 1001 };
+    if (fabs(fps - round(fps)) < 1e-6)
+        return (struct vrt_rational){ (int)round(fps), 1 };
+    return (struct vrt_rational){ (int)round(fps * 1000), 1000 };
+}
+
+/* Opens picture input->next. */
+static int open_picture(struct vrt_input *input, struct vrt_error *error)
+{
+    const struct vrt_files *files = input->files;
+    const char *name = files->sequence.names[input->next];
+    struct vrt_reader_params params = input->params;
+
+    VRT_CLEANUP(vrt_closep) int fd = files->access.open(files->access.ctx, files->input_fd, name,
+                                                         error);
+    if (fd < 0)
+        return vrt_fold(fd);
+    params.name = name;
+    params.n_threads = 1;
+    input->reader = vrt_child_reader_close(input->reader);
+    return vrt_fold(vrt_child_reader_open(input->child, fd, &params, &input->reader, error));
+}
+
+/* What the first picture says, said of all. */
+static void fill_info(struct vrt_input *input, struct vrt_rational fps)
+{
+    const int64_t n = (int64_t)input->files->sequence.n;
+    struct vrt_reader_info *info = &input->info;
+
+    if (fps.num <= 0)
+        fps = (struct vrt_rational){ FPS_DEFAULT, 1 };
+    *info = *vrt_child_reader_info(input->reader);
+    info->is_still = false;
+    info->fps = fps;
+    info->time_base = (struct vrt_rational){ fps.den, fps.num };
+    info->variable_rate = false;
+    info->n_frames_estimate = n;
+    info->is_by_duration = false;
+    info->duration_ns = (int64_t)((double)n * fps.den / fps.num * VRT_NS_PER_S);
+    info->n_frames = 0;
+    vrt_sequence_warn(&input->files->sequence, &info->warnings);
+}
+
+int vrt_input_open(const struct vrt_input_params *params, struct vrt_input **ret_input,
+                   struct vrt_error *error)
+{
+    VRT_CLEANUP(vrt_input_closep) struct vrt_input *input = calloc(1, sizeof(*input));
+    int r;
+
+    if (!input)
+        return vrt_refuse_errno(error, vrt_raise(-ENOMEM), "the input");
+    input->child = params->child;
+    input->params = params->reader;
+    if (params->files->is_sequence)
+        input->files = params->files;
+    r = input->files ? open_picture(input, error) :
+        vrt_child_reader_open(params->child, params->files->input_fd, &params->reader,
+                              &input->reader, error);
+    if (r < 0)
+        return vrt_fold(r);
+    if (input->files)
+        fill_info(input, params->fps);
+    *ret_input = VRT_STEAL(input);
+    return 0;
+}
+
+static int check_alike(const struct vrt_input *input, struct vrt_error *error)
+{
+    const struct vrt_frame_format *is = &vrt_child_reader_info(input->reader)->format;
+    const struct vrt_frame_format *was = &input->info.format;
+    char shown[2][128], text[2][80];
+
+    if (vrt_frame_format_same_planes(is, was))
+        return 0;
+    return vrt_refuse(error, vrt_raise(-ENOTSUP), "input.changed",
+                      "%s is %s, and %s, the first, is %s: pictures of a folder must be alike, "
+                      "restore those that aren't by themselves",
+                      vrt_printable(input->files->sequence.names[input->next], shown[0],
+                                    sizeof(shown[0])),
+                      vrt_frame_format_describe(is, text[0], sizeof(text[0])),
+                      vrt_printable(input->files->sequence.names[0], shown[1], sizeof(shown[1])),
+                      vrt_frame_format_describe(was, text[1], sizeof(text[1])));
+}
+
+static int next_picture(struct vrt_input *input, struct vrt_frame **ret_frame,
+                        struct vrt_error *error)
+{
+    struct vrt_reader_info *info = &input->info;
+    struct vrt_frame *frame;
+
+    if (input->next == input->files->sequence.n)
+        return VRT_READER_END;
+    int r = input->next > 0 ? open_picture(input, error) : 0;
+    if (r < 0)
+        return vrt_fold(r);
+    r = check_alike(input, error);
+    if (r < 0)
+        return vrt_fold(r);
+    vrt_warnings_merge(&info->warnings, &vrt_child_reader_info(input->reader)->warnings);
+    r = vrt_child_reader_next(input->reader, &frame, error);
+    if (r == VRT_READER_END)
+        return vrt_refuse(error, vrt_raise(-EBADMSG), "input.damaged", "%s holds no picture",
+                          input->files->sequence.names[input->next]);
+    if (r < 0)
+        return vrt_fold(r);
+    frame->index = frame->pts = (int64_t)input->next++;
+    frame->duration = 1;
+    if (frame->concealed && info->n_concealed < VRT_READER_MAX_CONCEALED)
+        info->concealed[info->n_concealed] = frame->index;
+    info->n_concealed += frame->concealed;
+    info->n_frames++;
+    *ret_frame = frame;
+    return 0;
+}
+
+int vrt_input_next(struct vrt_input *input, struct vrt_frame **ret_frame, struct vrt_error *error)
+{
+    if (input->files)
+        return vrt_fold(next_picture(input, ret_frame, error));
+    return vrt_fold(vrt_child_reader_next(input->reader, ret_frame, error));
+}
+
+const struct vrt_reader_info *vrt_input_info(const struct vrt_input *input)
+{
+    return input->files ? &input->info : vrt_child_reader_info(input->reader);
+}
+
+struct vrt_input *vrt_input_close(struct vrt_input *input)
+{
+    if (!input)
+        return NULL;
+    vrt_child_reader_close(input->reader);
+    free(input);
+    return NULL;
+}

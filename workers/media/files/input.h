@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/*
+ * What a job reads: a video, or a folder of pictures as if it were one
+ *
+ * Pictures have a file each, which the job's process is given one after the other.
+ *
+ * Thread: the job's decode thread.
+ */
+
+#include "frames/process/child.h"
+#include "workers/media/files/files.h"
+
+struct vrt_input;
+
+struct vrt_input_params {
+    struct vrt_child *child;            /* reads; outlives the input */
+    const struct vrt_files *files;      /* noted; likewise */
+    struct vrt_reader_params reader;
+    struct vrt_rational fps;            /* of pictures; 0/1: not said */
+};
+
+/* As vrt_child_reader_open() and so on. Whatever a picture is told to be wrong with has its name.
+ * *ret_input is closed by vrt_input_close(). */
+int vrt_input_open(const struct vrt_input_params *params, struct vrt_input **ret_input,
+                   struct vrt_error *error) VRT_MUST_CHECK;
+int vrt_input_next(struct vrt_input *input, struct vrt_frame **ret_frame,
+                   struct vrt_error *error) VRT_MUST_CHECK;
+const struct vrt_reader_info *vrt_input_info(const struct vrt_input *input);
+struct vrt_input *vrt_input_close(struct vrt_input *input);
+
+/* Pictures a second as they were asked for; NAN: 0/1. Pure. */
+struct vrt_rational vrt_input_fps(double fps);
+
+VRT_DEFINE_CLEANUP(struct vrt_input, vrt_input_close)
