@@ -174,6 +174,23 @@ static int set_time(const struct parsing *p, const struct vrt_option *o, const c
     return 0;
 }
 
+/* Where values are parted by spaces, none may hold one. */
+static int append(const struct parsing *p, const struct vrt_option *o, const char *value)
+{
+    char *text = (char *)p->args + o->offset, printable[80];
+    size_t n = strlen(text);
+
+    if (!value[0] || strchr(value, ' '))
+        return vrt_refuse(p->error, -EINVAL, USAGE_ID, "--%s: expected %s without spaces, got "
+                          "\"%s\"", o->name, o->argument,
+                          vrt_printable(value, printable, sizeof(printable)));
+    if (n + strlen(value) + 1 >= (size_t)o->max)
+        return vrt_refuse(p->error, -EINVAL, USAGE_ID, "--%s: all together are too long",
+                          o->name);
+    snprintf(text + n, (size_t)o->max - n, "%s%s", n ? " " : "", value);
+    return 0;
+}
+
 static int set_word(const struct parsing *p, const struct vrt_option *o, const char *value)
 {
     char known[120] = "", printable[80];
@@ -215,6 +232,8 @@ static int set(struct parsing *p, const struct vrt_option *o, const char *value)
         return set_time(p, o, value);
     if (o->type == VRT_OPTION_WORD)
         return set_word(p, o, value);
+    if (o->type == VRT_OPTION_APPEND)
+        return append(p, o, value);
     *(const char **)member = value;
     return 0;
 }

@@ -34,6 +34,7 @@ enum vrt_option_type {
     VRT_OPTION_NUMBER,          /* double from min to max */
     VRT_OPTION_TIME,            /* double: seconds from min to max */
     VRT_OPTION_WORD,            /* int: index into names */
+    VRT_OPTION_APPEND,          /* char[max]: each time it is given, behind a space */
 };
 
 struct vrt_option {
@@ -53,8 +54,8 @@ struct vrt_args {
     int64_t timeout_s;
     bool json, help, version;
 
-    const char *model, *output, *device, *preset, *webhook, *sha256;
-    struct vrt_job_settings settings;           /* but for the next, and preset */
+    const char *model, *output, *device, *preset, *webhook, *sha256, *bitrate, *pixel_format;
+    struct vrt_job_settings settings;           /* but for those, and the next */
     const char *scene_cuts;
     int64_t priority;
     bool overwrite, follow, dry_run, all, reverse;
@@ -86,6 +87,7 @@ extern const struct vrt_command vrt_command_submit, vrt_command_status, vrt_comm
     vrt_command_show, vrt_command_watch, vrt_command_wait, vrt_command_pause, vrt_command_resume,
     vrt_command_retry, vrt_command_priority, vrt_command_cancel, vrt_command_clean,
     vrt_command_preview, vrt_command_logs, vrt_command_devices, vrt_command_models,
+    vrt_command_codecs,
     vrt_command_profile, vrt_command_tune, vrt_command_doctor, vrt_command_version;
 
 /*

@@ -302,31 +302,41 @@ bool vrt_file_is_folder(const char *path)
     return (n > 0 && path[n - 1] == '/') || (stat(path, &st) == 0 && S_ISDIR(st.st_mode));
 }
 
-char *vrt_file_default_output(const char *input, const char *folder, const char *word,
-                              int nth, bool lossless)
+/* By the input's ending ("" or with its dot), for a result of the codec. */
+static const char *pick_ending(const char *dot, int codec)
 {
-    static const char *const kept[] = { ".mp4", ".mov", ".mkv" };
+    const bool is_auto = codec == VRT_CODEC_AUTO;
+    const enum vrt_codec likely = codec == VRT_UNKNOWN || is_auto ? VRT_CODEC_H264
+                                                                  : (enum vrt_codec)codec;
+
+    for (int i = 0; vrt_container_names[i]; i++)
+        if (dot[0] && strcasecmp(dot + 1, vrt_container_names[i]) == 0 &&
+            (is_auto || vrt_container_holds((enum vrt_container)i, likely)))
+            return vrt_container_names[i];
+    return vrt_container_names[vrt_codec_facts(likely)->container];
+}
+
+char *vrt_file_default_output(const char *input, const char *folder, const char *word,
+                              int nth, int codec)
+{
     char fetched[VRT_API_NAME_BYTES], number[16] = "";
     char *path = NULL;
     int r;
 
     if (vrt_file_is_url(input))
         input = vrt_file_url_name(input, fetched, sizeof(fetched));
-    const char *name = base_name(input), *dot = strrchr(name, '.'), *ending = ".mkv";
+    const char *name = base_name(input), *dot = strrchr(name, '.');
 
     if (!dot || dot == name)
         dot = name + strlen(name);
-    for (size_t i = 0; i < VRT_ARRAY_SIZE(kept); i++)
-        if (!lossless && strcasecmp(dot, kept[i]) == 0)
-            ending = kept[i];
     const char *begin = folder ? name : input;
     const char *end = nth > 0 ? name + strlen(name) : dot;
     if (nth > 1)
         snprintf(number, sizeof(number), ".%d", nth);
     size_t n = folder ? strlen(folder) : 0;
-    r = asprintf(&path, "%s%s%.*s%s.%s%s", folder ? folder : "",
+    r = asprintf(&path, "%s%s%.*s%s.%s.%s", folder ? folder : "",
                  n > 0 && folder[n - 1] != '/' ? "/" : "", (int)(end - begin), begin, number,
-                 word, ending);
+                 word, pick_ending(dot, codec));
     return r < 0 ? NULL : path;
 }
 

@@ -81,13 +81,14 @@ bool vrt_file_is_folder(const char *path);
 /*
  * Where the result of `input` goes if nobody says: into `folder`, or where that is NULL beside it
  * (of a URL: in the working folder), "video.mp4" as "video.restored.mp4" with the word "restored".
- * The ending stays where that container can be written (.mp4, .mov, .mkv) and can hold the codec;
- * else it is .mkv. Where others have that name, `nth` is over 0, and it is part of the name
- * besides, then a number: "video.avi.restored.mkv", "video.avi.2.restored.mkv".
+ * The ending stays where that container can be written and can hold `codec` (VRT_UNKNOWN: one as
+ * configured); else it is the codec's usual one, most often .mkv. Where others have that name,
+ * `nth` is over 0, and it is part of the name besides, then a number: "video.avi.restored.mkv",
+ * "video.avi.2.restored.mkv".
  * Return: a path to free; NULL: no memory.
  */
 char *vrt_file_default_output(const char *input, const char *folder, const char *word,
-                              int nth, bool lossless);
+                              int nth, int codec);
 
 /* Whether --model names a file: it holds a slash, or is a regular file of this folder. */
 bool vrt_file_is_model_path(const char *model);

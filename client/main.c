@@ -46,6 +46,7 @@ static const struct vrt_command *const commands[] = {
     &vrt_command_logs,
     &vrt_command_devices,
     &vrt_command_models,
+    &vrt_command_codecs,
     &vrt_command_profile,
     &vrt_command_tune,
     &vrt_command_doctor,

@@ -70,7 +70,7 @@ _vrtctl() {
         return
         ;;
     --precision) _vrtctl_words 'auto f32 f16 bf16' "$current"; return ;;
-    --codec) _vrtctl_words 'h264 hevc ffv1' "$current"; return ;;
+    --codec) _vrtctl_words 'h264 hevc ffv1 av1 vp9 prores dnxhr mjpeg auto' "$current"; return ;;
     --preset)
         _vrtctl_words 'ultrafast superfast veryfast faster fast medium slow slower veryslow' \
             "$current"
@@ -90,20 +90,20 @@ _vrtctl() {
     --scene-cuts) _vrtctl_words 'off on' "$current"; return ;;
     --clip | --clip-overlap | --sigma | --webhook | --sha256) return ;;
     --start | --duration | --at) return ;;
-    --tile | --overlap | --quality | --priority | --timeout | --size | -n | --frames) return ;;
+    --tile | --overlap | --quality | --bitrate | --pix-fmt | --enc | --priority | --timeout | --size | -n | --frames) return ;;
     esac
 
     case $command:$current in
     :-*) _vrtctl_words "$common" "$current" ;;
     :*)
         _vrtctl_words 'submit status list show watch wait pause resume retry priority cancel
-            clean preview logs devices models profile tune doctor version help' "$current"
+            clean preview logs devices models codecs profile tune doctor version help' "$current"
         ;;
     submit:-*)
         _vrtctl_words "--model --output --device --precision --tile --overlap --clip
             --clip-overlap --tiling --scene-cuts --sigma --codec --quality --preset
-            --start --duration --priority --strict --overwrite --webhook --dry-run --follow
-            --preview $common" "$current"
+            --bitrate --pix-fmt --enc --start --duration --priority --strict --overwrite
+            --webhook --dry-run --follow --preview $common" "$current"
         ;;
     submit:*) compopt -o default ;;
     profile:-*)

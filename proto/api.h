@@ -34,6 +34,7 @@
     X(DEVICES_TRIM, "POST",     "/v1/devices")          \
     X(MODELS,       "GET",      "/v1/models")           \
     X(MODEL_PULL,   "POST",     "/v1/models")           \
+    X(CODECS,       "GET",      "/v1/codecs")           \
     X(PROFILE,      "POST",     "/v1/profile")          \
     X(PREVIEW,      "POST",     "/v1/preview")          \
     X(DOCTOR,       "POST",     "/v1/doctor")           \
@@ -100,6 +101,7 @@ enum vrt_api_route_id {
     X(OUTPUT_FORMAT,        "output.format",        422, "the codec doesn't hold these frames") \
     X(OUTPUT_QUALITY,       "output.quality",       422, "the codec has no such quality")       \
     X(OUTPUT_PRESET,        "output.preset",        422, "the codec has no such preset")        \
+    X(OUTPUT_OPTIONS,       "output.options",       422, "the encoder has no such options")     \
     X(OUTPUT_FULL,          "output.full",          507, "the output's disk is full")           \
     X(OUTPUT_WRITE,         "output.write",         500, "the output cannot be written")        \
     X(OUTPUT_VERIFY,        "output.verify",        500, "the result failed its last check")    \
@@ -183,6 +185,8 @@ enum vrt_api_error_index {
 #define VRT_API_TILE_MAX 16384      /* pixels of the input */
 #define VRT_API_OVERLAP_MAX 512     /* pixels of the input */
 #define VRT_API_CLIP_MAX 128            /* frames */
+#define VRT_API_BITRATE_MIN 1000        /* bits a second */
+#define VRT_API_BITRATE_MAX 2000000000
 #define VRT_API_TIME_MAX_S 1000000  /* within a video: 11 days */
 #define VRT_API_SIGMA_MAX 50        /* of 255: what VRT is trained to */
 #define VRT_API_SCENE_CUTS 0.08         /* the threshold of who only says "on" */

@@ -98,9 +98,13 @@ const struct vrt_field vrt_job_request_fields[] = {
     VRT_FIELD_IN(DOUBLE, T, settings, scene_cuts, NULLABLE, .min = 0, .max = 1),
     VRT_FIELD_IN(DOUBLE, T, settings, sigma, NULLABLE, .min = 0, .max = VRT_API_SIGMA_MAX),
     VRT_FIELD_IN(ENUM, T, settings, codec, NULLABLE, .names = vrt_codec_names),
-    /* The scale of H.264 and HEVC. */
-    VRT_FIELD_IN(INT, T, settings, quality, NULLABLE, .min = 0, .max = 51),
+    /* Each codec's own is narrower. */
+    VRT_FIELD_IN(INT, T, settings, quality, NULLABLE, .min = 0, .max = VRT_QUALITY_MAX),
     VRT_FIELD_IN(TEXT, T, settings, preset, NULLABLE, .size = VRT_SETTING_WORD_BYTES),
+    VRT_FIELD_IN(INT, T, settings, bitrate, NULLABLE, .min = VRT_API_BITRATE_MIN,
+                 .max = VRT_API_BITRATE_MAX),
+    VRT_FIELD_IN(TEXT, T, settings, pixel_format, NULLABLE, .size = VRT_SETTING_WORD_BYTES),
+    VRT_FIELD_IN(TEXT, T, settings, encoder_options, NULLABLE, .size = VRT_SETTING_OPTIONS_BYTES),
     VRT_FIELD_IN(DOUBLE, T, settings, start_s, NULLABLE, .min = 0, .max = VRT_API_TIME_MAX_S),
     VRT_FIELD_IN(DOUBLE, T, settings, duration_s, NULLABLE, .min = 0, .max = VRT_API_TIME_MAX_S),
     VRT_FIELD_INT(T, priority, 0, VRT_API_PRIORITY_MIN, VRT_API_PRIORITY_MAX),
@@ -183,6 +187,9 @@ const struct vrt_field vrt_job_recipe_fields[] = {
     VRT_FIELD_ENUM(T, codec, 0, vrt_codec_names),
     COUNT(T, quality, NULLABLE),
     VRT_FIELD_TEXT(T, preset, NULLABLE),
+    COUNT(T, bitrate, NULLABLE),
+    VRT_FIELD_TEXT(T, pixel_format, NULLABLE),
+    VRT_FIELD_TEXT(T, encoder_options, NULLABLE),
     COUNT(T, encoder_threads, NULLABLE),
     VRT_FIELDS_END,
 };

@@ -118,6 +118,9 @@ struct vrt_job_recipe {
     int codec;
     int64_t quality;
     char preset[VRT_API_WORD_BYTES];
+    int64_t bitrate;                        /* VRT_UNKNOWN: constant quality */
+    char pixel_format[VRT_API_WORD_BYTES];  /* "": by the input */
+    char encoder_options[VRT_SETTING_OPTIONS_BYTES];
     int64_t encoder_threads;
 };
 

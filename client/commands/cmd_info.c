@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * vrtctl status, version: a question to the daemon each, and its answer in lines or, with --json,
- * as it came, unknown fields included, so that scripts see what a newer daemon tells.
+ * vrtctl status, codecs, version: a question to the daemon each, and its answer in lines or, with
+ * --json, as it came, unknown fields included, so that scripts see what a newer daemon tells.
  *
  * For people everything passes through the tables of proto/ and vrt_printable(): numbers that the
  * daemon doesn't know are "-", and no name of a file can move the terminal's cursor.
@@ -13,8 +13,10 @@
 #include <string.h>
 
 #include "client/cli.h"
+#include "client/commands/listing.h"
 #include "client/conn.h"
 #include "client/terminal/format.h"
+#include "msg_codec.h"
 #include "msg_device.h"
 
 /* GET /v1/status. Return: 0; VRT_CONN_E_*; -errno. On 0 both are the caller's. */
@@ -120,6 +122,72 @@ static int run_version(struct vrt_cli *cli)
     printf("vrtd %s\n", r == 0 ? text : "does not answer");
     return exit;
 }
+
+static const struct vrt_column codec_columns[] = {
+    { "CODEC", VRT_ALIGN_LEFT },
+    { "ENCODER", VRT_ALIGN_LEFT },
+    { "IN", VRT_ALIGN_LEFT },
+    { "QUALITY", VRT_ALIGN_LEFT, .rank = 1 },
+    { "PRESETS", VRT_ALIGN_LEFT, .rank = 2 },
+    { "BITRATE", VRT_ALIGN_LEFT, .rank = 3 },
+    { NULL, VRT_ALIGN_LEFT },
+};
+
+/* "a, b"; `none` where there are no words. */
+static const char *join_words(char (*words)[VRT_API_WORD_BYTES], size_t n_words, const char *none,
+                              char *text, size_t size)
+{
+    char shown[VRT_API_WORD_BYTES];
+    size_t n = 0;
+
+    snprintf(text, size, "%s", none);
+    for (size_t i = 0; i < n_words && n < size; i++)
+        n += (size_t)snprintf(text + n, size - n, "%s%s", n ? ", " : "",
+                              vrt_printable(words[i], shown, sizeof(shown)));
+    return text;
+}
+
+static int add_codec(const json_t *json, struct vrt_table *table, struct vrt_error *error)
+{
+    struct vrt_codec_report c = { 0 };
+    char name[VRT_API_WORD_BYTES], word[VRT_API_WORD_BYTES], encoders[80], endings[80];
+    char quality[96] = "-";
+
+    vrt_fields_reset(vrt_codec_fields, &c);
+    if (vrt_fields_decode(vrt_codec_fields, json, VRT_FIELDS_LENIENT, &c, error) < 0)
+        return VRT_CONN_E_BROKEN;
+    if (c.quality[0])
+        snprintf(quality, sizeof(quality), "%s %" PRId64 " to %" PRId64,
+                 vrt_printable(c.quality, word, sizeof(word)), c.quality_best, c.quality_worst);
+    const char *const cells[] = {
+        vrt_printable(c.name, name, sizeof(name)),
+        join_words(c.encoders, c.n_encoders, "none here", encoders, sizeof(encoders)),
+        join_words(c.containers, c.n_containers, "-", endings, sizeof(endings)),
+        quality,
+        c.has_presets ? "yes" : "-",
+        c.has_bitrate ? "yes" : "-",
+    };
+    int r = vrt_table_add(table, cells);
+    vrt_fields_done(vrt_codec_fields, &c);
+    return vrt_fold(r);
+}
+
+static int run_codecs(struct vrt_cli *cli)
+{
+    return vrt_listing_print(cli, &(struct vrt_listing){
+        .path = "/v1/codecs",
+        .key = "codecs",
+        .columns = codec_columns,
+        .add = add_codec,
+    });
+}
+
+const struct vrt_command vrt_command_codecs = {
+    .name = "codecs",
+    .operands = "",
+    .summary = "list what results can be written as",
+    .run = run_codecs,
+};
 
 const struct vrt_command vrt_command_status = {
     .name = "status",

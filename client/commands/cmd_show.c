@@ -153,7 +153,7 @@ static void show_recipe(const struct vrt_job_info *job)
 {
     const struct vrt_job_recipe *recipe = &job->recipe;
     bool tiled = recipe->tile_width < job->video.width || recipe->tile_height < job->video.height;
-    struct text preset, frames;
+    struct text preset, frames, pixels, options;
 
     if (!job->has_recipe)
         return;
@@ -176,9 +176,15 @@ static void show_recipe(const struct vrt_job_info *job)
     printf(", %s\n             %s", vrt_name_of(vrt_precision_names, recipe->precision),
            vrt_name_of(vrt_codec_names, recipe->codec));
     if (recipe->quality >= 0)
-        printf(" CRF %" PRId64, recipe->quality);
+        printf(" %s %" PRId64, vrt_quality_name(recipe->codec), recipe->quality);
     if (recipe->preset[0])
         printf(" %s", PRINTABLE(recipe->preset, preset));
+    if (recipe->bitrate > 0)
+        printf(" %g kbit/s", (double)recipe->bitrate / 1000);
+    if (recipe->pixel_format[0])
+        printf(" %s", PRINTABLE(recipe->pixel_format, pixels));
+    if (recipe->encoder_options[0])
+        printf(" %s", PRINTABLE(recipe->encoder_options, options));
     printf(", %" PRId64 " encoder threads%s\n", recipe->encoder_threads,
            job->reproducible ? "; reproducible" : "");
 }

@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <jansson.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -56,11 +57,20 @@ static const struct vrt_option options[] = {
     { "sigma", 0, VRT_OPTION_NUMBER, offsetof(A, settings.sigma), 0, VRT_API_SIGMA_MAX,
       .argument = "NOISE", .help = "0 to 50: for networks that must be told how much noise" },
     { "codec", 0, VRT_OPTION_WORD, offsetof(A, settings.codec), .names = vrt_codec_names,
-      .argument = "CODEC", .help = "h264, hevc or ffv1 (default: as configured)" },
-    { "quality", 0, VRT_OPTION_INT, offsetof(A, settings.quality), 0, 51, .argument = "CRF",
-      .help = "0 (best) to 51 (default: as configured)" },
+      .argument = "CODEC",
+      .help = "h264, hevc, ffv1, av1, vp9, prores, dnxhr, mjpeg or auto (default: as configured)" },
+    { "quality", 0, VRT_OPTION_INT, offsetof(A, settings.quality), 0, VRT_QUALITY_MAX,
+      .argument = "CRF",
+      .help = "0 (best) to 51, or 63 (default: as configured, or by the codec)" },
     { "preset", 0, VRT_OPTION_TEXT, offsetof(A, preset), .argument = "PRESET",
       .help = "ultrafast to veryslow (default: as configured)" },
+    { "bitrate", 0, VRT_OPTION_TEXT, offsetof(A, bitrate), .argument = "RATE",
+      .help = "bits a second, such as 8M, instead of a quality" },
+    { "pix-fmt", 0, VRT_OPTION_TEXT, offsetof(A, pixel_format), .argument = "FORMAT",
+      .help = "how pictures are stored, such as yuv420p10le (default: by the input)" },
+    { "enc", 0, VRT_OPTION_APPEND, offsetof(A, settings.encoder_options), 0,
+      VRT_SETTING_OPTIONS_BYTES, .argument = "KEY=VALUE",
+      .help = "an option of FFmpeg's encoder; may be given again" },
     { "start", 0, VRT_OPTION_TIME, offsetof(A, settings.start_s), 0, VRT_API_TIME_MAX_S,
       .argument = "TIME", .help = "restore from here on: seconds, or 1:30 (default: all)" },
     { "duration", 0, VRT_OPTION_TIME, offsetof(A, settings.duration_s), 0, VRT_API_TIME_MAX_S,
@@ -116,6 +126,24 @@ static void submissions_done(struct submissions *s)
 }
 
 /* Takes `text` if there is room for it. */
+/* "8000000", "8000k" or "8M". */
+static int take_rate(const char *text, int64_t *ret_rate, struct vrt_error *error)
+{
+    char printable[80], *end;
+    double rate = strtod(text, &end);
+
+    if (*end == 'k' || *end == 'K')
+        rate *= 1e3, end++;
+    else if (*end == 'M')
+        rate *= 1e6, end++;
+    if (end == text || *end || !(rate >= VRT_API_BITRATE_MIN && rate <= VRT_API_BITRATE_MAX))
+        return vrt_refuse(error, vrt_raise(-EINVAL), "usage", "--bitrate: expected bits a second "
+                          "from 1k to 2000M, such as 8M, got \"%s\"",
+                          vrt_printable(text, printable, sizeof(printable)));
+    *ret_rate = llrint(rate);
+    return 0;
+}
+
 static int take_text(const char *text, const char *what, char *buffer, size_t size,
                      struct vrt_error *error)
 {
@@ -204,6 +232,11 @@ static int make_request(const struct vrt_args *args, const char *input, const ch
     if (r == 0 && args->preset)
         r = take_text(args->preset, "preset", q->settings.preset, sizeof(q->settings.preset),
                       error);
+    if (r == 0 && args->pixel_format)
+        r = take_text(args->pixel_format, "pix-fmt", q->settings.pixel_format,
+                      sizeof(q->settings.pixel_format), error);
+    if (r == 0 && args->bitrate)
+        r = take_rate(args->bitrate, &q->settings.bitrate, error);
     if (r == 0 && args->webhook)
         r = take_text(args->webhook, "webhook", q->webhook, sizeof(q->webhook), error);
     if (r == 0)
@@ -398,17 +431,18 @@ static bool is_taken(const struct submissions *s, const char *path)
 /* The path of one result. Inputs of one name (a.avi, a.webm) must not get the same. */
 static char *choose_output(const struct vrt_args *args, const struct submissions *s, int i)
 {
-    bool lossless = args->settings.codec == VRT_CODEC_FFV1;
     const char *folder = args->output && vrt_file_is_folder(args->output) ? args->output : NULL;
     bool is_part = args->settings.start_s > 0 || args->settings.duration_s > 0;
     const char *word = is_part ? "part" : "restored";
 
     if (args->output && !folder)
         return strdup(args->output);
-    char *path = vrt_file_default_output(args->operands[i], folder, word, 0, lossless);
+    char *path = vrt_file_default_output(args->operands[i], folder, word, 0,
+                                         args->settings.codec);
     for (int nth = 1; path && is_taken(s, path); nth++) {
         free(path);
-        path = vrt_file_default_output(args->operands[i], folder, word, nth, lossless);
+        path = vrt_file_default_output(args->operands[i], folder, word, nth,
+                                       args->settings.codec);
     }
     return path;
 }

@@ -60,6 +60,7 @@ static void print_video(const struct vrt_plan_report *plan)
     const struct vrt_job_recipe *recipe = &plan->recipe;
     char input[VRT_API_NAME_BYTES], output[VRT_API_NAME_BYTES], model[VRT_API_NAME_BYTES];
     char fps[32], duration[64], text[VRT_API_WORD_BYTES];
+    char options[VRT_SETTING_OPTIONS_BYTES];
 
     printf("%s -> %s\n", vrt_printable(plan->input_name, input, sizeof(input)),
            vrt_printable(plan->output_name, output, sizeof(output)));
@@ -70,9 +71,15 @@ static void print_video(const struct vrt_plan_report *plan)
     printf("  Output     %" PRId64 "x%" PRId64 ", %s", v->output_width, v->output_height,
            vrt_name_of(vrt_codec_names, recipe->codec));
     if (recipe->quality >= 0)
-        printf(" CRF %" PRId64, recipe->quality);
+        printf(" %s %" PRId64, vrt_quality_name(recipe->codec), recipe->quality);
     if (recipe->preset[0])
         printf(" %s", vrt_printable(recipe->preset, text, sizeof(text)));
+    if (recipe->bitrate > 0)
+        printf(" %g kbit/s", (double)recipe->bitrate / 1000);
+    if (recipe->pixel_format[0])
+        printf(" %s", vrt_printable(recipe->pixel_format, text, sizeof(text)));
+    if (recipe->encoder_options[0])
+        printf(" %s", vrt_printable(recipe->encoder_options, options, sizeof(options)));
     printf("\n  Model      %s (%s x%" PRId64 ")\n",
            vrt_printable(plan->model.name, model, sizeof(model)),
            vrt_printable(plan->model.architecture, text, sizeof(text)), plan->model.scale);

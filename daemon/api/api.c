@@ -43,6 +43,7 @@ static const struct {
     [VRT_API_DEVICES_TRIM] = { vrt_api_devices_trim, .reads_body = true },
     [VRT_API_MODELS] = { vrt_api_models },
     [VRT_API_MODEL_PULL] = { vrt_api_model_pull, .reads_body = true },
+    [VRT_API_CODECS] = { vrt_api_codecs },
     [VRT_API_PROFILE] = { vrt_api_profile, .reads_body = true },
     [VRT_API_PREVIEW] = { vrt_api_preview, .reads_body = true },
     [VRT_API_DOCTOR] = { vrt_api_doctor, .reads_body = true },

@@ -85,6 +85,7 @@ void vrt_api_devices(const struct vrt_call *call);
 void vrt_api_devices_trim(const struct vrt_call *call);
 void vrt_api_models(const struct vrt_call *call);
 void vrt_api_model_pull(const struct vrt_call *call);
+void vrt_api_codecs(const struct vrt_call *call);
 void vrt_api_profile(const struct vrt_call *call);
 void vrt_api_preview(const struct vrt_call *call);
 void vrt_api_doctor(const struct vrt_call *call);

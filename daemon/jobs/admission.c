@@ -382,6 +382,10 @@ static void settle_encoding(const struct vrt_queue_params *params,
     recipe->codec = settings.codec;
     recipe->quality = settings.quality;
     snprintf(recipe->preset, sizeof(recipe->preset), "%s", settings.preset);
+    recipe->bitrate = settings.bitrate;
+    snprintf(recipe->pixel_format, sizeof(recipe->pixel_format), "%s", settings.pixel_format);
+    snprintf(recipe->encoder_options, sizeof(recipe->encoder_options), "%s",
+             settings.encoder_options);
     recipe->precision = settings.precision;
 }
 

@@ -40,6 +40,10 @@ void vrt_job_report_admitted(struct vrt_job *job)
     info->recipe.tile_width = found->recipe.tile_w;
     info->recipe.tile_height = found->recipe.tile_h;
     info->recipe.overlap = found->recipe.overlap;
+    info->recipe.codec = (int)found->out_codec;
+    info->recipe.quality = found->out_quality;
+    if (!vrt_codec_facts(found->out_codec)->has_presets)
+        info->recipe.preset[0] = '\0';
     info->recipe.encoder_threads = found->recipe.encoder_threads;
     info->input_bytes = found->fingerprint.size_bytes;
     info->has_video = true;

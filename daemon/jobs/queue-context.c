@@ -65,8 +65,8 @@ void vrt_queue_settle(const struct vrt_queue_params *params, struct vrt_job_sett
 {
     if (settings->codec == VRT_UNKNOWN)
         settings->codec = params->codec;
-    if (settings->quality == VRT_UNKNOWN)
-        settings->quality = params->quality[settings->codec];
+    settings->quality_h264 = params->quality_h264;
+    settings->quality_hevc = params->quality_hevc;
     if (!settings->preset[0])
         snprintf(settings->preset, sizeof(settings->preset), "%s", params->preset);
     if (isnan(settings->scene_cuts) && !params->scene_cuts)
@@ -89,6 +89,10 @@ void vrt_queue_fill_params(const struct vrt_queue_context *context, struct vrt_j
     settings->codec = recipe->codec;
     settings->quality = recipe->quality;
     snprintf(settings->preset, sizeof(settings->preset), "%s", recipe->preset);
+    settings->bitrate = recipe->bitrate;
+    snprintf(settings->pixel_format, sizeof(settings->pixel_format), "%s", recipe->pixel_format);
+    snprintf(settings->encoder_options, sizeof(settings->encoder_options), "%s",
+             recipe->encoder_options);
     vrt_queue_settle(params, settings);
     *ret_params = (struct vrt_pipeline_params){
         .job_id = job->name,

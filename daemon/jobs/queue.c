@@ -542,7 +542,8 @@ void vrt_queue_configure(struct vrt_queue *queue, const struct vrt_queue_params 
     own->decoder_threads = params->decoder_threads;
     own->turn_s = params->turn_s;
     own->codec = params->codec;
-    memcpy(own->quality, params->quality, sizeof(own->quality));
+    own->quality_h264 = params->quality_h264;
+    own->quality_hevc = params->quality_hevc;
     own->preset = params->preset;
     if (!queue->context.is_stopping)
         uv_timer_start(&queue->housekeeping, on_housekeeping, 0, 0);

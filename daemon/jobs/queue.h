@@ -67,7 +67,7 @@ struct vrt_queue_params {
     int precision;                      /* enum vrt_precision */
     bool scene_cuts;
     int codec;                          /* enum vrt_codec */
-    int64_t quality[VRT_CODEC_COUNT];       /* VRT_UNKNOWN: the codec has none */
+    int64_t quality_h264, quality_hevc;
     int64_t segment_frames, decoder_threads;
     int64_t turn_s;                 /* after which a job makes room for another user's */
     const char *preset;                 /* lives as long as the queue */

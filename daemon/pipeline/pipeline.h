@@ -118,6 +118,8 @@ struct vrt_pipeline_info {
     struct vrt_recipe recipe;       /* a pipeline made from it gives the same bits */
     struct vrt_fingerprint fingerprint;         /* of the input */
     char codec[32], pixel_format[32];   /* of the input, FFmpeg's names */
+    enum vrt_codec out_codec;           /* of the output */
+    int out_quality;                    /* VRT_UNKNOWN: it has none, or a bitrate instead */
     int width, height;              /* of the input, as decoded */
     int out_width, out_height;
     double fps;                     /* average; 0: unknown */

@@ -249,11 +249,8 @@ static struct vrt_queue_params queue_params(struct server *server)
         .precision = conf->jobs.precision,
         .scene_cuts = conf->jobs.scene_cuts,
         .codec = conf->jobs.codec,
-        .quality = {
-            [VRT_CODEC_H264] = conf->jobs.quality_h264,
-            [VRT_CODEC_HEVC] = conf->jobs.quality_hevc,
-            [VRT_CODEC_FFV1] = VRT_UNKNOWN,
-        },
+        .quality_h264 = conf->jobs.quality_h264,
+        .quality_hevc = conf->jobs.quality_hevc,
         .preset = conf->jobs.preset,
         .changed = on_job_changed,
         .ctx = server,

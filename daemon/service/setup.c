@@ -130,7 +130,7 @@ static int check_preset(const struct vrt_setup *setup, const struct vrt_conf *co
     char shown[64];
 
     (void)setup;
-    if (vrt_encoder_has_preset(conf->jobs.preset))
+    if (vrt_preset_find(conf->jobs.preset) >= 0)
         return 0;
     return vrt_refuse(error, vrt_raise(-EINVAL), "config.invalid", "there is no %s: they go from "
                       "ultrafast over medium to veryslow and placebo",

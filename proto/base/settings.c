@@ -20,13 +20,6 @@ const char *const vrt_tiling_names[] = {
     [VRT_TILING_COUNT] = NULL,
 };
 
-const char *const vrt_codec_names[] = {
-    [VRT_CODEC_H264] = "h264",
-    [VRT_CODEC_HEVC] = "hevc",
-    [VRT_CODEC_FFV1] = "ffv1",
-    [VRT_CODEC_COUNT] = NULL,
-};
-
 void vrt_job_settings_init(struct vrt_job_settings *settings)
 {
     *settings = (struct vrt_job_settings){
@@ -44,5 +37,8 @@ void vrt_job_settings_init(struct vrt_job_settings *settings)
         .decoder_threads = VRT_UNKNOWN,
         .codec = VRT_UNKNOWN,
         .quality = VRT_UNKNOWN,
+        .quality_h264 = VRT_UNKNOWN,
+        .quality_hevc = VRT_UNKNOWN,
+        .bitrate = VRT_UNKNOWN,
     };
 }

@@ -12,10 +12,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/codecs.h"
+
 /* An integer, or an enum's value, that nobody has said or knows. */
 #define VRT_UNKNOWN (-1)
 
 #define VRT_SETTING_WORD_BYTES 32
+#define VRT_SETTING_OPTIONS_BYTES 256
 
 enum vrt_precision {
     VRT_PRECISION_AUTO,             /* the fastest of each device that is close enough to f32 */
@@ -35,13 +38,6 @@ enum vrt_tiling {
     VRT_TILING_COUNT,
 };
 
-enum vrt_codec {
-    VRT_CODEC_H264,
-    VRT_CODEC_HEVC,
-    VRT_CODEC_FFV1,
-    VRT_CODEC_COUNT,
-};
-
 struct vrt_job_settings {
     int precision;                  /* enum vrt_precision; unknown: the default, auto */
     int64_t tile;                   /* pixels of the input; unknown: as memory allows */
@@ -52,9 +48,13 @@ struct vrt_job_settings {
     double sigma;                   /* of the noise, where white is 255; NAN: not said */
     int64_t segment_frames;         /* a segment has at least so many; unknown: the default */
     int64_t decoder_threads;        /* unknown, 0: one per core */
-    int codec;                      /* enum vrt_codec; unknown: H.264 */
-    int64_t quality;                /* the codec's CRF; unknown: its default */
+    int codec;                      /* enum vrt_codec, or auto; unknown: H.264 */
+    int64_t quality;                /* the codec's, such as a CRF; unknown: its default */
+    int64_t quality_h264, quality_hevc;     /* where auto becomes those: as configured */
     char preset[VRT_SETTING_WORD_BYTES];        /* "": the encoder's default */
+    int64_t bitrate;                /* bits a second, on average; unknown: constant quality */
+    char pixel_format[VRT_SETTING_WORD_BYTES];  /* FFmpeg's name; "": the input's, or the next */
+    char encoder_options[VRT_SETTING_OPTIONS_BYTES];    /* FFmpeg's: "key=value key=value" */
     double start_s, duration_s;     /* what is restored of the input; NAN: all; duration 0: to the
                                      * end */
     bool strict;                    /* damaged frames fail the job */
@@ -63,7 +63,6 @@ struct vrt_job_settings {
 /* The words of the API and the command line, by the enums above; each ended by NULL. */
 extern const char *const vrt_precision_names[];
 extern const char *const vrt_tiling_names[];
-extern const char *const vrt_codec_names[];
 
 /* Nothing asked for. */
 void vrt_job_settings_init(struct vrt_job_settings *settings);

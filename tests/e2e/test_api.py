@@ -61,6 +61,19 @@ class Api(harness.Case):
         _, answer = self.daemon.request('GET', '/v1/models')
         self.assertIn('compact-x2', [m['name'] for m in answer['models']])
 
+    def test_codecs(self):
+        status, answer = self.daemon.request('GET', '/v1/codecs')
+        self.assertEqual(status, 200)
+        codecs = {c['name']: c for c in answer['codecs']}
+        self.assertEqual(codecs['ffv1']['containers'], ['mov', 'mkv'])
+        self.assertIn('gray16le', codecs['ffv1']['pixel_formats'])
+        self.assertIsNone(codecs['prores']['quality'])
+        for codec in codecs.values():
+            self.assertEqual(codec['available'], bool(codec['encoders']))
+        shown = self.vrtctl('codecs').stdout
+        self.assertRegex(shown, r'h264 +libx264 +mp4, mov, mkv, ts +CRF 0 to 51')
+        self.assertEqual(len(shown.splitlines()), 1 + len(codecs))
+
     def test_no_such_route_or_job(self):
         self.assertEqual(self.error(404, 'GET', '/v1/nothing')['id'], 'route.not_found')
         self.assertEqual(self.error(404, 'GET', '/v1/jobs/99999')['id'], 'job.not_found')

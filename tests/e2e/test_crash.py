@@ -244,7 +244,8 @@ class Crashes(harness.FolderCase):
 class Kills(Crashes):
     def test_killed(self):
         source = self.source()
-        variants = [('h264', 'mp4'), ('ffv1', 'mkv'), ('hevc', 'mkv'), ('h264', 'mov')]
+        variants = [('h264', 'mp4'), ('av1', 'webm'), ('ffv1', 'mkv'), ('hevc', 'mkv'),
+                    ('prores', 'mov'), ('vp9', 'mkv')]
         n_kills, n = 80 if LONG else 8, 0
         while n < n_kills:
             codec, kind = variants.pop(0)

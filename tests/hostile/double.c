@@ -239,6 +239,9 @@ static size_t answer(struct hostile *hostile, struct vrt_message *message,
     case VRT_MESSAGE_SANDBOX:
         memset(message->body.missing, 0, sizeof(message->body.missing));
         return VRT_MESSAGE_BYTES(missing);
+    case VRT_MESSAGE_ENCODER_FIND:
+        memset(&message->body, 0, sizeof(message->body));
+        return VRT_MESSAGE_BYTES(find);
     case VRT_MESSAGE_ENCODER_CHECK:
     case VRT_MESSAGE_ENCODER_TRY:
     case VRT_MESSAGE_ENCODER_FITS:

@@ -182,9 +182,11 @@ static bool encode(struct vrt_child *child, struct vrt_error *error)
         .codec = VRT_CODEC_FFV1, .n_threads = 1, .time_base = { 1, 1000 }, .fps = { 25, 1 },
     };
     const struct vrt_encoder_pick pick = { params.codec, &format, 64, 48 };
+    struct vrt_codec_found found;
     int64_t size_bytes = 0;
 
     if (!judge(vrt_child_codec_check(child, params.codec, error), 0, error) ||
+        !judge(vrt_child_codec_find(child, params.codec, &found, error), 0, error) ||
         !judge(vrt_child_encoder_pick_format(child, &pick, &params.format, &warnings, error), 0,
                error))
         return false;

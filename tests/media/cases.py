@@ -11,7 +11,7 @@ CASES = []
 GROUP = ['']
 
 # Groups of cases that are much alike.
-MANY = ('containers', 'sounds', 'rates', 'formats', 'colours', 'excerpts')
+MANY = ('containers', 'sounds', 'rates', 'formats', 'colours', 'codecs', 'excerpts')
 
 FFMPEG = 'ffmpeg -v error -nostdin -y '
 PICTURE = '-f lavfi -i testsrc2=size=64x48:rate=25'
@@ -169,6 +169,65 @@ def stacked(n):
     line = 'Dialogue: $i,0:00:00.10,0:00:00.40,Default,,0,0,0,,line $i'
     return [ASS, f'for i in $(seq {n}); do echo "{line}" >> in.ass; done',
             'echo "Dialogue: 0,0:00:00.12,0:00:00.45,Default,,0,0,0,,after" >> in.ass']
+
+
+def codecs():
+    """What results are written as, where it fits."""
+    film = f'-f lavfi -i testsrc2=size=256x144:rate=25 {SOUND} -t 0.6'
+    pairs = {'h264': ('mp4', 'mov', 'mkv', 'ts'), 'hevc': ('mp4', 'mov', 'mkv', 'ts'),
+             'av1': ('mp4', 'mkv', 'webm'), 'vp9': ('mp4', 'mkv', 'webm'), 'ffv1': ('mov', 'mkv'),
+             'prores': ('mov', 'mkv', 'mxf'), 'dnxhr': ('mov', 'mkv', 'mxf'),
+             'mjpeg': ('mov', 'mkv')}
+    sound = {'webm': 'libopus', 'mov': 'pcm_s16le', 'ts': 'mp2', 'mxf': 'pcm_s16le'}
+    # These say what is usual of theirs, or nothing of what is usual everywhere.
+    changed = {codec: ['chroma_location'] for codec in ('vp9', 'ffv1', 'prores', 'dnxhr')}
+    changed['mjpeg'] = ['color_space', 'color_range', 'chroma_location']
+    for codec, endings in pairs.items():
+        for ending in ('mp4', 'mov', 'mkv', 'webm', 'ts', 'mxf'):
+            name = f'{codec} in {ending}'
+            make = f'{film} {X264} -colorspace bt709 -color_primaries bt709 -color_trc bt709 ' \
+                   f'-c:a {sound.get(ending, "aac")}'
+            more = {'arguments': ['--codec', codec], 'ignore': changed.get(codec, [])}
+            if ending not in endings:
+                case(name, 'in.mkv', make, f'.{ending}', refused=f'an .{ending} file cannot hold',
+                     **more)
+            elif ending == 'mxf':
+                case(name, 'in.mov', make, '.mxf', left_out=[1],
+                     warns=['audio stream 1 (pcm_s16le) cannot be kept'], **more)
+            else:
+                case(name, 'in.mkv', make, f'.{ending}', rewrapped=ending == 'ts', **more)
+    case('a deep film in av1', 'in.mkv', f'{film} -c:v ffv1 -pix_fmt yuv422p12le', '.mkv',
+         arguments=['--codec', 'av1', '--preset', 'ultrafast'])
+    deep = f'{film} -c:v ffv1 -pix_fmt yuv420p10le'
+    for name, make, output, codec in (('8 bits', f'{film} {X264}', '.mp4', 'h264'),
+                                      ('10 bits', deep, '.mkv', 'hevc'),
+                                      ('webm', f'{film} {X264} -c:a libopus', '.webm', 'vp9')):
+        case(f'auto of {name}', 'in.mkv', make + (' -c:a aac' if output != '.webm' else ''),
+             output, arguments=['--codec', 'auto'], codec=codec, ignore=['chroma_location'])
+    case('a bitrate', 'in.mkv', f'{film} {X264} -c:a aac',
+         arguments=['--codec', 'hevc', '--bitrate', '400k'])
+    case('a pixel format', 'in.mkv', f'{film} {X264} -c:a aac',
+         arguments=['--codec', 'hevc', '--pix-fmt', 'yuv420p10le'])
+    case('no such pixel format', 'in.mkv', f'{film} {X264}', '.mov',
+         arguments=['--codec', 'prores', '--pix-fmt', 'yuv420p'],
+         refused='it has yuv422p10le, yuv444p10le')
+    case('options of an encoder', 'in.mkv', f'{film} {X264} -c:a aac',
+         arguments=['--enc', 'tune=film', '--enc', 'x264-params=aq-mode=3:deblock=-1,-1'])
+    case('no such option', 'in.mkv', f'{film} {X264}', arguments=['--enc', 'grain=5'],
+         refused='libx264 has no option grain')
+    case('an option of ours', 'in.mkv', f'{film} {X264}', arguments=['--enc', 'threads=5'],
+         refused="option threads is vrtd's to set")
+    case('text to webm', 'in.mkv',
+         [TEXT, f'{FFMPEG}{PICTURE} -i in.srt {FRAMES} {X264} -c:s srt in.mkv'], '.webm',
+         arguments=['--codec', 'vp9'])
+    case('sound that webm lacks', 'in.mkv', f'{film} {X264} -c:a aac', '.webm', left_out=[1],
+         warns=['name the output .mkv to keep it'], arguments=['--codec', 'vp9'])
+    case('chapters and tags to ts', 'in.mkv', f'{film} {X264} -c:a mp2 -metadata title=Film', '.ts',
+         warns=['chapters and tags cannot be kept'], any_rest=True)
+    case('a rate that mxf lacks', 'in.mkv', f'{PICTURE} -r 15 {FRAMES} {X264}', '.mxf',
+         refused='holds 23.976, 24, 25', arguments=['--codec', 'prores'])
+    case('a small picture in dnxhr', 'in.mkv', f'{PICTURE} {FRAMES} {X264}', '.mov',
+         refused='no pictures smaller than 256x120', arguments=['--codec', 'dnxhr'])
 
 
 def texts():
@@ -355,7 +414,7 @@ def damages():
          refused='playlist')
 
 
-for group in (containers, sounds, rates, formats, colours, shapes, texts, parts, times, excerpts,
-              changes, extras, damages):
+for group in (containers, sounds, rates, formats, colours, codecs, shapes, texts, parts, times,
+              excerpts, changes, extras, damages):
     GROUP[0] = group.__name__
     group()

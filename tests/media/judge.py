@@ -178,7 +178,7 @@ def judge(source, result, given):
     has, and `sound_s`: how long its sound is, and nothing else is compared; `any_rest`: nothing is;
     `left_out`: indices of streams; `aspect`; `rewrapped`; `ignore`: colours; `text`: times of its
     lines; `loose`: seconds by which frames may be off; `part`: of what part of the input the result
-    is. Return: complaints."""
+    is; `codec` of the result. Return: complaints."""
     before, after = Film(source, given.get('part')), Film(result)
     if not after.video:
         return ['there is no video in the result']
@@ -187,7 +187,9 @@ def judge(source, result, given):
     times = [[t - (f[0] or 0) for t in f if t is not None]
              for f in (film.frames()[0] for film in (before, after))]
     slack_s = given.get('loose', 0.00101 if before.is_coarse or after.is_coarse else 0.0006)
-    found = judge_times('frames', given.get('frames', times[0]), times[1], slack_s)
+    found = [] if given.get('codec') in (None, after.video['codec_name']) else \
+        [f'{after.video["codec_name"]}, not {given["codec"]}']
+    found += judge_times('frames', given.get('frames', times[0]), times[1], slack_s)
     if 'frames' in given:
         return found + judge_length(after, given)
     found += judge_picture(before, after, given)

@@ -112,6 +112,25 @@ static int check_network(const struct vrt_job_check *check, struct vrt_error *er
     return 0;
 }
 
+/* Codec, quality and what else was asked of the encoder. */
+static void take_settings(const struct vrt_job_settings *settings, enum vrt_container container,
+                          int depth, struct vrt_encoder_params *encoder)
+{
+    encoder->codec = settings->codec == VRT_UNKNOWN      ? VRT_CODEC_H264
+                     : settings->codec == VRT_CODEC_AUTO ? vrt_codec_for(container, depth)
+                                                         : (enum vrt_codec)settings->codec;
+    const struct vrt_codec_facts *facts = vrt_codec_facts(encoder->codec);
+    int64_t quality = settings->quality;
+    if (quality == VRT_UNKNOWN && settings->bitrate == VRT_UNKNOWN && facts->quality_name)
+        quality = encoder->codec == VRT_CODEC_H264   ? settings->quality_h264
+                  : encoder->codec == VRT_CODEC_HEVC ? settings->quality_hevc
+                                                     : facts->quality;
+    encoder->quality = (int)quality;
+    encoder->preset = settings->preset[0] && facts->has_presets ? settings->preset : NULL;
+    encoder->bitrate = settings->bitrate;
+    encoder->options = settings->encoder_options;
+}
+
 /* Container, codec and format; then an encoder is made and dropped, to hear its objections now. */
 static int choose_encoder(struct vrt_job_check *check, struct vrt_child *child,
                           struct vrt_error *error)
@@ -119,8 +138,8 @@ static int choose_encoder(struct vrt_job_check *check, struct vrt_child *child,
     const struct vrt_network_info *info = vrt_network_info(check->network);
     const struct vrt_job_settings *settings = check->settings;
     struct vrt_encoder_params *encoder = &check->encoder;
-    const struct vrt_encoder_pick pick = {
-        .codec = settings->codec == VRT_UNKNOWN ? VRT_CODEC_H264 : (enum vrt_codec)settings->codec,
+    struct vrt_encoder_pick pick = {
+        .pixel_format = settings->pixel_format,
         .input = &check->input.format,
         .width = check->input.format.width * info->scale,
         .height = check->input.format.height * info->scale,
@@ -129,8 +148,13 @@ static int choose_encoder(struct vrt_job_check *check, struct vrt_child *child,
 
     if (r < 0)
         return vrt_fold(r);
-    encoder->codec = pick.codec;
+    take_settings(settings, check->container, check->input.format.depth, encoder);
+    pick.codec = encoder->codec;
     r = vrt_container_check_codec(check->container, encoder->codec, error);
+    if (r < 0)
+        return vrt_fold(r);
+    r = vrt_container_check_rate(check->container, check->input.fps, check->input.variable_rate,
+                                 error);
     if (r < 0)
         return vrt_fold(r);
     r = vrt_child_codec_check(child, encoder->codec, error);
@@ -153,8 +177,6 @@ static int choose_encoder(struct vrt_job_check *check, struct vrt_child *child,
     r = vrt_child_joiner_preview(child, &preview, &check->warnings, error);
     if (r < 0)
         return vrt_fold(r);
-    encoder->quality = (int)settings->quality;
-    encoder->preset = settings->preset[0] ? settings->preset : NULL;
     encoder->n_threads = check->recipe.encoder_threads;
     encoder->time_base = check->input.time_base;
     encoder->fps = check->input.fps;

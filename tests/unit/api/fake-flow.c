@@ -277,6 +277,8 @@ int vrt_pipeline_new(struct vrt_pool *pool, const struct vrt_pipeline_params *pa
     if (is(pipeline, "run-"))
         pipeline->frames_total = (int)strtol(pipeline->name + 4, NULL, 10);
     pipeline->info = (struct vrt_pipeline_info){
+        .out_codec = (enum vrt_codec)params->settings->codec,
+        .out_quality = (int)params->settings->quality,
         .network = vrt_network_info(params->network),
         .recipe = { .clip_frames = 4, .segment_frames = SEGMENT,
                     .tile_w = 64, .tile_h = 48, .encoder_threads = 2 },

@@ -335,7 +335,8 @@ static void test_argument_refusals(void)
         { "--tile 64x a", "got \"64x\"" },
         { "--tile= a", "got \"\"" },
         { "--priority 99999999999999999999 a", "from -100 to 100" },
-        { "--codec vp3 a", "--codec: expected h264, hevc or ffv1, got \"vp3\"" },
+        { "--codec vp3 a", "--codec: expected h264, hevc, ffv1, av1, vp9, prores, dnxhr, mjpeg or "
+                           "auto, got \"vp3\"" },
         { "--precision f31 a", "--precision: expected auto, f32, f16 or bf16" },
         { "--til 64 a", "unknown option --til (did you mean --tile?); see" },
         { "--overwirte a", "unknown option --overwirte (did you mean --overwrite?)" },
@@ -355,14 +356,20 @@ static void test_default_output(void)
     static const struct {
         const char *input, *output, *folder;
         int nth;
-        bool lossless;
+        int codec;
         const char *word;
     } cases[] = {
         { "video.mp4", "video.restored.mp4" },
         { "a.b/video.MOV", "a.b/video.restored.mov" },
         { "a.b/video", "a.b/video.restored.mkv" },
         { "/x/video.avi", "/x/video.restored.mkv" },
-        { "video.mp4", "video.restored.mkv", .lossless = true },
+        { "video.mp4", "video.restored.mkv", .codec = VRT_CODEC_FFV1 },
+        { "video.mov", "video.restored.mov", .codec = VRT_CODEC_FFV1 },
+        { "video.avi", "video.restored.mov", .codec = VRT_CODEC_PRORES },
+        { "video.webm", "video.restored.webm", .codec = VRT_CODEC_AV1 },
+        { "video.webm", "video.restored.mkv", .codec = VRT_CODEC_HEVC },
+        { "video.webm", "video.restored.webm", .codec = VRT_CODEC_AUTO },
+        { "video.avi", "video.restored.mkv", .codec = VRT_CODEC_AUTO },
         { ".mp4", ".mp4.restored.mkv" },
         { "two.parts.mkv", "two.parts.restored.mkv" },
         { "x/video.avi", "x/video.avi.restored.mkv", .nth = 1 },
@@ -376,7 +383,7 @@ static void test_default_output(void)
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         VRT_CLEANUP(vrt_freep) char *path = vrt_file_default_output(
             cases[i].input, cases[i].folder, cases[i].word ? cases[i].word : "restored",
-            cases[i].nth, cases[i].lossless);
+            cases[i].nth, cases[i].codec ? cases[i].codec : VRT_UNKNOWN);
         expect_str(path, cases[i].output);
     }
 }

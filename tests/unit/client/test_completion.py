@@ -70,7 +70,9 @@ class Completion(unittest.TestCase):
         self.assertEqual(complete('vrtctl submit --pre'), {'--precision', '--preset', '--preview'})
 
     def test_values(self):
-        self.assertEqual(complete('vrtctl submit --codec '), {'h264', 'hevc', 'ffv1'})
+        self.assertEqual(complete('vrtctl submit --codec '),
+                         {'h264', 'hevc', 'ffv1', 'av1', 'vp9', 'prores', 'dnxhr', 'mjpeg',
+                          'auto'})
         self.assertEqual(complete('vrtctl submit --precision b'), {'bf16'})
         self.assertEqual(complete('vrtctl submit --tile '), set())
 

@@ -366,6 +366,7 @@ class Submit(Case):
             'device': 'cpu:0,cpu:1', 'precision': None,
             'tile': 64, 'overlap': None, 'clip': None, 'clip_overlap': None, 'tiling': 'blend',
             'scene_cuts': None, 'sigma': None, 'codec': 'hevc', 'quality': None, 'preset': None,
+            'bitrate': None, 'pixel_format': None, 'encoder_options': None,
             'start_s': None, 'duration_s': None,
             'priority': -3, 'strict': True, 'overwrite': False, 'dry_run': False,
             'webhook': None})

@@ -125,6 +125,7 @@ static int run(struct restoration *s, const char *in, const char *out, struct vr
     s->encoder_params = (struct vrt_encoder_params){
         .codec = params->codec,
         .quality = params->quality,
+        .bitrate = params->bitrate,
         .preset = "ultrafast",
         .n_threads = params->n_threads ? params->n_threads : 2,
         .time_base = s->result->info.time_base,

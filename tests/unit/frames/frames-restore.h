@@ -10,6 +10,7 @@
 struct restore_params {
     enum vrt_codec codec;
     int quality;
+    int64_t bitrate;                /* 0: constant quality */
     int n_threads;
     int segment_frames;             /* 0: one segment */
     bool strict;

@@ -6,6 +6,7 @@
 
 #include "api.h"
 #include "fields.h"
+#include "msg_codec.h"
 #include "msg_device.h"
 #include "msg_doctor.h"
 #include "msg_job.h"
@@ -80,6 +81,7 @@ int main(void)
         { "DevicesRequest", vrt_devices_request_fields },
         { "TrimmedDevice", vrt_trimmed_fields },
         { "Model", vrt_model_fields },
+        { "Codec", vrt_codec_fields },
         { "Replica", vrt_held_fields },
         { "ModelRequest", vrt_model_request_fields },
         { "PreviewRequest", vrt_preview_request_fields },

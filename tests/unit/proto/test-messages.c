@@ -142,8 +142,8 @@ static void test_request_refusals(void)
         { "{" FILES ",\"tiling\":\"hard\"}", "tiling", "blend" },
         { "{" FILES ",\"scene_cuts\":1.5}", "scene_cuts", "from 0 to 1" },
         { "{" FILES ",\"sigma\":51}", "sigma", "from 0 to 50" },
-        { "{" FILES ",\"quality\":true}", "quality", "from 0 to 51, got true" },
-        { "{" FILES ",\"codec\":\"vp3\"}", "codec", "\"h264\", \"hevc\" or \"ffv1\"" },
+        { "{" FILES ",\"quality\":true}", "quality", "from 0 to 63, got true" },
+        { "{" FILES ",\"codec\":\"vp3\"}", "codec", "\"mjpeg\" or \"auto\", got" },
         { "{" FILES ",\"strict\":\"yes\"}", "strict", "expected true or false" },
         { "{" FILES ",\"frobnicate\":1}", "frobnicate", "no such field; there are input, output" },
     };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 
 /*
- * The table of codecs, and the choice of what an encoder is fed.
+ * The choice of an encoder, and of what it is fed.
  *
  * The rule of the choice: nothing that the input has may be lost (depth, chroma, range), and where
  * the codec cannot hold it exactly, the next format that holds it all is taken.
@@ -10,6 +10,7 @@
 #include "frames/encode/codec.h"
 
 #include <errno.h>
+#include <libavutil/pixdesc.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -17,99 +18,49 @@
 #include "frames/av.h"
 #include "frames/pixfmt.h"
 
-/* Constant quality, not rate: what a network sharpened must not be smoothed away again. */
-static int set_rate(const struct vrt_encoder_params *params, int quality, AVDictionary **options)
+enum AVCodecID vrt_codec_id(enum vrt_codec codec)
 {
-    int r = av_dict_set(options, "preset", params->preset ? params->preset : "medium", 0);
+    const AVCodecDescriptor *descriptor =
+        avcodec_descriptor_get_by_name(vrt_codec_facts(codec)->ffmpeg);
 
-    return r < 0 ? r : av_dict_set_int(options, "crf", quality, 0);
+    return descriptor ? descriptor->id : AV_CODEC_ID_NONE;
 }
 
-/* cpu-independent: the same bytes whatever vector instructions the machine has. */
-static int set_x264(const struct vrt_encoder_params *params, int quality, AVDictionary **options)
+/* The codecs that this FFmpeg has an encoder for, for a sentence. */
+static const char *list_codecs(char *text, size_t size)
 {
-    int r = set_rate(params, quality, options);
+    size_t n = 0;
 
-    return r < 0 ? r : av_dict_set(options, "x264-params", "cpu-independent=1", 0);
+    text[0] = '\0';
+    for (int i = 0; i < VRT_CODEC_COUNT && n < size; i++)
+        if (vrt_codec_is_there((enum vrt_codec)i))
+            n += (size_t)snprintf(text + n, size - n, "%s%s", n ? ", " : "", vrt_codec_names[i]);
+    return text;
 }
 
-/*
- * Threads are chosen here rather than by libx265 from the machine. info=0: its note in the stream
- * names the machine's vector instructions. Its log goes to standard error whatever we do.
- */
-static int set_x265(const struct vrt_encoder_params *params, int quality, AVDictionary **options)
+bool vrt_codec_is_there(enum vrt_codec codec)
 {
-    int n_frame_threads = VRT_MIN(1 + params->n_threads / 4, 4);
-    char text[96];
+    const struct vrt_codec_facts *facts = vrt_codec_facts(codec);
 
-    int r = set_rate(params, quality, options);
-    if (r < 0)
-        return r;
-    snprintf(text, sizeof(text), "log-level=none:info=0:pools=%d:frame-threads=%d",
-             params->n_threads, n_frame_threads);
-    return av_dict_set(options, "x265-params", text, 0);
-}
-
-/* One for each thread, of the numbers that the format has. */
-static int pick_slices(int n_threads)
-{
-    static const int slices[] = { 4, 6, 9, 12, 16, 24, 30 };
-    size_t i = 0;
-
-    while (i + 1 < VRT_ARRAY_SIZE(slices) && slices[i] < n_threads)
-        i++;
-    return slices[i];
-}
-
-/*
- * Every frame a key frame, every slice with a checksum; slices are what its threads share out. Some
- * numbers of them don't fit odd sizes: there, and where frames are small, FFmpeg chooses (0). Of
- * slices that are a pixel or two wide or high, and of 4:1:1 and 4:1:0 in odd sizes, FFmpeg stores
- * columns wrong (seen in 5.1), except in the format's first version, which has no slices.
- */
-static int set_ffv1(const struct vrt_encoder_params *params, int quality, AVDictionary **options)
-{
-    const struct vrt_frame_format *format = &params->format;
-
-    (void)quality;
-    bool odd = format->width % (1 << format->chroma_shift_x) ||
-               format->height % (1 << format->chroma_shift_y);
-    bool small = format->width < 64 || format->height < 64;
-    bool tiny = format->width < 16 || format->height < 16;
-    int level = tiny || (odd && format->chroma_shift_x > 1) ? 1 : 3;
-    int r = av_dict_set_int(options, "level", level, 0);
-    if (r >= 0)
-        r = av_dict_set_int(options, "g", 1, 0);
-    if (r >= 0 && level == 3)
-        r = av_dict_set_int(options, "slicecrc", 1, 0);
-    if (r < 0 || level < 3)
-        return r;
-    int n_slices = odd || small ? 0 : pick_slices(params->n_threads);
-    return av_dict_set_int(options, "slices", n_slices, 0);
-}
-
-static const struct vrt_codec_traits traits[VRT_CODEC_COUNT] = {
-    [VRT_CODEC_H264] = { AV_CODEC_ID_H264, "libx264", 16384, true, true, "HEVC or FFV1", set_x264 },
-    [VRT_CODEC_HEVC] = { AV_CODEC_ID_HEVC, "libx265", 8192, true, true, "FFV1", set_x265 },
-    [VRT_CODEC_FFV1] = { AV_CODEC_ID_FFV1, "ffv1", VRT_FRAME_MAX_SIDE, false, false,
-                         "a shallower input", set_ffv1 },
-};
-
-const struct vrt_codec_traits *vrt_codec_traits(enum vrt_codec codec)
-{
-    vrt_assert((unsigned int)codec < VRT_CODEC_COUNT);
-    return &traits[codec];
+    for (int i = 0; i < VRT_CODEC_ENCODERS_MAX && facts->encoders[i]; i++)
+        if (avcodec_find_encoder_by_name(facts->encoders[i]))
+            return true;
+    return false;
 }
 
 int vrt_codec_check(enum vrt_codec codec, struct vrt_error *error)
 {
-    const struct vrt_codec_traits *t = vrt_codec_traits(codec);
+    const struct vrt_codec_facts *facts = vrt_codec_facts(codec);
+    const char *other = facts->encoders[1];
+    char there[96];
 
-    if (avcodec_find_encoder_by_name(t->encoder))
+    if (vrt_codec_is_there(codec))
         return 0;
     return vrt_refuse(error, vrt_raise(-ENOSYS), "output.codec",
-                      "this FFmpeg cannot write %s (it was built without %s): install one that "
-                      "can, or choose another codec", vrt_codec_title(codec), t->encoder);
+                      "this FFmpeg cannot write %s (it was built without %s%s%s): install one that "
+                      "can, or choose another codec: %s", facts->title, facts->encoders[0],
+                      other ? " and " : "", other ? other : "",
+                      list_codecs(there, sizeof(there)));
 }
 
 /* What libx265 takes depends on how it was built: FFmpeg's list has that. */
@@ -122,18 +73,46 @@ static bool encoder_takes(const AVCodec *encoder, enum AVPixelFormat pixfmt)
     return false;
 }
 
-enum AVPixelFormat vrt_codec_pixfmt(enum vrt_codec codec, const struct vrt_frame_format *format)
+/* The pixel format in which the encoder takes frames that are `plain` in FFmpeg's words. */
+static enum AVPixelFormat pick_pixfmt(const AVCodec *encoder, enum AVPixelFormat plain)
 {
-    const AVCodec *encoder = avcodec_find_encoder_by_name(vrt_codec_traits(codec)->encoder);
-    struct vrt_frame_format found = *format;
-    enum AVPixelFormat pixfmt = vrt_pixfmt_of(format);
+    if (encoder_takes(encoder, plain))
+        return plain;
+    return plain == AV_PIX_FMT_GBRP && encoder_takes(encoder, AV_PIX_FMT_BGR0) ? AV_PIX_FMT_BGR0
+                                                                             : AV_PIX_FMT_NONE;
+}
 
-    if (!encoder || vrt_pixfmt_nearest(pixfmt, &found) < 0 || found.depth != format->depth)
-        return AV_PIX_FMT_NONE;
-    if (encoder_takes(encoder, pixfmt))
-        return pixfmt;
-    return pixfmt == AV_PIX_FMT_GBRP && encoder_takes(encoder, AV_PIX_FMT_BGR0) ? AV_PIX_FMT_BGR0
-                                                                               : AV_PIX_FMT_NONE;
+/* Whether frames of this size are none of those that the encoder refuses. */
+static bool size_fits(const struct vrt_encoder_kind *kind, const struct vrt_frame_format *format)
+{
+    bool odd = format->width % (1 << format->chroma_shift_x) ||
+               format->height % (1 << format->chroma_shift_y);
+
+    return format->width >= kind->min_side && format->height >= kind->min_side &&
+           !(kind->even_only && odd);
+}
+
+struct vrt_codec_choice vrt_codec_choose(enum vrt_codec codec,
+                                         const struct vrt_frame_format *format)
+{
+    const struct vrt_codec_facts *facts = vrt_codec_facts(codec);
+    const enum AVPixelFormat plain = vrt_pixfmt_of(format);
+    struct vrt_frame_format found = *format;
+
+    if (vrt_pixfmt_nearest(plain, &found) < 0 || found.depth != format->depth)
+        return (struct vrt_codec_choice){ .kind = NULL };
+    for (int i = 0; i < VRT_CODEC_ENCODERS_MAX && facts->encoders[i]; i++) {
+        const struct vrt_codec_choice choice = {
+            .kind = vrt_encoder_kind_find(facts->encoders[i]),
+            .encoder = avcodec_find_encoder_by_name(facts->encoders[i]),
+        };
+        if (!choice.kind || !choice.encoder || !size_fits(choice.kind, format))
+            continue;
+        enum AVPixelFormat pixfmt = pick_pixfmt(choice.encoder, plain);
+        if (pixfmt != AV_PIX_FMT_NONE)
+            return (struct vrt_codec_choice){ choice.kind, choice.encoder, pixfmt };
+    }
+    return (struct vrt_codec_choice){ .kind = NULL };
 }
 
 /* Sets the depth to the encoder's next one. Return: whether there is one. */
@@ -142,7 +121,7 @@ static bool deepen(enum vrt_codec codec, struct vrt_frame_format *format)
     for (int depth = format->depth; depth <= 16; depth++) {
         struct vrt_frame_format candidate = *format;
         candidate.depth = depth;
-        if (vrt_codec_pixfmt(codec, &candidate) != AV_PIX_FMT_NONE) {
+        if (vrt_codec_choose(codec, &candidate).kind) {
             format->depth = depth;
             return true;
         }
@@ -165,6 +144,18 @@ static void make_yuv(struct vrt_frame_format *format)
     format->chroma_location = VRT_CHROMA_LOCATION_LEFT;
 }
 
+/* Another layout than the input's. RGB and gray have full range. */
+static void make_layout(enum vrt_layout layout, struct vrt_frame_format *format)
+{
+    if (layout == VRT_LAYOUT_YUV) {
+        make_yuv(format);
+        return;
+    }
+    format->layout = layout;
+    format->full_range = true;
+    format->color_space = layout == VRT_LAYOUT_GBR ? AVCOL_SPC_RGB : AVCOL_SPC_UNSPECIFIED;
+}
+
 /*
  * The most reduced chroma that keeps all of the input's, at a depth the encoder has. Return:
  * whether there is one.
@@ -175,7 +166,8 @@ static bool pick_chroma(enum vrt_codec codec, struct vrt_frame_format *format)
         { 2, 2 }, { 2, 0 }, { 1, 1 }, { 1, 0 }, { 0, 1 }, { 0, 0 },
     };
     int mask_x = (1 << format->chroma_shift_x) - 1, mask_y = (1 << format->chroma_shift_y) - 1;
-    bool odd = traits[codec].even_only && (format->width & mask_x || format->height & mask_y);
+    bool odd = vrt_codec_facts(codec)->even_only &&
+               (format->width & mask_x || format->height & mask_y);
 
     if (format->layout != VRT_LAYOUT_YUV)
         return deepen(codec, format);
@@ -192,37 +184,141 @@ static bool pick_chroma(enum vrt_codec codec, struct vrt_frame_format *format)
     return false;
 }
 
+/* The range and matrix that the codec's players take for granted. */
+static void make_usual(enum vrt_codec_colors colors, struct vrt_frame_format *format)
+{
+    if (colors == VRT_CODEC_COLORS_ANY)
+        return;
+    format->full_range = colors == VRT_CODEC_COLORS_JFIF;
+    if (colors == VRT_CODEC_COLORS_BT709) {
+        format->matrix = VRT_FRAME_MATRIX_BT709;
+        format->color_space = vrt_matrix_number(format->matrix);
+    }
+    if (colors == VRT_CODEC_COLORS_JFIF) {
+        format->matrix = VRT_FRAME_MATRIX_BT601;
+        format->color_space = AVCOL_SPC_BT470BG;
+        format->chroma_location = VRT_CHROMA_LOCATION_CENTER;
+    }
+}
+
+/* Whether the codec holds pictures of this size. Return: 0; -ENOTSUP with a sentence. */
+static int check_size(const struct vrt_encoder_pick *pick, struct vrt_error *error)
+{
+    const struct vrt_codec_facts *facts = vrt_codec_facts(pick->codec);
+
+    if (pick->width > facts->max_side || pick->height > facts->max_side)
+        return vrt_refuse(error, vrt_raise(-ENOTSUP), "output.format",
+                          "%s holds at most %d pixels a side, and the result has %dx%d: use a "
+                          "smaller scale%s", facts->title, facts->max_side, pick->width,
+                          pick->height, pick->codec == VRT_CODEC_FFV1 ? "" : ", or FFV1");
+    if (pick->width < facts->min_width || pick->height < facts->min_height)
+        return vrt_refuse(error, vrt_raise(-ENOTSUP), "output.format",
+                          "%s holds no pictures smaller than %dx%d, and the result has %dx%d: use "
+                          "%s", facts->title, facts->min_width, facts->min_height, pick->width,
+                          pick->height, facts->instead);
+    return 0;
+}
+
+/* The names of the formats that the codec's encoders take, for a sentence. */
+static const char *list_pixfmts(const struct vrt_codec_facts *facts, char *text, size_t size)
+{
+    size_t n = 0;
+
+    text[0] = '\0';
+    for (int i = 0; i < VRT_CODEC_ENCODERS_MAX && facts->encoders[i]; i++) {
+        const AVCodec *encoder = avcodec_find_encoder_by_name(facts->encoders[i]);
+        for (const enum AVPixelFormat *p = encoder ? vrt_av_encoder_pixfmts(encoder) : NULL;
+             p && *p != AV_PIX_FMT_NONE && n < size; p++) {
+            const char *name = av_get_pix_fmt_name(*p);
+            if (vrt_pixfmt_is_ours(*p) && !vrt_pixfmt_has_alpha(*p) && !strstr(text, name))
+                n += (size_t)snprintf(text + n, size - n, "%s%s", n ? ", " : "", name);
+        }
+    }
+    return text;
+}
+
+void vrt_codec_find(enum vrt_codec codec, struct vrt_codec_found *ret_found)
+{
+    const struct vrt_codec_facts *facts = vrt_codec_facts(codec);
+    size_t n = 0;
+
+    ret_found->encoders[0] = '\0';
+    for (int i = 0; i < VRT_CODEC_ENCODERS_MAX && facts->encoders[i]; i++)
+        if (avcodec_find_encoder_by_name(facts->encoders[i]))
+            n += (size_t)snprintf(ret_found->encoders + n, sizeof(ret_found->encoders) - n,
+                                  "%s%s", n ? ", " : "", facts->encoders[i]);
+    list_pixfmts(facts, ret_found->pixel_formats, sizeof(ret_found->pixel_formats));
+}
+
+/* The format that is asked for by FFmpeg's name. Return: 0; -ENOTSUP with a sentence. */
+static int take_pixfmt(const struct vrt_encoder_pick *pick, struct vrt_frame_format *format,
+                       struct vrt_error *error)
+{
+    const struct vrt_codec_facts *facts = vrt_codec_facts(pick->codec);
+    const enum AVPixelFormat pixfmt = av_get_pix_fmt(pick->pixel_format);
+    struct vrt_frame_format wanted = *format;
+    char shown[64], there[400];
+
+    if (vrt_pixfmt_is_ours(pixfmt) && !vrt_pixfmt_has_alpha(pixfmt) &&
+        vrt_pixfmt_nearest(pixfmt, &wanted) == 0) {
+        const struct vrt_frame_format asked = wanted;
+        wanted.layout = format->layout;
+        if (asked.layout != format->layout)
+            make_layout(asked.layout, &wanted);
+        wanted.chroma_shift_x = asked.chroma_shift_x;
+        wanted.chroma_shift_y = asked.chroma_shift_y;
+        make_usual(facts->colors, &wanted);
+        *format = wanted;
+        if (vrt_frame_format_is_valid(&wanted) && vrt_codec_choose(pick->codec, &wanted).kind)
+            return 0;
+    }
+    return vrt_refuse(error, vrt_raise(-ENOTSUP), "output.format",
+                      "%s cannot hold %dx%d pixels as %s: it has %s", facts->title, pick->width,
+                      pick->height, vrt_printable(pick->pixel_format, shown, sizeof(shown)),
+                      list_pixfmts(facts, there, sizeof(there)));
+}
+
+/* The format that loses nothing of the input. Return: 0; -ENOTSUP with a sentence. */
+static int keep_input(const struct vrt_encoder_pick *pick, struct vrt_frame_format *format,
+                      struct vrt_warnings *warnings, struct vrt_error *error)
+{
+    const struct vrt_codec_facts *facts = vrt_codec_facts(pick->codec);
+
+    if (facts->yuv_only && format->layout != VRT_LAYOUT_YUV)
+        make_yuv(format);
+    make_usual(facts->colors, format);
+    const struct vrt_frame_format wanted = *format;
+    if (!vrt_frame_format_is_valid(format) || !pick_chroma(pick->codec, format))
+        return vrt_refuse(error, vrt_raise(-ENOTSUP), "output.format",
+                          "%s cannot hold the %d bits per sample of the input: use %s",
+                          facts->title, wanted.depth, facts->instead);
+    if (format->chroma_shift_x + format->chroma_shift_y <
+            wanted.chroma_shift_x + wanted.chroma_shift_y && facts->even_only &&
+        (pick->width | pick->height) & 1)
+        vrt_warnings_add(warnings, "the result is %dx%d, an odd size, for which %s must store "
+                         "full colour (4:4:4): not every player shows that", pick->width,
+                         pick->height, facts->title);
+    return 0;
+}
+
 int vrt_encoder_pick_format(const struct vrt_encoder_pick *pick,
                             struct vrt_frame_format *ret_format, struct vrt_warnings *warnings,
                             struct vrt_error *error)
 {
-    const struct vrt_codec_traits *t = vrt_codec_traits(pick->codec);
     struct vrt_frame_format format = *pick->input;
 
     int r = vrt_codec_check(pick->codec, error);
     if (r < 0)
         return vrt_fold(r);
+    r = check_size(pick, error);
+    if (r < 0)
+        return vrt_fold(r);
     format.width = pick->width;
     format.height = pick->height;
-    if (pick->width > t->max_side || pick->height > t->max_side)
-        return vrt_refuse(error, vrt_raise(-ENOTSUP), "output.format",
-                          "%s holds at most %d pixels a side, and the result has %dx%d: use a "
-                          "smaller scale%s", vrt_codec_title(pick->codec), t->max_side,
-                          pick->width, pick->height,
-                          pick->codec == VRT_CODEC_FFV1 ? "" : ", or FFV1");
-    if (t->yuv_only && format.layout != VRT_LAYOUT_YUV)
-        make_yuv(&format);
-    struct vrt_frame_format wanted = format;
-    if (!vrt_frame_format_is_valid(&format) || !pick_chroma(pick->codec, &format))
-        return vrt_refuse(error, vrt_raise(-ENOTSUP), "output.format",
-                          "%s cannot hold the %d bits per sample of the input: use %s",
-                          vrt_codec_title(pick->codec), wanted.depth, t->deeper);
-    if (format.chroma_shift_x + format.chroma_shift_y <
-            wanted.chroma_shift_x + wanted.chroma_shift_y &&
-        (pick->width | pick->height) & 1)
-        vrt_warnings_add(warnings, "the result is %dx%d, an odd size, for which %s must store "
-                         "full colour (4:4:4): not every player shows that", pick->width,
-                         pick->height, vrt_codec_title(pick->codec));
+    bool is_named = pick->pixel_format && pick->pixel_format[0];
+    r = is_named ? take_pixfmt(pick, &format, error) : keep_input(pick, &format, warnings, error);
+    if (r < 0)
+        return vrt_fold(r);
     *ret_format = format;
     return 0;
 }

@@ -1,30 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* What differs between the codecs that we write. For frames/ alone. */
+/* From the codecs of base/codecs.h to FFmpeg's encoders. For frames/ alone. */
 
 #include <libavcodec/avcodec.h>
-#include <libavutil/dict.h>
 
+#include "frames/encode/encoder-kinds.h"
 #include "frames/encode/encoder.h"
 
-struct vrt_codec_traits {
-    enum AVCodecID id;
-    const char *encoder;            /* FFmpeg's */
-    int max_side;                   /* in pixels, that the encoder takes */
-    bool yuv_only;                  /* RGB and gray are converted for the sake of the players */
-    bool even_only;                 /* sides must be multiples of the chroma's step */
-    const char *deeper;             /* what to use where its depth does not suffice */
-    /* Adds the encoder's private options. Return: 0; a negative AVERROR. */
-    int (*set_options)(const struct vrt_encoder_params *params, int quality,
-                       AVDictionary **options);
+/* FFmpeg's number of `codec`. */
+enum AVCodecID vrt_codec_id(enum vrt_codec codec);
+
+/* What encodes frames of `format`, of FFmpeg's encoders that this build has. */
+struct vrt_codec_choice {
+    const struct vrt_encoder_kind *kind;    /* static; NULL: there is none */
+    const AVCodec *encoder;                 /* FFmpeg's own */
+    enum AVPixelFormat pixfmt;              /* planes of ours, or AV_PIX_FMT_BGR0 where it has no
+                                             * planar one of that depth */
 };
 
-/* The traits of `codec`; static. */
-const struct vrt_codec_traits *vrt_codec_traits(enum vrt_codec codec);
-
-/*
- * The pixel format in which FFmpeg's encoder of `codec` takes frames of `format`: planes of ours,
- * or AV_PIX_FMT_BGR0 where it has no planar one of that depth. AV_PIX_FMT_NONE: it takes none.
- */
-enum AVPixelFormat vrt_codec_pixfmt(enum vrt_codec codec, const struct vrt_frame_format *format);
+/* The best encoder of `codec` that takes frames of `format`. */
+struct vrt_codec_choice vrt_codec_choose(enum vrt_codec codec,
+                                         const struct vrt_frame_format *format);

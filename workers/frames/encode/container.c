@@ -5,6 +5,7 @@
 #include "frames/encode/container.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
@@ -13,16 +14,36 @@
 
 #define COLOR_UNSPECIFIED 2     /* H.273's number for primaries and transfer */
 
-static const char *const names[VRT_CONTAINER_COUNT] = {
-    [VRT_CONTAINER_MP4] = "mp4",
-    [VRT_CONTAINER_MOV] = "mov",
-    [VRT_CONTAINER_MKV] = "mkv",
-};
-
 const char *vrt_container_name(enum vrt_container container)
 {
     vrt_assert((unsigned int)container < VRT_CONTAINER_COUNT);
-    return names[container];
+    return vrt_container_names[container];
+}
+
+bool vrt_container_is_matroska(enum vrt_container container)
+{
+    return container == VRT_CONTAINER_MKV || container == VRT_CONTAINER_WEBM;
+}
+
+bool vrt_container_is_mov(enum vrt_container container)
+{
+    return container == VRT_CONTAINER_MP4 || container == VRT_CONTAINER_MOV;
+}
+
+/* "mp4, mov or mkv": those of `containers`, by their bits, each after `prefix`. */
+static const char *list_containers(unsigned int containers, const char *prefix, char *text,
+                                   size_t size)
+{
+    size_t n = 0;
+
+    text[0] = '\0';
+    for (int i = 0; i < VRT_CONTAINER_COUNT && n < size; i++) {
+        unsigned int later = containers >> i >> 1;
+        if (containers & VRT_CONTAINER_BIT(i))
+            n += (size_t)snprintf(text + n, size - n, "%s%s%s", prefix, vrt_container_names[i],
+                                  !later ? "" : later & (later - 1) ? ", " : " or ");
+    }
+    return text;
 }
 
 int vrt_container_from_name(const char *name, enum vrt_container *ret_container,
@@ -31,39 +52,65 @@ int vrt_container_from_name(const char *name, enum vrt_container *ret_container,
     const char *slash = strrchr(name, '/');
     const char *base = slash ? slash + 1 : name;
     const char *dot = strrchr(base, '.');
-    char shown[128];
+    char shown[128], endings[80];
 
     for (int i = 0; dot && i < VRT_CONTAINER_COUNT; i++) {
-        if (strcasecmp(dot + 1, names[i]) == 0) {
+        if (strcasecmp(dot + 1, vrt_container_names[i]) == 0) {
             *ret_container = (enum vrt_container)i;
             return 0;
         }
     }
     return vrt_refuse(error, vrt_raise(-EINVAL), "output.container",
-                      "the output %s must end in .mp4, .mov or .mkv, which says what kind of file "
-                      "it becomes", vrt_printable(base, shown, sizeof(shown)));
+                      "the output %s must end in %s, which says what kind of file it becomes",
+                      vrt_printable(base, shown, sizeof(shown)),
+                      list_containers(VRT_CONTAINER_BIT(VRT_CONTAINER_COUNT) - 1, ".", endings,
+                                      sizeof(endings)));
 }
 
 int vrt_container_check_codec(enum vrt_container container, enum vrt_codec codec,
                               struct vrt_error *error)
 {
-    if (codec != VRT_CODEC_FFV1 || container != VRT_CONTAINER_MP4)
+    const struct vrt_codec_facts *facts = vrt_codec_facts(codec);
+    char endings[80];
+
+    if (vrt_container_holds(container, codec))
         return 0;
     return vrt_refuse(error, vrt_raise(-EINVAL), "output.container",
-                      "an .mp4 file cannot hold %s: name the output .mkv",
-                      vrt_codec_title(codec));
+                      "an .%s file cannot hold %s: name the output %s",
+                      vrt_container_name(container), facts->title,
+                      list_containers(facts->containers, ".", endings, sizeof(endings)));
+}
+
+/* Those of SMPTE's standards; it has no times but the rate's. */
+int vrt_container_check_rate(enum vrt_container container, struct vrt_rational fps, bool variable,
+                             struct vrt_error *error)
+{
+    static const struct vrt_rational rates[] = {
+        { 24000, 1001 }, { 24, 1 }, { 25, 1 }, { 30000, 1001 }, { 30, 1 }, { 50, 1 },
+        { 60000, 1001 }, { 60, 1 },
+    };
+
+    if (container != VRT_CONTAINER_MXF)
+        return 0;
+    for (size_t i = 0; !variable && i < VRT_ARRAY_SIZE(rates); i++)
+        if ((int64_t)fps.num * rates[i].den == (int64_t)rates[i].num * fps.den)
+            return 0;
+    return vrt_refuse(error, vrt_raise(-EINVAL), "output.container",
+                      "an .mxf file holds 23.976, 24, 25, 29.97, 30, 50, 59.94 or 60 frames a "
+                      "second, all of equal length, and the input has others: name the output "
+                      ".mov or .mkv");
 }
 
 /*
- * H.264 and HEVC carry their colours in the stream, FFV1 doesn't. In .mov FFmpeg writes them only
- * where primaries, transfer and matrix are all known, and never the range.
+ * Other codecs carry their colours in the stream, or have but one kind; FFV1 doesn't. In .mov
+ * FFmpeg writes them only where primaries, transfer and matrix are all known, and never the range.
  */
 int vrt_container_check_colors(const struct vrt_container_content *content,
                                struct vrt_warnings *warnings, struct vrt_error *error)
 {
     const struct vrt_frame_format *format = content->format;
 
-    if (content->codec != VRT_CODEC_FFV1 || content->container == VRT_CONTAINER_MKV ||
+    if (content->codec != VRT_CODEC_FFV1 || vrt_container_is_matroska(content->container) ||
         format->layout != VRT_LAYOUT_YUV)
         return 0;
     if (format->full_range)

@@ -7,15 +7,14 @@
 #include "frames/encode/encoder.h"
 #include "frames/warnings.h"
 
-enum vrt_container {
-    VRT_CONTAINER_MP4,
-    VRT_CONTAINER_MOV,
-    VRT_CONTAINER_MKV,
-    VRT_CONTAINER_COUNT,
-};
-
-/* "mp4", "mov" or "mkv". Thread: any. */
+/* "mp4" and the like. Thread: any. */
 const char *vrt_container_name(enum vrt_container container);
+
+/* Whether it is Matroska, or the part of it that WebM is. Thread: any. */
+bool vrt_container_is_matroska(enum vrt_container container);
+
+/* Whether it is QuickTime's, or MP4, which came of that. Thread: any. */
+bool vrt_container_is_mov(enum vrt_container container);
 
 /*
  * The container that the file name `name` asks for by its ending, in any case.
@@ -27,6 +26,13 @@ int vrt_container_from_name(const char *name, enum vrt_container *ret_container,
 /* Whether `container` can hold `codec`. Return: 0; -EINVAL with a sentence. Thread: any. */
 int vrt_container_check_codec(enum vrt_container container, enum vrt_codec codec,
                               struct vrt_error *error);
+
+/*
+ * Whether `container` can hold pictures that come at this rate; `fps` 0/1: unknown.
+ * Return: 0; -EINVAL with a sentence. Thread: any.
+ */
+int vrt_container_check_rate(enum vrt_container container, struct vrt_rational fps, bool variable,
+                             struct vrt_error *error);
 
 /* What is encoded, and into what. */
 struct vrt_container_content {

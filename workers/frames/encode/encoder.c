@@ -8,23 +8,28 @@
 #include "frames/encode/encoder.h"
 
 #include <errno.h>
+#include <libavutil/mem.h>
+#include <libavutil/opt.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "frames/av.h"
 #include "frames/encode/codec.h"
+#include "frames/encode/encoder-options.h"
 #include "frames/encode/segment.h"
 #include "frames/encode/sink.h"
 #include "frames/view.h"
 
+#define VRT_LOG_TOPIC "frames"
+
 #define MAX_THREADS 64             /* more gain nothing */
-#define MAX_QUALITY 51              /* the largest CRF of x264 and x265 */
 
 /* Frames on their way through the encoder; no look-ahead is longer. */
 #define WINDOW 1024
 
 struct vrt_encoder {
-    const struct vrt_codec_traits *traits;
+    const struct vrt_encoder_kind *kind;
     const char *title;
     struct vrt_frame_format format;
     AVCodecContext *codec;
@@ -50,12 +55,18 @@ static int refuse_encoder(const struct vrt_encoder *encoder, int averror, struct
 /* What a user may have chosen badly, before anything is allocated. */
 static int check_params(const struct vrt_encoder_params *params, struct vrt_error *error)
 {
-    if (params->quality != VRT_UNKNOWN &&
-        (params->quality < 0 || params->quality > MAX_QUALITY))
+    const struct vrt_codec_facts *facts = vrt_codec_facts(params->codec);
+
+    if (params->bitrate > 0 && (params->quality != VRT_UNKNOWN || !facts->has_bitrate))
+        return vrt_refuse(error, vrt_raise(-EINVAL), "output.quality", facts->has_bitrate
+                          ? "%s has a quality or a bitrate, not both: leave one of them out"
+                          : "%s has no bitrate to choose: leave it out", facts->title);
+    if (params->quality != VRT_UNKNOWN && facts->quality_name &&
+        (params->quality < facts->quality_min || params->quality > facts->quality_max))
         return vrt_refuse(error, vrt_raise(-EINVAL), "output.quality",
-                          "a quality of %d is out of range: it goes from 0 (best) to %d",
-                          params->quality, MAX_QUALITY);
-    if (params->preset && !vrt_encoder_has_preset(params->preset))
+                          "a quality of %d is out of range: that of %s goes from %d (best) to %d",
+                          params->quality, facts->title, facts->quality_min, facts->quality_max);
+    if (params->preset && vrt_preset_find(params->preset) < 0)
         return vrt_refuse(error, vrt_raise(-EINVAL), "output.preset",
                           "there is no such preset: they go from ultrafast over medium to "
                           "veryslow and placebo");
@@ -70,13 +81,14 @@ static int check_params(const struct vrt_encoder_params *params, struct vrt_erro
     return vrt_fold(vrt_codec_check(params->codec, error));
 }
 
-static void set_properties(AVCodecContext *codec, const struct vrt_encoder_params *params)
+static void set_properties(AVCodecContext *codec, const struct vrt_encoder_params *params,
+                           enum AVPixelFormat pixfmt)
 {
     const struct vrt_frame_format *format = &params->format;
 
     codec->width = format->width;
     codec->height = format->height;
-    codec->pix_fmt = vrt_codec_pixfmt(params->codec, format);
+    codec->pix_fmt = pixfmt;
     /*
      * The encoder counts frames, and the segment knows their times: a time base of 1/12800 in the
      * stream itself is read as 12,800 frames a second by those who look there.
@@ -96,33 +108,123 @@ static void set_properties(AVCodecContext *codec, const struct vrt_encoder_param
     codec->flags |= AV_CODEC_FLAG_GLOBAL_HEADER | AV_CODEC_FLAG_BITEXACT;
 }
 
+static int refuse_format(const struct vrt_encoder *encoder,
+                         const struct vrt_encoder_params *params, int r, struct vrt_error *error)
+{
+    char text[80];
+
+    if (params->options && params->options[0])
+        return vrt_refuse(error, vrt_raise(r), "output.options",
+                          "the %s encoder cannot write %s with the options that it was given: "
+                          "leave them out, or choose others", encoder->title,
+                          vrt_frame_format_describe(&params->format, text, sizeof(text)));
+    return vrt_refuse(error, vrt_raise(r), "output.format",
+                      "the %s encoder cannot write %s: use another codec or size", encoder->title,
+                      vrt_frame_format_describe(&params->format, text, sizeof(text)));
+}
+
 /* A refusal here is about size or depth: the parameters were checked before. */
-static int open_codec(struct vrt_encoder *encoder, const struct vrt_encoder_params *params,
+static int open_codec(const struct vrt_encoder *encoder, const struct vrt_encoder_params *params,
+                      const struct vrt_codec_choice *choice, AVCodecContext **ret_codec,
                       struct vrt_error *error)
 {
-    const struct vrt_codec_traits *traits = encoder->traits;
-    const AVCodec *found = avcodec_find_encoder_by_name(traits->encoder);
-    AVCodecContext *codec = encoder->codec = avcodec_alloc_context3(found);
+    VRT_CLEANUP(avcodec_free_context) AVCodecContext *codec =
+        avcodec_alloc_context3(choice->encoder);
     AVDictionary *options = NULL;
-    int quality = params->quality == VRT_UNKNOWN ? vrt_codec_quality(params->codec)
+    int quality = params->quality == VRT_UNKNOWN ? vrt_codec_facts(params->codec)->quality
                                                  : params->quality;
-    char text[80];
 
     if (!codec)
         return vrt_refuse_errno(error, vrt_raise(-ENOMEM), "the encoder");
-    set_properties(codec, params);
-    int r = traits->set_options(params, quality, &options);
+    set_properties(codec, params, choice->pixfmt);
+    codec->bit_rate = params->bitrate > 0 ? params->bitrate : codec->bit_rate;
+    int r = choice->kind->set_options(params, quality, codec, &options);
+    if (r >= 0 && vrt_encoder_options_add(params->options, codec, &options, error) < 0) {
+        av_dict_free(&options);
+        return vrt_raise(-EINVAL);
+    }
     if (r >= 0)
-        r = avcodec_open2(codec, found, &options);
+        r = avcodec_open2(codec, choice->encoder, &options);
     av_dict_free(&options);
     if (r == AVERROR(ENOMEM))
         return refuse_encoder(encoder, r, error);
     if (r < 0)
-        return vrt_refuse(error, vrt_raise(vrt_av_errno(r)), "output.format",
-                          "the %s encoder cannot write %s: use another codec or size",
-                          encoder->title,
-                          vrt_frame_format_describe(&params->format, text, sizeof(text)));
+        return refuse_format(encoder, params, vrt_av_errno(r), error);
+    *ret_codec = VRT_STEAL(codec);
     return 0;
+}
+
+/* A black frame, or a green one, whose packet nobody will see. Return: 0; a negative AVERROR. */
+static int send_any_frame(AVCodecContext *codec)
+{
+    VRT_CLEANUP(vrt_av_frame_freep) AVFrame *frame = av_frame_alloc();
+
+    if (!frame)
+        return AVERROR(ENOMEM);
+    frame->width = codec->width;
+    frame->height = codec->height;
+    frame->format = codec->pix_fmt;
+    frame->pts = 0;
+    int r = av_frame_get_buffer(frame, 0);
+    for (int i = 0; r >= 0 && i < AV_NUM_DATA_POINTERS && frame->buf[i]; i++)
+        memset(frame->buf[i]->data, 0, frame->buf[i]->size);
+    return r < 0 ? r : avcodec_send_frame(codec, frame);
+}
+
+/* Gives `codec` the extradata that come with the first packet of `other`, which is like it and is
+ * of no use after that. Return: 0; a negative AVERROR. */
+static int borrow_extradata(AVCodecContext *codec, AVCodecContext *other, AVPacket *packet)
+{
+    int r = send_any_frame(other);
+    size_t size = 0;
+
+    if (r >= 0)
+        r = avcodec_send_frame(other, NULL);
+    if (r >= 0)
+        r = avcodec_receive_packet(other, packet);
+    if (r < 0)
+        return r;
+    const uint8_t *data = av_packet_get_side_data(packet, AV_PKT_DATA_NEW_EXTRADATA, &size);
+    if (data) {
+        codec->extradata = av_mallocz(size + AV_INPUT_BUFFER_PADDING_SIZE);
+        if (!codec->extradata)
+            return AVERROR(ENOMEM);
+        memcpy(codec->extradata, data, size);
+        codec->extradata_size = (int)size;
+    }
+    av_packet_unref(packet);
+    return 0;
+}
+
+/* Opens the encoder that suits the frames. Return: 0; -errno with a sentence. */
+static int open_choice(struct vrt_encoder *encoder, const struct vrt_encoder_params *params,
+                       struct vrt_error *error)
+{
+    const struct vrt_codec_choice choice = vrt_codec_choose(params->codec, &params->format);
+    VRT_CLEANUP(avcodec_free_context) AVCodecContext *other = NULL;
+
+    if (!choice.kind)
+        return refuse_format(encoder, params, -ENOTSUP, error);
+    encoder->kind = choice.kind;
+    int r = open_codec(encoder, params, &choice, &encoder->codec, error);
+    if (r < 0 || !choice.kind->late_extradata || encoder->codec->extradata_size)
+        return vrt_fold(r);
+    r = open_codec(encoder, params, &choice, &other, error);
+    if (r < 0)
+        return vrt_fold(r);
+    r = borrow_extradata(encoder->codec, other, encoder->packet);
+    return r < 0 ? refuse_encoder(encoder, r, error) : 0;
+}
+
+/* FFmpeg's number; some encoders tell it as an option of theirs alone. */
+static int profile_of(const AVCodecContext *codec)
+{
+    int64_t profile;
+
+    if (codec->profile != FF_PROFILE_UNKNOWN || !codec->codec->priv_class ||
+        av_opt_get_int(codec->priv_data, "profile", 0, &profile) < 0)
+        return codec->profile;
+    return (int)profile;
 }
 
 static int write_head(struct vrt_encoder *encoder, const struct vrt_encoder_params *params,
@@ -131,7 +233,7 @@ static int write_head(struct vrt_encoder *encoder, const struct vrt_encoder_para
     const AVCodecContext *codec = encoder->codec;
     const struct vrt_segment_head head = {
         .codec = params->codec,
-        .profile = codec->profile,
+        .profile = profile_of(codec),
         .level = codec->level,
         .format = params->format,
         .time_base = params->time_base,
@@ -155,13 +257,12 @@ static int prepare(const struct vrt_encoder_params *params, struct vrt_encoder *
     encoder = calloc(1, sizeof(*encoder));
     if (!encoder)
         return vrt_refuse_errno(error, vrt_raise(-ENOMEM), "the encoder");
-    encoder->traits = vrt_codec_traits(params->codec);
-    encoder->title = vrt_codec_title(params->codec);
+    encoder->title = vrt_codec_facts(params->codec)->title;
     encoder->format = params->format;
     encoder->packet = av_packet_alloc();
     if (!encoder->packet)
         return vrt_refuse_errno(error, vrt_raise(-ENOMEM), "the encoder");
-    r = open_codec(encoder, params, error);
+    r = open_choice(encoder, params, error);
     if (r < 0)
         return vrt_fold(r);
     *ret_encoder = VRT_STEAL(encoder);
@@ -289,7 +390,7 @@ int vrt_encoder_send(struct vrt_encoder *encoder, struct vrt_frame *frame,
 int vrt_encoder_finish(struct vrt_encoder *encoder, int64_t *ret_size_bytes,
                        struct vrt_error *error)
 {
-    int r = encode(encoder, NULL, error);
+    int r = encoder->n_sent ? encode(encoder, NULL, error) : 0;
 
     if (r < 0)
         return vrt_fold(r);
@@ -309,6 +410,9 @@ struct vrt_encoder *vrt_encoder_free(struct vrt_encoder *encoder)
 {
     if (!encoder)
         return NULL;
+    if (encoder->codec && encoder->kind->needs_frame && !encoder->n_sent &&
+        send_any_frame(encoder->codec) < 0)
+        vrt_log_debug("an encoder is freed without the frame that it needs, ignoring");
     avcodec_free_context(&encoder->codec);
     av_packet_free(&encoder->packet);
     encoder->sink = vrt_sink_close(encoder->sink);

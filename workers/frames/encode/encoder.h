@@ -8,8 +8,8 @@
  * and frames its bytes are equal: the thread count is part of the parameters because the output
  * of libx264 depends on it. An encoder belongs to one thread at a time.
  *
- * Ids of what it refuses: output.codec, output.format, output.quality, output.preset, spool.full,
- * output.write, encode.failed, out_of_memory.
+ * Ids of what it refuses: output.codec, output.format, output.quality, output.preset,
+ * output.options, spool.full, output.write, encode.failed, out_of_memory.
  */
 
 #include <stdbool.h>
@@ -26,8 +26,10 @@ struct vrt_encoder;
 
 struct vrt_encoder_params {
     enum vrt_codec codec;
-    int quality;                    /* 0 (best) to 51; VRT_UNKNOWN: the default; lossless: any */
-    const char *preset;             /* "ultrafast" ... "placebo"; NULL: "medium"; FFV1: not used */
+    int quality;                    /* in the codec's range; VRT_UNKNOWN: the default */
+    const char *preset;             /* "ultrafast" ... "placebo"; NULL: "medium" */
+    int64_t bitrate;                /* bits a second, on average; <= 0: constant quality */
+    const char *options;            /* FFmpeg's, "key=value key=value"; NULL: none */
     int n_threads;                  /* 1 to 64 */
     struct vrt_frame_format format; /* from vrt_encoder_pick_format() */
     struct vrt_rational time_base;  /* of the frames' pts */
@@ -38,24 +40,29 @@ struct vrt_encoder_pick {
     enum vrt_codec codec;
     const struct vrt_frame_format *input;   /* of the video to be restored */
     int width, height;                      /* of the restored frames */
+    const char *pixel_format;               /* FFmpeg's name; NULL, "": by the input */
 };
 
-/* "H.264", for people. Thread: any. */
-const char *vrt_codec_title(enum vrt_codec codec);
+/* What this FFmpeg has for a codec, as lists: "a, b". */
+struct vrt_codec_found {
+    char encoders[64];              /* the best first; "": none */
+    char pixel_formats[400];        /* that they take */
+};
 
-/* The quality where nobody chooses one; 0: it is lossless. Thread: any. */
-int vrt_codec_quality(enum vrt_codec codec);
+/* Looks for the codec's encoders. Thread: any. */
+void vrt_codec_find(enum vrt_codec codec, struct vrt_codec_found *ret_found);
 
-/* Whether FFmpeg here has an encoder for `codec`. Return: 0; -ENOSYS with a sentence. */
+/* Whether FFmpeg here has an encoder for `codec`. Thread: any. */
+bool vrt_codec_is_there(enum vrt_codec codec);
+
+/* The same. Return: 0; -ENOSYS with a sentence that says which there are. */
 int vrt_codec_check(enum vrt_codec codec, struct vrt_error *error);
-
-/* Whether `preset` is one of the names that libx264 and libx265 share. Thread: any. */
-bool vrt_encoder_has_preset(const char *preset);
 
 /*
  * The format that restored frames must have for the encoder: the input's depth, chroma, matrix and
  * range where the codec can hold them; else the next that loses nothing, with a warning where the
  * user would wonder (4:4:4 because of an odd size).
+ * Where a pixel format is asked for it is that one.
  * Return: 0; -ENOTSUP with a sentence where the codec cannot hold it. Thread: any.
  */
 int vrt_encoder_pick_format(const struct vrt_encoder_pick *pick,

@@ -25,6 +25,16 @@ static const struct {
     [VRT_CONTAINER_MP4] = { "mp4", AV_CODEC_ID_MOV_TEXT },
     [VRT_CONTAINER_MOV] = { "mov", AV_CODEC_ID_MOV_TEXT },
     [VRT_CONTAINER_MKV] = { "matroska", AV_CODEC_ID_SUBRIP },
+    [VRT_CONTAINER_WEBM] = { "webm", AV_CODEC_ID_WEBVTT },
+    [VRT_CONTAINER_TS] = { "mpegts", AV_CODEC_ID_NONE },
+    [VRT_CONTAINER_MXF] = { "mxf", AV_CODEC_ID_NONE },
+};
+
+/* What a transport stream holds, which FFmpeg doesn't say of it. */
+static const enum AVCodecID held_by_ts[] = {
+    AV_CODEC_ID_MPEG1VIDEO, AV_CODEC_ID_MPEG2VIDEO, AV_CODEC_ID_H264, AV_CODEC_ID_HEVC,
+    AV_CODEC_ID_MP2, AV_CODEC_ID_MP3, AV_CODEC_ID_AAC, AV_CODEC_ID_AC3, AV_CODEC_ID_EAC3,
+    AV_CODEC_ID_DTS, AV_CODEC_ID_OPUS, AV_CODEC_ID_DVB_SUBTITLE, AV_CODEC_ID_DVB_TELETEXT,
 };
 
 const AVOutputFormat *vrt_join_muxer(enum vrt_container container)
@@ -32,11 +42,20 @@ const AVOutputFormat *vrt_join_muxer(enum vrt_container container)
     return av_guess_format(containers[container].muxer, NULL, NULL);
 }
 
-/* Experimental combinations count: FLAC in MP4 has been one for years, and plays. */
+/*
+ * Beside the restored video. Of MXF's sound and pictures FFmpeg drops what outlasts the other,
+ * so there is no sound. Experimental combinations count: FLAC in MP4 has been one for years, and
+ * plays.
+ */
 static bool holds(enum vrt_container container, enum AVCodecID id)
 {
     const AVOutputFormat *muxer = vrt_join_muxer(container);
 
+    for (size_t i = 0; container == VRT_CONTAINER_TS && i < VRT_ARRAY_SIZE(held_by_ts); i++)
+        if (held_by_ts[i] == id)
+            return true;
+    if (container == VRT_CONTAINER_TS || container == VRT_CONTAINER_MXF)
+        return false;
     return muxer && id != AV_CODEC_ID_NONE &&
            avformat_query_codec(muxer, id, FF_COMPLIANCE_EXPERIMENTAL) == 1;
 }
@@ -142,6 +161,22 @@ static void plan_stream(struct vrt_join_streams *plan, int i, enum vrt_join_care
                          ".%s file", i, vrt_container_name(plan->container));
 }
 
+/* What has no place in some containers: chapters, and tags of the whole. */
+static int warn_of_description(const struct vrt_join_streams *plan, struct vrt_warnings *warnings)
+{
+    const AVFormatContext *format = plan->source->format;
+    AVDictionary *tags = NULL;
+
+    if (plan->container != VRT_CONTAINER_TS && plan->container != VRT_CONTAINER_MXF)
+        return 0;
+    int r = vrt_tags_copy(&tags, format->metadata, false);
+    if (r == 0 && (format->nb_chapters || av_dict_count(tags)))
+        vrt_warnings_add(warnings, "the film's chapters and tags cannot be kept in an .%s file: "
+                         "name the output .mkv to keep them", vrt_container_name(plan->container));
+    av_dict_free(&tags);
+    return vrt_fold(r);
+}
+
 int vrt_join_streams_plan(struct vrt_join_streams *plan, enum vrt_join_care care,
                           struct vrt_warnings *warnings)
 {
@@ -155,7 +190,7 @@ int vrt_join_streams_plan(struct vrt_join_streams *plan, enum vrt_join_care care
         return vrt_raise(-ENOMEM);
     for (int i = 0; i < plan->n; i++)
         plan_stream(plan, i, care, &attached_bytes, warnings);
-    return 0;
+    return vrt_fold(warn_of_description(plan, warnings));
 }
 
 /* Side data that is as true of the output as of the input. */
@@ -211,9 +246,30 @@ static int copy_common(const struct vrt_join_streams *plan, const struct vrt_joi
     out->r_frame_rate = in->r_frame_rate;
     out->sample_aspect_ratio = in->sample_aspect_ratio;
     int r = vrt_tags_copy(&out->metadata, in->metadata, reencoded || plan->is_part);
-    if (r == 0 && plan->container != VRT_CONTAINER_MKV)
+    if (r == 0 && vrt_container_is_mov(plan->container))
         r = name_handler(&out->metadata);
     return vrt_fold(r < 0 ? r : copy_side_data(out, in, reencoded));
+}
+
+/* The container's name for what is encoded, where FFmpeg needs to be told. 0: it doesn't. */
+static unsigned int pick_tag(const struct vrt_segment_head *head, enum vrt_container container)
+{
+    static const unsigned int prores[] = {
+        [FF_PROFILE_PRORES_PROXY] = MKTAG('a', 'p', 'c', 'o'),
+        [FF_PROFILE_PRORES_LT] = MKTAG('a', 'p', 'c', 's'),
+        [FF_PROFILE_PRORES_STANDARD] = MKTAG('a', 'p', 'c', 'n'),
+        [FF_PROFILE_PRORES_HQ] = MKTAG('a', 'p', 'c', 'h'),
+        [FF_PROFILE_PRORES_4444] = MKTAG('a', 'p', '4', 'h'),
+        [FF_PROFILE_PRORES_XQ] = MKTAG('a', 'p', '4', 'x'),
+    };
+
+    /* Apple's players insist on this one of HEVC's two names. */
+    if (head->codec == VRT_CODEC_HEVC && vrt_container_is_mov(container))
+        return MKTAG('h', 'v', 'c', '1');
+    if (head->codec == VRT_CODEC_PRORES && head->profile >= 0 &&
+        head->profile < (int)VRT_ARRAY_SIZE(prores))
+        return prores[head->profile];
+    return 0;
 }
 
 /* From the segment and nothing else: the input's parameters describe another encoding. */
@@ -223,13 +279,10 @@ static int create_restored(struct vrt_join_stream *stream, const struct vrt_join
     const struct vrt_segment_head *head = &video->head;
     const struct vrt_frame_format *format = &head->format;
     AVCodecParameters *par = stream->out->codecpar;
-    bool is_hevc = head->codec == VRT_CODEC_HEVC;
 
     par->codec_type = AVMEDIA_TYPE_VIDEO;
-    par->codec_id = vrt_codec_traits(head->codec)->id;
-    /* Apple's players insist on this one of HEVC's two names. */
-    if (is_hevc && container != VRT_CONTAINER_MKV)
-        par->codec_tag = MKTAG('h', 'v', 'c', '1');
+    par->codec_id = vrt_codec_id(head->codec);
+    par->codec_tag = pick_tag(head, container);
     par->extradata = av_mallocz((size_t)video->extradata_size + AV_INPUT_BUFFER_PADDING_SIZE);
     if (!par->extradata)
         return vrt_raise(-ENOMEM);
@@ -250,8 +303,11 @@ static int create_restored(struct vrt_join_stream *stream, const struct vrt_join
     if (format->chroma_shift_x)
         par->chroma_location = (enum AVChromaLocation)format->chroma_location;
 
-    /* A hint for the muxer, which needs no numerator: times are multiplied by it. */
-    stream->out->time_base = (AVRational){ 1, head->time_base.den };
+    /* A hint for the muxer, which needs no numerator: times are multiplied by it. MXF's is the
+     * frame's length. */
+    stream->out->time_base = container == VRT_CONTAINER_MXF
+                                 ? av_inv_q(vrt_rational_av(head->fps))
+                                 : (AVRational){ 1, head->time_base.den };
     stream->out->sample_aspect_ratio = par->sample_aspect_ratio;
     stream->out->avg_frame_rate = vrt_rational_av(head->fps);
     return 0;

@@ -31,6 +31,9 @@
 /* Ticks a second of what MP4 edit lists count in: finer than any sample. */
 #define MOVIE_TIMESCALE 90000
 
+/* By which a transport stream's clock is behind its times: those before 0 need room, too. */
+#define TS_DELAY_US 700000
+
 /* Among that many packets every stream that starts at the beginning has shown itself. */
 #define START_PACKETS 256
 
@@ -116,8 +119,10 @@ static int set_options(const struct joiner *joiner, AVDictionary **options)
     bool by_name = vrt_tags_need_names(joiner->output->metadata) && !has_cover(&joiner->plan);
     int r;
 
-    if (joiner->params->container == VRT_CONTAINER_MKV)
+    if (vrt_container_is_matroska(joiner->params->container))
         return av_dict_set(options, "default_mode", "passthrough", 0);
+    if (!vrt_container_is_mov(joiner->params->container))
+        return 0;
     r = av_dict_set_int(options, "movie_timescale", MOVIE_TIMESCALE, 0);
     /* Coarser ones, such as 1/25, the muxer makes finer by a whole factor, which is exact too. */
     if (r >= 0 && den >= 600)
@@ -149,6 +154,8 @@ static int write_head(struct joiner *joiner, struct vrt_error *error)
     output->strict_std_compliance = FF_COMPLIANCE_EXPERIMENTAL;
     /* The times are final when they get here. */
     output->avoid_negative_ts = 0;
+    if (joiner->params->container == VRT_CONTAINER_TS)
+        output->max_delay = TS_DELAY_US;
     if (vrt_join_streams_create(&joiner->plan, output, joiner->video) < 0)
         return refuse_memory(error);
     r = describe_output(joiner, error);
@@ -240,7 +247,7 @@ static int choose_offset(struct joiner *joiner, struct vrt_error *error)
     }
     if (input->iformat->flags & AVFMT_TS_DISCONT && input->start_time != AV_NOPTS_VALUE)
         joiner->offset_us = input->start_time;
-    if (joiner->params->container != VRT_CONTAINER_MKV)
+    if (!vrt_container_is_matroska(joiner->params->container))
         return 0;
     int r = find_start(joiner, &start_us, error);
     if (r < 0)
@@ -296,7 +303,7 @@ static int fetch_video(struct joiner *joiner, struct vrt_error *error)
         joiner->video_ended = true;
     if (r != 0)
         return r < 0 ? vrt_fold(r) : 0;
-    if (joiner->params->container != VRT_CONTAINER_MKV)
+    if (vrt_container_is_mov(joiner->params->container))
         packet->duration = vrt_join_video_decoded_for(joiner->video, packet);
     packet->pts -= offset_in(joiner, from);
     packet->dts -= offset_in(joiner, from);
@@ -421,7 +428,7 @@ static void warn_of_streams(const struct joiner *joiner)
                              "an .%s file and are left out", (long long)stream->n_dropped, i,
                              container);
         vrt_join_caps_warn(stream, warnings);
-        if (stream->n_stacked && joiner->params->container != VRT_CONTAINER_MKV)
+        if (stream->n_stacked && vrt_container_is_mov(joiner->params->container))
             vrt_warnings_add(warnings, "%lld lines of subtitle stream %d begin together with "
                              "another, of which an .%s file shows one: name the output .mkv to "
                              "see all", (long long)stream->n_stacked, i, container);

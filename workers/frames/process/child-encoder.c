@@ -3,6 +3,7 @@
 /* A frame that the process still looks at keeps its reference here: they are given up in order. */
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -57,7 +58,7 @@ static int ask(struct vrt_child *child, enum vrt_message_kind kind,
     struct vrt_child_call call = call_of(VRT_MESSAGE_BYTES(encoder), fd);
 
     vrt_message_init(&message, kind);
-    if (params->preset && !vrt_encoder_has_preset(params->preset))
+    if (params->preset && vrt_preset_find(params->preset) < 0)
         return vrt_refuse(error, vrt_raise(-EINVAL), "output.preset",
                           "there is no such preset: they go from ultrafast over medium to "
                           "veryslow and placebo");
@@ -81,6 +82,23 @@ int vrt_child_codec_check(struct vrt_child *child, enum vrt_codec codec, struct 
     return vrt_fold(vrt_child_ask(child, &call, &message, error));
 }
 
+int vrt_child_codec_find(struct vrt_child *child, enum vrt_codec codec,
+                         struct vrt_codec_found *ret_found, struct vrt_error *error)
+{
+    struct vrt_message message;
+    struct vrt_child_call call = call_of(VRT_MESSAGE_BYTES(find), -1);
+
+    vrt_message_init(&message, VRT_MESSAGE_ENCODER_FIND);
+    call.limit_ns = LOOK_NS;
+    message.body.find.codec = (int32_t)codec;
+    int r = vrt_child_ask(child, &call, &message, error);
+    if (r < 0)
+        return vrt_fold(r);
+    if (vrt_wire_take_found(&message.body.find, ret_found) < 0)
+        return vrt_child_distrust(child, encoding, error);
+    return 0;
+}
+
 int vrt_child_encoder_pick_format(struct vrt_child *child, const struct vrt_encoder_pick *pick,
                                   struct vrt_frame_format *ret_format,
                                   struct vrt_warnings *warnings, struct vrt_error *error)
@@ -94,6 +112,8 @@ int vrt_child_encoder_pick_format(struct vrt_child *child, const struct vrt_enco
     message.body.pick.codec = (int32_t)pick->codec;
     message.body.pick.width = pick->width;
     message.body.pick.height = pick->height;
+    snprintf(message.body.pick.pixel_format, sizeof(message.body.pick.pixel_format), "%s",
+             pick->pixel_format ? pick->pixel_format : "");
     vrt_wire_put_format(pick->input, &message.body.pick.format);
     int r = vrt_child_ask(child, &call, &message, error);
     if (r < 0)

@@ -11,6 +11,8 @@
 struct vrt_child_encoder;
 
 /* A child has one encoder at a time; its segment stays open as long. */
+int vrt_child_codec_find(struct vrt_child *child, enum vrt_codec codec,
+                         struct vrt_codec_found *ret_found, struct vrt_error *error);
 int vrt_child_codec_check(struct vrt_child *child, enum vrt_codec codec, struct vrt_error *error);
 int vrt_child_encoder_pick_format(struct vrt_child *child, const struct vrt_encoder_pick *pick,
                                   struct vrt_frame_format *ret_format,

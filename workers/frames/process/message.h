@@ -23,6 +23,7 @@ enum vrt_message_kind {
     VRT_MESSAGE_READER_OPEN,        /* the input */
     VRT_MESSAGE_READER_NEXT,        /* a frame's place, to be filled */
     VRT_MESSAGE_ENCODER_CHECK,      /* whether there is one of a codec */
+    VRT_MESSAGE_ENCODER_FIND,       /* which there are of a codec */
     VRT_MESSAGE_ENCODER_PICK,       /* the format that it takes */
     VRT_MESSAGE_ENCODER_TRY,
     VRT_MESSAGE_ENCODER_NEW,        /* the segment */
@@ -68,9 +69,16 @@ struct vrt_message_info {
 
 struct vrt_message_encoder {
     int32_t codec, quality, n_threads, has_preset;
-    char preset[16];
+    int64_t bitrate;
+    char preset[16], options[VRT_SETTING_OPTIONS_BYTES];
     struct vrt_message_format format;
     struct vrt_message_rational time_base, fps;
+};
+
+/* A codec, and of the answer what there is of it, as lists. */
+struct vrt_message_found {
+    int32_t codec;
+    char encoders[64], pixel_formats[400];
 };
 
 /* A frame and where its samples are, as laid out by vrt_frame_lay_out(). */
@@ -92,8 +100,10 @@ union vrt_message_body {
         int64_t n_frames, n_concealed;              /* of the answer: until now */
     } reader_next;
     struct vrt_message_encoder encoder;
+    struct vrt_message_found find;
     struct {
         int32_t codec, width, height;
+        char pixel_format[VRT_SETTING_WORD_BYTES];
         struct vrt_message_format format;           /* of the input; then the one picked */
         struct vrt_message_warnings warnings;
     } pick;

@@ -3,7 +3,9 @@
 /* What is asked about an encoder, of which there is one at a time. */
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "frames/process/serve.h"
 
@@ -22,6 +24,24 @@ int vrt_serve_encoder_check(struct vrt_server *server, struct vrt_message *messa
     return vrt_fold(vrt_codec_check((enum vrt_codec)message->body.pick.codec, error));
 }
 
+int vrt_serve_encoder_find(struct vrt_server *server, struct vrt_message *message,
+                           struct vrt_message_fds *fds, size_t *size, struct vrt_error *error)
+{
+    struct vrt_codec_found found;
+    const int32_t codec = message->body.find.codec;
+
+    (void)server, (void)fds, (void)error;
+    if (codec < 0 || codec >= VRT_CODEC_COUNT)
+        return vrt_raise(-EBADMSG);
+    vrt_codec_find((enum vrt_codec)codec, &found);
+    snprintf(message->body.find.encoders, sizeof(message->body.find.encoders), "%s",
+             found.encoders);
+    snprintf(message->body.find.pixel_formats, sizeof(message->body.find.pixel_formats), "%s",
+             found.pixel_formats);
+    *size = VRT_MESSAGE_BYTES(find);
+    return 0;
+}
+
 int vrt_serve_encoder_pick(struct vrt_server *server, struct vrt_message *message,
                            struct vrt_message_fds *fds, size_t *size, struct vrt_error *error)
 {
@@ -30,10 +50,13 @@ int vrt_serve_encoder_pick(struct vrt_server *server, struct vrt_message *messag
 
     (void)server, (void)fds;
     if (message->body.pick.codec < 0 || message->body.pick.codec >= VRT_CODEC_COUNT ||
+        !memchr(message->body.pick.pixel_format, '\0',
+                sizeof(message->body.pick.pixel_format)) ||
         vrt_wire_take_format(&message->body.pick.format, &input) < 0)
         return vrt_raise(-EBADMSG);
     const struct vrt_encoder_pick pick = {
         .codec = (enum vrt_codec)message->body.pick.codec,
+        .pixel_format = message->body.pick.pixel_format,
         .input = &input,
         .width = message->body.pick.width,
         .height = message->body.pick.height,

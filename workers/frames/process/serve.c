@@ -24,6 +24,7 @@ static const struct {
     [VRT_MESSAGE_READER_OPEN] = { vrt_serve_reader_open, 1 },
     [VRT_MESSAGE_READER_NEXT] = { vrt_serve_reader_next, 1 },
     [VRT_MESSAGE_ENCODER_CHECK] = { vrt_serve_encoder_check, 0 },
+    [VRT_MESSAGE_ENCODER_FIND] = { vrt_serve_encoder_find, 0 },
     [VRT_MESSAGE_ENCODER_PICK] = { vrt_serve_encoder_pick, 0 },
     [VRT_MESSAGE_ENCODER_TRY] = { vrt_serve_encoder_try, 0 },
     [VRT_MESSAGE_ENCODER_NEW] = { vrt_serve_encoder_new, 1 },

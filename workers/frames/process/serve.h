@@ -33,7 +33,7 @@ typedef int vrt_serve(struct vrt_server *server, struct vrt_message *message,
 vrt_serve vrt_serve_reader_open, vrt_serve_reader_next;
 vrt_serve vrt_serve_encoder_check, vrt_serve_encoder_pick, vrt_serve_encoder_try;
 vrt_serve vrt_serve_encoder_new, vrt_serve_encoder_send, vrt_serve_encoder_finish;
-vrt_serve vrt_serve_encoder_fits;
+vrt_serve vrt_serve_encoder_fits, vrt_serve_encoder_find;
 vrt_serve vrt_serve_segment_check, vrt_serve_join_preview, vrt_serve_join, vrt_serve_join_verify;
 vrt_serve vrt_serve_preview;
 

@@ -14,8 +14,8 @@ static const char *const ids[] = {
     "encode.failed", "input.changed", "input.codec", "input.damaged", "input.empty",
     "input.no_video", "input.not_media", "input.not_regular", "input.part", "input.playlist",
     "input.read", "input.timeout", "input.truncated", "input.unsupported", "out_of_memory",
-    "output.codec", "output.container", "output.format", "output.preset", "output.quality",
-    "output.verify", "output.write", "segment.damaged", "spool.full",
+    "output.codec", "output.container", "output.format", "output.options", "output.preset",
+    "output.quality", "output.verify", "output.write", "segment.damaged", "spool.full",
 };
 
 #define ERRNO_MAX 4095
@@ -98,10 +98,13 @@ void vrt_wire_put_encoder(const struct vrt_encoder_params *params,
         .codec = (int32_t)params->codec,
         .quality = params->quality,
         .n_threads = params->n_threads,
+        .bitrate = params->bitrate,
         .has_preset = params->preset != NULL,
     };
     snprintf(ret_wire->preset, sizeof(ret_wire->preset), "%s",
              params->preset ? params->preset : "");
+    snprintf(ret_wire->options, sizeof(ret_wire->options), "%s",
+             params->options ? params->options : "");
     vrt_wire_put_format(&params->format, &ret_wire->format);
     vrt_wire_put_rational(params->time_base, &ret_wire->time_base);
     vrt_wire_put_rational(params->fps, &ret_wire->fps);
@@ -253,13 +256,27 @@ int vrt_wire_take_encoder(struct vrt_message_encoder *wire, struct vrt_encoder_p
     struct vrt_encoder_params params = { .quality = wire->quality, .n_threads = wire->n_threads };
 
     if (!is_below(wire->codec, VRT_CODEC_COUNT) || !is_text(wire->preset, sizeof(wire->preset)) ||
+        !is_text(wire->options, sizeof(wire->options)) ||
         vrt_wire_take_format(&wire->format, &params.format) < 0 ||
         vrt_wire_take_rational(&wire->time_base, false, &params.time_base) < 0 ||
         vrt_wire_take_rational(&wire->fps, true, &params.fps) < 0)
         return -EBADMSG;
     params.codec = (enum vrt_codec)wire->codec;
     params.preset = wire->has_preset ? wire->preset : NULL;
+    params.bitrate = wire->bitrate;
+    params.options = wire->options;
     *ret_params = params;
+    return 0;
+}
+
+int vrt_wire_take_found(const struct vrt_message_found *wire, struct vrt_codec_found *ret_found)
+{
+    if (!is_text(wire->encoders, sizeof(wire->encoders)) ||
+        !is_text(wire->pixel_formats, sizeof(wire->pixel_formats)))
+        return -EBADMSG;
+    vrt_printable(wire->encoders, ret_found->encoders, sizeof(ret_found->encoders));
+    vrt_printable(wire->pixel_formats, ret_found->pixel_formats,
+                  sizeof(ret_found->pixel_formats));
     return 0;
 }
 

@@ -45,6 +45,10 @@ int vrt_wire_take_warnings(const struct vrt_message_warnings *wire,
 int vrt_wire_take_info(const struct vrt_message_info *wire,
                        struct vrt_reader_info *ret_info) VRT_MUST_CHECK;
 
+/* Return: 0; -EBADMSG. */
+int vrt_wire_take_found(const struct vrt_message_found *wire,
+                        struct vrt_codec_found *ret_found) VRT_MUST_CHECK;
+
 /* The strings are those of `wire`. Return: 0; -EBADMSG. */
 int vrt_wire_take_encoder(struct vrt_message_encoder *wire,
                           struct vrt_encoder_params *ret_params) VRT_MUST_CHECK;

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT */
+
+/* GET /v1/codecs: vrt-media, which has FFmpeg, is asked by a thread about each codec. */
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <uv.h>
+
+#include "api.h"
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "daemon/api/routes.h"
+#include "frames/process/child-encoder.h"
+#include "msg_codec.h"
+
+/* A client that waits for the list. */
+struct asking {
+    struct vrt_conn_watch watch;
+    uv_work_t work;
+    atomic_bool is_gone;
+    /* by the thread, then the loop */
+    struct vrt_codec_found found[VRT_CODEC_COUNT];
+    struct vrt_error error;
+    int result;
+};
+
+/* The words of a list, for a report. */
+struct words {
+    char texts[VRT_API_CODEC_TEXTS_MAX][VRT_API_WORD_BYTES];
+    size_t n;
+};
+
+static void ask(uv_work_t *work)
+{
+    VRT_CLEANUP(vrt_child_freep) struct vrt_child *child = NULL;
+    struct asking *asking = work->data;
+    int r = vrt_child_new(&asking->is_gone, &child, &asking->error);
+
+    for (int i = 0; r == 0 && i < VRT_CODEC_COUNT; i++)
+        r = vrt_child_codec_find(child, (enum vrt_codec)i, &asking->found[i], &asking->error);
+    asking->result = r;
+}
+
+/* "a, b" */
+static void split(const char *list, struct words *words)
+{
+    while (*list && words->n < VRT_API_CODEC_TEXTS_MAX) {
+        size_t n = strcspn(list, ",");
+        snprintf(words->texts[words->n++], VRT_API_WORD_BYTES, "%.*s", (int)n, list);
+        list += n + strspn(list + n, ", ");
+    }
+}
+
+static int print_codec(enum vrt_codec codec, const struct vrt_codec_found *found,
+                       struct vrt_buf *body)
+{
+    const struct vrt_codec_facts *facts = vrt_codec_facts(codec);
+    const bool has_quality = facts->quality_name;
+    struct words encoders = { .n = 0 }, containers = { .n = 0 }, pixfmts = { .n = 0 };
+
+    split(found->encoders, &encoders);
+    split(found->pixel_formats, &pixfmts);
+    for (int i = 0; i < VRT_CONTAINER_COUNT; i++)
+        if (vrt_container_holds((enum vrt_container)i, codec))
+            snprintf(containers.texts[containers.n++], VRT_API_WORD_BYTES, "%s",
+                     vrt_container_names[i]);
+    struct vrt_codec_report report = {
+        .available = encoders.n > 0,
+        .encoders = encoders.texts, .n_encoders = encoders.n,
+        .containers = containers.texts, .n_containers = containers.n,
+        .pixel_formats = pixfmts.texts, .n_pixel_formats = pixfmts.n,
+        .quality_best = has_quality ? facts->quality_min : VRT_UNKNOWN,
+        .quality_worst = has_quality ? facts->quality_max : VRT_UNKNOWN,
+        .quality_default = has_quality ? facts->quality : VRT_UNKNOWN,
+        .has_presets = facts->has_presets,
+        .has_bitrate = facts->has_bitrate,
+    };
+    snprintf(report.name, sizeof(report.name), "%s", vrt_codec_names[codec]);
+    snprintf(report.title, sizeof(report.title), "%s", facts->title);
+    snprintf(report.quality, sizeof(report.quality), "%s", has_quality ? facts->quality_name : "");
+    return vrt_fold(vrt_fields_print(vrt_codec_fields, &report, body));
+}
+
+static void reply_list(struct vrt_conn *conn, const struct asking *asking)
+{
+    struct vrt_buf body = { .limit_bytes = VRT_API_RESPONSE_MAX_BYTES };
+
+    int r = vrt_buf_printf(&body, "{\"codecs\":[");
+    for (int i = 0; r == 0 && i < VRT_CODEC_COUNT; i++) {
+        r = vrt_buf_append(&body, ",", i > 0);
+        if (r == 0)
+            r = print_codec((enum vrt_codec)i, &asking->found[i], &body);
+    }
+    if (r == 0)
+        r = vrt_buf_append(&body, "]}", 2);
+    vrt_api_reply(conn, r, &body, "printing the codecs");
+}
+
+static void on_asked(uv_work_t *work, int status)
+{
+    struct asking *asking = work->data;
+    struct vrt_conn *conn = asking->watch.conn;
+
+    (void)status;
+    if (conn && asking->result < 0)
+        vrt_conn_refuse(conn, &asking->error);
+    else if (conn)
+        reply_list(conn, asking);
+    free(asking);
+}
+
+/* The thread ends soon, and its result is thrown away. */
+static void on_gone(struct vrt_conn_watch *watch)
+{
+    struct asking *asking = vrt_container_of(watch, struct asking, watch);
+
+    atomic_store(&asking->is_gone, true);
+}
+
+void vrt_api_codecs(const struct vrt_call *call)
+{
+    struct vrt_error error = { .id = NULL };
+    struct asking *asking = calloc(1, sizeof(*asking));
+
+    int r = asking ? 0 : vrt_raise(-ENOMEM);
+    if (r == 0) {
+        asking->work.data = asking;
+        asking->watch.gone = on_gone;
+        r = uv_queue_work(call->api->loop, &asking->work, ask, on_asked);
+    }
+    if (r < 0) {
+        free(asking);
+        vrt_refuse_errno(&error, r, "listing the codecs");
+        vrt_conn_refuse(call->conn, &error);
+        return;
+    }
+    vrt_conn_watch(call->conn, &asking->watch);
+}

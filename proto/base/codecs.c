@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: MIT */
+/* The table of codecs, and which containers hold them. */
+
+#include "base/codecs.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#include "base/error.h"
+
+#define MP4 VRT_CONTAINER_BIT(VRT_CONTAINER_MP4)
+#define MOV VRT_CONTAINER_BIT(VRT_CONTAINER_MOV)
+#define MKV VRT_CONTAINER_BIT(VRT_CONTAINER_MKV)
+#define WEBM VRT_CONTAINER_BIT(VRT_CONTAINER_WEBM)
+#define TS VRT_CONTAINER_BIT(VRT_CONTAINER_TS)
+#define MXF VRT_CONTAINER_BIT(VRT_CONTAINER_MXF)
+
+/* What frames may have. */
+#define SIDE_MAX 16384
+
+static const struct vrt_codec_facts facts[VRT_CODEC_COUNT] = {
+    [VRT_CODEC_H264] = {
+        .title = "H.264", .ffmpeg = "h264", .encoders = { "libx264" },
+        .containers = MP4 | MOV | MKV | TS, .container = VRT_CONTAINER_MKV,
+        .quality_name = "CRF", .quality_max = 51, .quality = 17,
+        .has_presets = true, .has_bitrate = true, .yuv_only = true,
+        .even_only = true, .max_side = 16384, .instead = "HEVC or FFV1",
+    },
+    [VRT_CODEC_HEVC] = {
+        .title = "HEVC", .ffmpeg = "hevc", .encoders = { "libx265" },
+        .containers = MP4 | MOV | MKV | TS, .container = VRT_CONTAINER_MKV,
+        .quality_name = "CRF", .quality_max = 51, .quality = 19,
+        .has_presets = true, .has_bitrate = true, .yuv_only = true,
+        .even_only = true, .max_side = 8192, .instead = "FFV1",
+    },
+    [VRT_CODEC_FFV1] = {
+        .title = "FFV1", .ffmpeg = "ffv1", .encoders = { "ffv1" },
+        .containers = MOV | MKV, .container = VRT_CONTAINER_MKV,
+        .max_side = SIDE_MAX, .instead = "a shallower input",
+    },
+    [VRT_CODEC_AV1] = {
+        .title = "AV1", .ffmpeg = "av1", .encoders = { "libsvtav1", "libaom-av1" },
+        .containers = MP4 | MKV | WEBM, .container = VRT_CONTAINER_MKV,
+        .quality_name = "CRF", .quality_max = 63, .quality = 22,
+        .has_presets = true, .has_bitrate = true, .yuv_only = true,
+        .max_side = SIDE_MAX, .instead = "FFV1",
+    },
+    [VRT_CODEC_VP9] = {
+        .title = "VP9", .ffmpeg = "vp9", .encoders = { "libvpx-vp9" },
+        .containers = MP4 | MKV | WEBM, .container = VRT_CONTAINER_MKV,
+        .quality_name = "CRF", .quality_max = 63, .quality = 22,
+        .has_presets = true, .has_bitrate = true, .yuv_only = true,
+        .max_side = SIDE_MAX, .instead = "FFV1",
+    },
+    [VRT_CODEC_PRORES] = {
+        .title = "ProRes", .ffmpeg = "prores", .encoders = { "prores_ks" },
+        .containers = MOV | MKV | MXF, .container = VRT_CONTAINER_MOV,
+        .yuv_only = true, .even_only = true, .colors = VRT_CODEC_COLORS_LIMITED,
+        .max_side = SIDE_MAX, .instead = "FFV1",
+    },
+    [VRT_CODEC_DNXHR] = {
+        .title = "DNxHR", .ffmpeg = "dnxhd", .encoders = { "dnxhd" },
+        .containers = MOV | MKV | MXF, .container = VRT_CONTAINER_MOV,
+        .yuv_only = true, .colors = VRT_CODEC_COLORS_BT709,
+        .max_side = SIDE_MAX, .min_width = 256, .min_height = 120, .instead = "ProRes or FFV1",
+    },
+    [VRT_CODEC_MJPEG] = {
+        .title = "MJPEG", .ffmpeg = "mjpeg", .encoders = { "mjpeg" },
+        .containers = MOV | MKV, .container = VRT_CONTAINER_MKV,
+        .quality_name = "qscale", .quality_min = 1, .quality_max = 31, .quality = 2,
+        .yuv_only = true, .colors = VRT_CODEC_COLORS_JFIF,
+        .max_side = SIDE_MAX, .instead = "ProRes or FFV1",
+    },
+};
+
+const char *const vrt_codec_names[] = {
+    [VRT_CODEC_H264] = "h264",
+    [VRT_CODEC_HEVC] = "hevc",
+    [VRT_CODEC_FFV1] = "ffv1",
+    [VRT_CODEC_AV1] = "av1",
+    [VRT_CODEC_VP9] = "vp9",
+    [VRT_CODEC_PRORES] = "prores",
+    [VRT_CODEC_DNXHR] = "dnxhr",
+    [VRT_CODEC_MJPEG] = "mjpeg",
+    [VRT_CODEC_AUTO] = "auto",
+    NULL,
+};
+
+const char *const vrt_container_names[] = {
+    [VRT_CONTAINER_MP4] = "mp4",
+    [VRT_CONTAINER_MOV] = "mov",
+    [VRT_CONTAINER_MKV] = "mkv",
+    [VRT_CONTAINER_WEBM] = "webm",
+    [VRT_CONTAINER_TS] = "ts",
+    [VRT_CONTAINER_MXF] = "mxf",
+    [VRT_CONTAINER_COUNT] = NULL,
+};
+
+const char *const vrt_preset_names[] = {
+    "ultrafast", "superfast", "veryfast", "faster", "fast",
+    "medium", "slow", "slower", "veryslow", "placebo", NULL,
+};
+
+const struct vrt_codec_facts *vrt_codec_facts(enum vrt_codec codec)
+{
+    vrt_assert((unsigned int)codec < VRT_CODEC_COUNT);
+    return &facts[codec];
+}
+
+enum vrt_codec vrt_codec_for(enum vrt_container container, int depth)
+{
+    if (container == VRT_CONTAINER_WEBM)
+        return VRT_CODEC_VP9;
+    if (container == VRT_CONTAINER_MXF)
+        return VRT_CODEC_DNXHR;
+    if (depth > 12 && vrt_container_holds(container, VRT_CODEC_FFV1))
+        return VRT_CODEC_FFV1;
+    return depth > 8 ? VRT_CODEC_HEVC : VRT_CODEC_H264;
+}
+
+const char *vrt_quality_name(int codec)
+{
+    const char *name = (unsigned int)codec < VRT_CODEC_COUNT ? facts[codec].quality_name : NULL;
+
+    return name ? name : "quality";
+}
+
+bool vrt_container_holds(enum vrt_container container, enum vrt_codec codec)
+{
+    return vrt_codec_facts(codec)->containers & VRT_CONTAINER_BIT(container);
+}
+
+int vrt_preset_find(const char *preset)
+{
+    for (int i = 0; vrt_preset_names[i]; i++)
+        if (strcmp(vrt_preset_names[i], preset) == 0)
+            return i;
+    return -1;
+}

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/*
+ * What a result may be written as: codecs, the encoders of FFmpeg's that make them, and the
+ * containers that hold them. One table, for client, daemon and encoder alike. Pure.
+ */
+
+#include <stdbool.h>
+
+#define VRT_CODEC_ENCODERS_MAX 2
+
+/* Of all codecs. */
+#define VRT_QUALITY_MAX 63
+
+/* Numbers are stored in segments: new ones come last. */
+enum vrt_codec {
+    VRT_CODEC_H264,
+    VRT_CODEC_HEVC,
+    VRT_CODEC_FFV1,
+    VRT_CODEC_AV1,
+    VRT_CODEC_VP9,
+    VRT_CODEC_PRORES,
+    VRT_CODEC_DNXHR,
+    VRT_CODEC_MJPEG,
+    VRT_CODEC_COUNT,
+    VRT_CODEC_AUTO = VRT_CODEC_COUNT,   /* of what is asked for: by container and input */
+};
+
+enum vrt_container {
+    VRT_CONTAINER_MP4,
+    VRT_CONTAINER_MOV,
+    VRT_CONTAINER_MKV,
+    VRT_CONTAINER_WEBM,
+    VRT_CONTAINER_TS,
+    VRT_CONTAINER_MXF,
+    VRT_CONTAINER_COUNT,
+};
+
+/* Which range and matrix of Y'CbCr a codec's players expect. */
+enum vrt_codec_colors {
+    VRT_CODEC_COLORS_ANY,           /* the stream, or its container, tells */
+    VRT_CODEC_COLORS_LIMITED,       /* limited range */
+    VRT_CODEC_COLORS_BT709,         /* limited range, BT.709's matrix */
+    VRT_CODEC_COLORS_JFIF,          /* full range, BT.601's matrix */
+};
+
+struct vrt_codec_facts {
+    const char *title;              /* for people */
+    const char *ffmpeg;             /* FFmpeg's name of it */
+    const char *encoders[VRT_CODEC_ENCODERS_MAX];   /* FFmpeg's, the best first; NULL: no more */
+    unsigned int containers;        /* that hold it: VRT_CONTAINER_BIT() of each */
+    enum vrt_container container;   /* where nobody named one */
+    const char *quality_name;       /* what its numbers are called; NULL: there is none to choose */
+    int quality_min, quality_max;   /* the best and the worst */
+    int quality;                    /* where nobody chooses one */
+    bool has_presets;
+    bool has_bitrate;               /* it can be told how large to become, rather than how good */
+    bool yuv_only;                  /* RGB and gray are converted for the sake of the players */
+    bool even_only;                 /* sides must be multiples of the chroma's step */
+    enum vrt_codec_colors colors;
+    int max_side, min_width, min_height;    /* in pixels, that the encoder takes */
+    const char *instead;            /* what to use where its depth or size does not suffice */
+};
+
+#define VRT_CONTAINER_BIT(container) (1U << (container))
+
+/* The words of the API and the command line, by the enum, "auto" the last; ended by NULL. */
+extern const char *const vrt_codec_names[];
+
+/* Endings of files, without the dot; ended by NULL. */
+extern const char *const vrt_container_names[];
+
+/* The presets that all codecs with presets share, the fastest first; ended by NULL. */
+extern const char *const vrt_preset_names[];
+
+/* What is known of the codec; static. */
+const struct vrt_codec_facts *vrt_codec_facts(enum vrt_codec codec);
+
+/* What "auto" is in `container`, for frames of so many bits a sample. */
+enum vrt_codec vrt_codec_for(enum vrt_container container, int depth);
+
+/* What the codec's quality is called, for people; `codec` may be any number. */
+const char *vrt_quality_name(int codec);
+
+/* Whether `container` can hold `codec`. */
+bool vrt_container_holds(enum vrt_container container, enum vrt_codec codec);
+
+/* The place of `preset` among vrt_preset_names. Return: -1: there is no such. */
+int vrt_preset_find(const char *preset);

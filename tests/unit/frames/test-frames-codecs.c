@@ -1,0 +1,373 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * Every codec in every container: it is refused at once, or what comes out has the frames that
+ * went in, as pictures and in time, however the video was cut into segments and however often.
+ */
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "tests/unit/frames/frames-fixture.h"
+#include "tests/unit/frames/frames-restore.h"
+#include "tests/unit/test.h"
+
+#define YUV VRT_LAYOUT_YUV
+#define GBR VRT_LAYOUT_GBR
+#define GRAY VRT_LAYOUT_GRAY
+
+/* Frames that each takes as they are, and decibels that are left at least. */
+struct input {
+    enum vrt_codec codec;
+    const char *pixfmt, *colors;
+    int quality;
+    double psnr_db;
+};
+
+#define BT709 "-color_range tv -colorspace bt709"
+
+static const struct input inputs[] = {
+    { VRT_CODEC_H264, "yuv420p", BT709, 4, 42 },
+    { VRT_CODEC_HEVC, "yuv420p10le", BT709, 4, 42 },
+    { VRT_CODEC_FFV1, "yuv422p", BT709 " -color_primaries bt709 -color_trc bt709", VRT_UNKNOWN,
+      100 },
+    { VRT_CODEC_AV1, "yuv420p10le", BT709, 10, 42 },
+    { VRT_CODEC_AV1, "yuv422p", BT709, 10, 42 },        /* by the second of its encoders */
+    { VRT_CODEC_VP9, "yuv420p", BT709, 4, 42 },
+    { VRT_CODEC_PRORES, "yuv422p10le", BT709, VRT_UNKNOWN, 42 },
+    { VRT_CODEC_DNXHR, "yuv422p", BT709, VRT_UNKNOWN, 42 },
+    { VRT_CODEC_MJPEG, "yuvj420p", "-c:v mjpeg -q:v 2", 2, 42 },
+};
+
+static const char *make_input(const struct input *input)
+{
+    return fixture_make("in.mkv", "-f lavfi -i testsrc2=size=256x144:rate=25 -frames:v 12 -pix_fmt "
+                        "%s -c:v ffv1 -strict -2 %s", input->pixfmt, input->colors);
+}
+
+/* Of the pictures of in.mkv against those of the file. */
+static double measure_psnr(const char *name)
+{
+    const char *said = fixture_run("ffmpeg -nostdin -i in.mkv -i %s -lavfi psnr -f null - 2>&1 | "
+                                   "grep -o 'average:.*' | cut -d: -f2 | cut -d' ' -f1", name);
+
+    return strtod(said, NULL);
+}
+
+/* The time of each frame, in milliseconds from the first on. */
+static const char *list_times(const char *name)
+{
+    return fixture_run("ffprobe -v error -select_streams v -show_entries "
+                       "frame=best_effort_timestamp_time -of csv=p=0 %s | awk -F, '$1 == \"\" "
+                       "{ next } !n++ { b = $1 } { printf \"%%.0f \", ($1 - b) * 1000 }'", name);
+}
+
+static void check_pair(const struct input *input, enum vrt_container container)
+{
+    const enum vrt_codec codec = input->codec;
+    const struct restore_params params = {
+        .codec = codec, .quality = input->quality, .segment_frames = 5, .strict = true,
+    };
+    const char *in = make_input(input);
+    struct restore_result result;
+    struct vrt_error error = { 0 };
+    char name[32];
+
+    snprintf(name, sizeof(name), "out.%s", vrt_container_name(container));
+    fprintf(stderr, "  %s in .%s\n", vrt_codec_names[codec], vrt_container_name(container));
+    if (!vrt_container_holds(container, codec)) {
+        expect_int(restore(in, fixture_path(name), &params, &result, &error), -EINVAL);
+        expect_str(error.id, "output.container");
+        expect_contains(error.message, vrt_codec_facts(codec)->title);
+        return;
+    }
+    restore_ok(in, fixture_path(name), &params, &result);
+    expect_int(result.joined.n_frames, 12);
+    expect_int(result.warnings.n + result.joined.warnings.n, 0);
+    expect_str(list_times(name), "0 40 80 120 160 200 240 280 320 360 400 440 ");
+    double psnr_db = measure_psnr(name);
+    fprintf(stderr, "    %.1f dB\n", psnr_db);
+    expect_true(psnr_db >= input->psnr_db);
+    fixture_run("cp %s first", name);
+    restore_ok(in, fixture_path(name), &params, &result);
+    fixture_run("cmp %s first", name);
+}
+
+static void test_pairs(void)
+{
+    bool tried[VRT_CODEC_COUNT] = { false };
+
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(inputs); i++) {
+        tried[inputs[i].codec] = true;
+        if (!vrt_codec_is_there(inputs[i].codec)) {
+            fprintf(stderr, "  no %s here\n", vrt_codec_names[inputs[i].codec]);
+            continue;
+        }
+        for (int container = 0; container < VRT_CONTAINER_COUNT; container++)
+            check_pair(&inputs[i], (enum vrt_container)container);
+    }
+    for (int codec = 0; codec < VRT_CODEC_COUNT; codec++)
+        expect_true(tried[codec]);
+}
+
+/* What a codec makes of what it can't hold as it is. */
+static const struct {
+    enum vrt_codec codec;
+    enum vrt_layout layout;
+    int depth, shift_x, shift_y, width, height;         /* of the input; then of the output */
+    int out_depth, out_shift_x, out_shift_y;            /* depth 0: refused */
+    bool full_range;
+    int color_space;                                    /* H.273's number; the input has 6 */
+} picks[] = {
+    { VRT_CODEC_AV1, YUV, 8, 1, 1, 64, 64, 8, 1, 1, true, 6 },
+    { VRT_CODEC_AV1, YUV, 12, 1, 0, 64, 64, 12, 1, 0, true, 6 },
+    { VRT_CODEC_AV1, YUV, 8, 1, 1, 63, 47, 8, 1, 1, true, 6 },
+    { VRT_CODEC_AV1, GBR, 10, 0, 0, 64, 64, 10, 0, 0, false, 1 },
+    { VRT_CODEC_AV1, YUV, 16, 1, 1, 64, 64, 0, 0, 0, true, 6 },
+    { VRT_CODEC_VP9, YUV, 10, 1, 1, 63, 47, 10, 1, 1, true, 6 },
+    { VRT_CODEC_PRORES, YUV, 8, 1, 1, 64, 64, 10, 1, 0, false, 6 },
+    { VRT_CODEC_PRORES, YUV, 10, 0, 0, 64, 64, 10, 0, 0, false, 6 },
+    { VRT_CODEC_PRORES, YUV, 8, 1, 1, 63, 64, 10, 0, 0, false, 6 },
+    { VRT_CODEC_PRORES, YUV, 12, 1, 1, 64, 64, 0, 0, 0, false, 6 },
+    { VRT_CODEC_DNXHR, YUV, 8, 1, 1, 256, 120, 8, 1, 0, false, 1 },
+    { VRT_CODEC_DNXHR, YUV, 10, 1, 1, 256, 120, 10, 1, 0, false, 1 },
+    { VRT_CODEC_DNXHR, YUV, 8, 0, 0, 256, 120, 10, 0, 0, false, 1 },
+    { VRT_CODEC_DNXHR, YUV, 8, 1, 1, 254, 120, 0, 0, 0, false, 1 },
+    { VRT_CODEC_MJPEG, YUV, 8, 1, 1, 63, 47, 8, 1, 1, true, 5 },
+    { VRT_CODEC_MJPEG, GRAY, 8, 0, 0, 64, 64, 8, 1, 1, true, 5 },
+    { VRT_CODEC_MJPEG, YUV, 10, 1, 1, 64, 64, 0, 0, 0, true, 5 },
+};
+
+static void check_pick(size_t i)
+{
+    const struct vrt_frame_format input = {
+        .width = 32, .height = 24, .depth = picks[i].depth, .layout = picks[i].layout,
+        .chroma_shift_x = picks[i].shift_x, .chroma_shift_y = picks[i].shift_y,
+        .matrix = VRT_FRAME_MATRIX_BT601, .color_space = 6, .full_range = true,
+    };
+    const struct vrt_encoder_pick pick = { picks[i].codec, &input, picks[i].width,
+                                           picks[i].height };
+    struct vrt_encoder_params params = { .codec = picks[i].codec, .quality = VRT_UNKNOWN,
+                                         .n_threads = 1, .time_base = { 1, 25 },
+                                         .fps = { 25, 1 } };
+    struct vrt_warnings warnings = { 0 };
+    struct vrt_error error = { 0 };
+
+    fprintf(stderr, "  case %zu\n", i);
+    int r = vrt_encoder_pick_format(&pick, &params.format, &warnings, &error);
+    if (!picks[i].out_depth) {
+        expect_int(r, -ENOTSUP);
+        expect_str(error.id, "output.format");
+        return;
+    }
+    expect_int(r, 0);
+    expect_int(params.format.layout, YUV);
+    expect_int(params.format.depth, picks[i].out_depth);
+    expect_int(params.format.chroma_shift_x, picks[i].out_shift_x);
+    expect_int(params.format.chroma_shift_y, picks[i].out_shift_y);
+    expect_int(params.format.full_range, picks[i].full_range);
+    expect_int(params.format.color_space, picks[i].color_space);
+    expect_int(vrt_encoder_try(&params, &error), 0);
+}
+
+static void test_picks(void)
+{
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(picks); i++)
+        if (vrt_codec_is_there(picks[i].codec))
+            check_pick(i);
+}
+
+static struct vrt_encoder_params small_params(enum vrt_codec codec)
+{
+    const struct vrt_frame_format input = {
+        .width = 256, .height = 128, .depth = 8, .layout = YUV, .chroma_shift_x = 1,
+        .chroma_shift_y = 1, .matrix = VRT_FRAME_MATRIX_BT709, .color_space = 1,
+    };
+    const struct vrt_encoder_pick pick = { codec, &input, 256, 128 };
+    struct vrt_encoder_params params = { .codec = codec, .quality = VRT_UNKNOWN, .n_threads = 1,
+                                         .time_base = { 1, 25 }, .fps = { 25, 1 } };
+    struct vrt_warnings warnings = { 0 };
+    struct vrt_error error = { 0 };
+
+    expect_int(vrt_encoder_pick_format(&pick, &params.format, &warnings, &error), 0);
+    return params;
+}
+
+/* What encoders are told in their own words: `said` is of the refusal; NULL: it is taken. */
+static void test_options(void)
+{
+    static const struct {
+        enum vrt_codec codec;
+        const char *options, *said;
+    } cases[] = {
+        { VRT_CODEC_H264, "", NULL },
+        { VRT_CODEC_H264, "tune=film bf=2", NULL },
+        { VRT_CODEC_H264, "x264-params=aq-mode=3:deblock=-1,-1", NULL },
+        { VRT_CODEC_H264, "wibble=1", "libx264 has no option wibble" },
+        { VRT_CODEC_H264, "film", "key=value" },
+        { VRT_CODEC_H264, "bf=many", "libx264 takes no bf=many" },
+        { VRT_CODEC_H264, "tune=opera", "with the options" },
+        { VRT_CODEC_H264, "threads=3", "option threads is vrtd's to set" },
+        { VRT_CODEC_H264, "g=12", "option g is" },
+        { VRT_CODEC_H264, "crf=12", "chosen by --quality" },
+        { VRT_CODEC_H264, "x264-params=aq-mode=3:keyint=9", "option keyint is" },
+        { VRT_CODEC_HEVC, "x265-params=no-wpp=1", "option wpp is" },
+        { VRT_CODEC_AV1, "svtav1-params=lp=9", "option lp is" },
+        { VRT_CODEC_VP9, "row-mt=1", "option row-mt is" },
+        { VRT_CODEC_VP9, "tune-content=film", NULL },
+        { VRT_CODEC_PRORES, "profile=lt", NULL },
+        { VRT_CODEC_PRORES, "profile=worst", "prores_ks takes no profile=worst" },
+        { VRT_CODEC_DNXHR, "profile=dnxhr_sq", NULL },
+        { VRT_CODEC_DNXHR, "profile=dnxhr_444", "with the options" },
+    };
+
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(cases); i++) {
+        struct vrt_error error = { 0 };
+        if (!vrt_codec_is_there(cases[i].codec))
+            continue;
+        struct vrt_encoder_params params = small_params(cases[i].codec);
+        params.options = cases[i].options;
+        fprintf(stderr, "  %s\n", cases[i].options);
+        int r = vrt_encoder_try(&params, &error);
+        expect_true(cases[i].said ? r < 0 : r == 0);
+        if (cases[i].said) {
+            expect_str(error.id, "output.options");
+            expect_contains(error.message, cases[i].said);
+        }
+    }
+}
+
+/* The same bytes twice, and not more of them than there should be. */
+static void check_bitrate(enum vrt_codec codec)
+{
+    const struct restore_params params = {
+        .codec = codec, .quality = VRT_UNKNOWN, .bitrate = 300000, .segment_frames = 20,
+        .strict = true,
+    };
+    const char *in = fixture_make("in.mkv", "-f lavfi -i testsrc2=size=256x144:rate=25 -frames:v "
+                                  "50 -pix_fmt yuv420p -color_range tv -c:v ffv1");
+    struct restore_result result;
+
+    restore_ok(in, fixture_path("out.mkv"), &params, &result);
+    fprintf(stderr, "    %lld bytes\n", (long long)result.joined.size_bytes);
+    expect_true(result.joined.size_bytes < 2 * 300000 / 8 * 2);
+    fixture_run("cp out.mkv first");
+    restore_ok(in, fixture_path("out.mkv"), &params, &result);
+    fixture_run("cmp out.mkv first");
+}
+
+static void test_bitrate(void)
+{
+    struct vrt_error error = { 0 };
+
+    for (int codec = 0; codec < VRT_CODEC_COUNT; codec++) {
+        if (!vrt_codec_is_there((enum vrt_codec)codec))
+            continue;
+        struct vrt_encoder_params params = small_params((enum vrt_codec)codec);
+        params.bitrate = 500000;
+        fprintf(stderr, "  %s\n", vrt_codec_names[codec]);
+        bool has = vrt_codec_facts((enum vrt_codec)codec)->has_bitrate;
+        expect_int(vrt_encoder_try(&params, &error), has ? 0 : -EINVAL);
+        if (has)
+            check_bitrate((enum vrt_codec)codec);
+        params.quality = 20;
+        error = (struct vrt_error){ 0 };
+        expect_int(vrt_encoder_try(&params, &error), -EINVAL);
+        expect_str(error.id, "output.quality");
+        error = (struct vrt_error){ 0 };
+    }
+}
+
+/* What is asked for by FFmpeg's name. */
+static void test_pixfmts(void)
+{
+    static const struct {
+        enum vrt_codec codec;
+        const char *name;
+        int layout, depth, shift_x, shift_y;        /* depth 0: refused */
+    } cases[] = {
+        { VRT_CODEC_HEVC, "yuv420p10le", YUV, 10, 1, 1 },
+        { VRT_CODEC_H264, "yuv444p", YUV, 8, 0, 0 },
+        { VRT_CODEC_FFV1, "gbrp", GBR, 8, 0, 0 },
+        { VRT_CODEC_FFV1, "gray16le", GRAY, 16, 0, 0 },
+        { VRT_CODEC_PRORES, "yuv444p10le", YUV, 10, 0, 0 },
+        { VRT_CODEC_PRORES, "yuv420p", YUV, 0, 0, 0 },
+        { VRT_CODEC_H264, "yuv420p12le", YUV, 0, 0, 0 },
+        { VRT_CODEC_H264, "nv12", YUV, 0, 0, 0 },
+        { VRT_CODEC_H264, "yuv5", YUV, 0, 0, 0 },
+    };
+    const struct vrt_frame_format input = {
+        .width = 64, .height = 64, .depth = 8, .layout = YUV, .chroma_shift_x = 1,
+        .chroma_shift_y = 1, .matrix = VRT_FRAME_MATRIX_BT709, .color_space = 1,
+    };
+
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(cases); i++) {
+        const struct vrt_encoder_pick pick = { cases[i].codec, &input, 64, 64, cases[i].name };
+        struct vrt_frame_format format = { 0 };
+        struct vrt_warnings warnings = { 0 };
+        struct vrt_error error = { 0 };
+        fprintf(stderr, "  %s\n", cases[i].name);
+        int r = vrt_encoder_pick_format(&pick, &format, &warnings, &error);
+        expect_int(r, cases[i].depth ? 0 : -ENOTSUP);
+        if (r < 0) {
+            expect_contains(error.message, cases[i].name);
+            expect_contains(error.message, ": it has yuv4");
+            continue;
+        }
+        expect_int(format.layout, cases[i].layout);
+        expect_int(format.depth, cases[i].depth);
+        expect_int(format.chroma_shift_x, cases[i].shift_x);
+        expect_int(format.chroma_shift_y, cases[i].shift_y);
+    }
+}
+
+/* MXF has no times but its rate's. */
+static void test_rates(void)
+{
+    static const struct {
+        enum vrt_container container;
+        struct vrt_rational fps;
+        bool variable;
+        int r;
+    } cases[] = {
+        { VRT_CONTAINER_MXF, { 25, 1 }, false, 0 },
+        { VRT_CONTAINER_MXF, { 30000, 1001 }, false, 0 },
+        { VRT_CONTAINER_MXF, { 25, 1 }, true, -EINVAL },
+        { VRT_CONTAINER_MXF, { 15, 1 }, false, -EINVAL },
+        { VRT_CONTAINER_MXF, { 0, 1 }, false, -EINVAL },
+        { VRT_CONTAINER_MOV, { 15, 1 }, true, 0 },
+    };
+
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(cases); i++) {
+        struct vrt_error error = { 0 };
+        expect_int(vrt_container_check_rate(cases[i].container, cases[i].fps, cases[i].variable,
+                                            &error), cases[i].r);
+        if (cases[i].r)
+            expect_contains(error.message, ".mov");
+    }
+}
+
+/* The facts hold together. */
+static void test_facts(void)
+{
+    for (int i = 0; i < VRT_CODEC_COUNT; i++) {
+        const struct vrt_codec_facts *facts = vrt_codec_facts((enum vrt_codec)i);
+        fprintf(stderr, "  %s\n", vrt_codec_names[i]);
+        expect_true(facts->title && facts->ffmpeg && facts->encoders[0] && facts->instead);
+        expect_true(vrt_container_holds(facts->container, (enum vrt_codec)i));
+        expect_true(vrt_container_holds(VRT_CONTAINER_MKV, (enum vrt_codec)i));
+        expect_true(facts->quality_max <= VRT_QUALITY_MAX);
+        expect_true(!facts->quality_name || (facts->quality_min <= facts->quality &&
+                                             facts->quality <= facts->quality_max));
+    }
+}
+
+TEST_MAIN_AFTER(fixture_init(),
+    { "facts", test_facts },
+    { "rates", test_rates },
+    { "options", test_options },
+    { "bitrate", test_bitrate },
+    { "pixfmts", test_pixfmts },
+    { "picks", test_picks },
+    { "pairs", test_pairs },
+)

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * What each of FFmpeg's encoders is told. The same frames must become the same bytes, however often
+ * and on whatever machine: threads are counted here rather than by the encoder, and what counts on
+ * the machine is turned off.
+ *
+ * By default the quality is constant, not the rate: what a network sharpened must not be smoothed
+ * away again.
+ */
+
+#include "frames/encode/encoder-kinds.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/macro.h"
+
+/* The place of the preset among vrt_preset_names. */
+static int preset_of(const struct vrt_encoder_params *params)
+{
+    return vrt_preset_find(params->preset ? params->preset : "medium");
+}
+
+/* A bitrate is the context's. */
+static int set_quality(const struct vrt_encoder_params *params, int quality,
+                       AVDictionary **options)
+{
+    return params->bitrate > 0 ? 0 : av_dict_set_int(options, "crf", quality, 0);
+}
+
+static int set_rate(const struct vrt_encoder_params *params, int quality, AVDictionary **options)
+{
+    int r = av_dict_set(options, "preset", vrt_preset_names[preset_of(params)], 0);
+
+    return r < 0 ? r : set_quality(params, quality, options);
+}
+
+/* cpu-independent: the same bytes whatever vector instructions the machine has. */
+static int set_x264(const struct vrt_encoder_params *params, int quality, AVCodecContext *codec,
+                    AVDictionary **options)
+{
+    int r = set_rate(params, quality, options);
+
+    (void)codec;
+    return r < 0 ? r : av_dict_set(options, "x264-params", "cpu-independent=1", 0);
+}
+
+/*
+ * Threads are chosen here rather than by libx265 from the machine. info=0: its note in the stream
+ * names the machine's vector instructions. Its log goes to standard error whatever we do.
+ */
+static int set_x265(const struct vrt_encoder_params *params, int quality, AVCodecContext *codec,
+                    AVDictionary **options)
+{
+    int n_frame_threads = VRT_MIN(1 + params->n_threads / 4, 4);
+    char text[96];
+
+    (void)codec;
+    int r = set_rate(params, quality, options);
+    if (r < 0)
+        return r;
+    snprintf(text, sizeof(text), "log-level=none:info=0:pools=%d:frame-threads=%d",
+             params->n_threads, n_frame_threads);
+    return av_dict_set(options, "x265-params", text, 0);
+}
+
+/* One for each thread, of the numbers that the format has. */
+static int pick_slices(int n_threads)
+{
+    static const int slices[] = { 4, 6, 9, 12, 16, 24, 30 };
+    size_t i = 0;
+
+    while (i + 1 < VRT_ARRAY_SIZE(slices) && slices[i] < n_threads)
+        i++;
+    return slices[i];
+}
+
+/*
+ * Every frame a key frame, every slice with a checksum; slices are what its threads share out. Some
+ * numbers of them don't fit odd sizes: there, and where frames are small, FFmpeg chooses (0). Of
+ * slices that are a pixel or two wide or high, and of 4:1:1 and 4:1:0 in odd sizes, FFmpeg stores
+ * columns wrong (seen in 5.1), except in the format's first version, which has no slices.
+ */
+static int set_ffv1(const struct vrt_encoder_params *params, int quality, AVCodecContext *codec,
+                    AVDictionary **options)
+{
+    const struct vrt_frame_format *format = &params->format;
+
+    (void)quality, (void)codec;
+    bool odd = format->width % (1 << format->chroma_shift_x) ||
+               format->height % (1 << format->chroma_shift_y);
+    bool small = format->width < 64 || format->height < 64;
+    bool tiny = format->width < 16 || format->height < 16;
+    int level = tiny || (odd && format->chroma_shift_x > 1) ? 1 : 3;
+    int r = av_dict_set_int(options, "level", level, 0);
+    if (r >= 0)
+        r = av_dict_set_int(options, "g", 1, 0);
+    if (r >= 0 && level == 3)
+        r = av_dict_set_int(options, "slicecrc", 1, 0);
+    if (r < 0 || level < 3)
+        return r;
+    int n_slices = odd || small ? 0 : pick_slices(params->n_threads);
+    return av_dict_set_int(options, "slices", n_slices, 0);
+}
+
+/* With a bitrate, other than with a quality, its bytes depend on which of several threads is first
+ * (seen in 1.4): then it has one. Without "lp" it counts the processors. */
+static int set_svtav1(const struct vrt_encoder_params *params, int quality, AVCodecContext *codec,
+                      AVDictionary **options)
+{
+    static const int speeds[] = { 12, 11, 10, 9, 8, 7, 6, 4, 2, 0 };
+    char text[16];
+
+    (void)codec;
+    snprintf(text, sizeof(text), "lp=%d", params->bitrate > 0 ? 1 : params->n_threads);
+    int r = av_dict_set(options, "svtav1-params", text, 0);
+    if (r >= 0)
+        r = av_dict_set_int(options, "preset", speeds[preset_of(params)], 0);
+    return r < 0 ? r : set_quality(params, quality, options);
+}
+
+/* Constant quality in both libraries: a CRF, and no rate. */
+static int set_aom_or_vpx(const struct vrt_encoder_params *params, int quality, int speed,
+                          AVDictionary **options)
+{
+    int r = set_quality(params, quality, options);
+
+    if (r >= 0 && params->bitrate <= 0)
+        r = av_dict_set_int(options, "b", 0, 0);
+    return r < 0 ? r : av_dict_set_int(options, "cpu-used", speed, 0);
+}
+
+static int set_aom(const struct vrt_encoder_params *params, int quality, AVCodecContext *codec,
+                   AVDictionary **options)
+{
+    static const int speeds[] = { 6, 6, 6, 5, 5, 4, 3, 2, 1, 0 };
+
+    (void)codec;
+    int r = set_aom_or_vpx(params, quality, speeds[preset_of(params)], options);
+    return r < 0 ? r : av_dict_set_int(options, "row-mt", 1, 0);
+}
+
+/* Threads by rows may change the result, so there are those by columns alone. */
+static int set_vpx(const struct vrt_encoder_params *params, int quality, AVCodecContext *codec,
+                   AVDictionary **options)
+{
+    static const int speeds[] = { 5, 5, 5, 4, 3, 2, 1, 1, 0, 0 };
+
+    (void)codec;
+    int r = set_aom_or_vpx(params, quality, speeds[preset_of(params)], options);
+    return r < 0 ? r : av_dict_set_int(options, "row-mt", 0, 0);
+}
+
+/* Frames are shared out by slices, so that none is held for long. */
+static int set_prores(const struct vrt_encoder_params *params, int quality, AVCodecContext *codec,
+                      AVDictionary **options)
+{
+    (void)quality;
+    codec->thread_type = FF_THREAD_SLICE;
+    return av_dict_set(options, "profile", params->format.chroma_shift_x ? "hq" : "4444", 0);
+}
+
+static int set_dnxhd(const struct vrt_encoder_params *params, int quality, AVCodecContext *codec,
+                     AVDictionary **options)
+{
+    const char *profile = !params->format.chroma_shift_x ? "dnxhr_444"
+                          : params->format.depth > 8     ? "dnxhr_hqx"
+                                                         : "dnxhr_hq";
+
+    (void)quality;
+    codec->thread_type = FF_THREAD_SLICE;
+    return av_dict_set(options, "profile", profile, 0);
+}
+
+/* One quantiser for all frames. */
+static int set_mjpeg(const struct vrt_encoder_params *params, int quality, AVCodecContext *codec,
+                     AVDictionary **options)
+{
+    (void)params;
+    codec->thread_type = FF_THREAD_SLICE;
+    codec->flags |= AV_CODEC_FLAG_QSCALE;
+    codec->global_quality = quality * FF_QP2LAMBDA;
+    return av_dict_set_int(options, "qmin", 1, 0);
+}
+
+static const struct vrt_encoder_kind kinds[] = {
+    { "libx264", 1, .even_only = true, .set_options = set_x264 },
+    { "libx265", 1, .even_only = true, .set_options = set_x265 },
+    { "ffv1", 1, .set_options = set_ffv1 },
+    /* Its threads wait for a first frame for ever (seen in 1.4). */
+    { "libsvtav1", 64, .even_only = true, .needs_frame = true, .set_options = set_svtav1 },
+    { "libaom-av1", 1, .late_extradata = true, .set_options = set_aom },
+    { "libvpx-vp9", 1, .set_options = set_vpx },
+    { "prores_ks", 1, .even_only = true, .set_options = set_prores },
+    { "dnxhd", 1, .set_options = set_dnxhd },
+    { "mjpeg", 1, .set_options = set_mjpeg },
+};
+
+const struct vrt_encoder_kind *vrt_encoder_kind_find(const char *name)
+{
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(kinds); i++)
+        if (strcmp(kinds[i].name, name) == 0)
+            return &kinds[i];
+    return NULL;
+}

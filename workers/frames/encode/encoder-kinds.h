@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* The encoders of FFmpeg's that are used, and what each is told. For frames/ alone. */
+
+#include <libavcodec/avcodec.h>
+#include <libavutil/dict.h>
+
+#include "frames/encode/encoder.h"
+
+struct vrt_encoder_kind {
+    const char *name;               /* FFmpeg's */
+    int min_side;                   /* in pixels */
+    bool even_only;                 /* sides must be multiples of the chroma's step */
+    bool needs_frame;               /* it can't be freed before it was sent one */
+    bool late_extradata;            /* which comes with its first packet */
+    /* Sets the context, and adds the encoder's private options. Return: 0; a negative AVERROR. */
+    int (*set_options)(const struct vrt_encoder_params *params, int quality, AVCodecContext *codec,
+                       AVDictionary **options);
+};
+
+/* The encoder of this name; static. NULL: it isn't one of those. */
+const struct vrt_encoder_kind *vrt_encoder_kind_find(const char *name);
