@@ -52,6 +52,7 @@ static int probe_input(struct vrt_job_check *check, struct vrt_child *child,
     const struct vrt_reader_params params = {
         .range = vrt_job_check_range(check->settings),
         .n_threads = PROBE_THREADS,
+        .fields = check->has_recipe ? check->recipe.fields : (struct vrt_fields){ 0 },
         .strict = check->settings->strict,
         .name = check->files.input_name,
         .open_deadline_ns = look_deadline(check),
@@ -61,7 +62,10 @@ static int probe_input(struct vrt_job_check *check, struct vrt_child *child,
     if (r != 0)
         return vrt_fold(r);
     check->input = *vrt_child_reader_info(reader);
-    return 0;
+    if (check->has_recipe)
+        return 0;
+    const enum vrt_deinterlace asked = (enum vrt_deinterlace)check->settings->deinterlace;
+    return vrt_fold(vrt_child_reader_look(reader, asked, &check->input, error));
 }
 
 /* The input must be the one that it was when the job was admitted for the first time. */
@@ -193,6 +197,7 @@ static int choose_recipe(struct vrt_job_check *check, struct vrt_error *error)
         .width = check->input.format.width,
         .height = check->input.format.height,
         .n_frames = check->input.n_frames_estimate,
+        .fields = check->input.fields,
     };
 
     if (check->has_recipe)
