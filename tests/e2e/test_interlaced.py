@@ -113,6 +113,8 @@ class Interlaced(harness.Case):
                                           how, source).stdout)
             self.assertEqual(plan['recipe']['deinterlace'], how)
             self.assertEqual(plan['frames_total'], n)
+            shown = self.vrtctl('submit', '--dry-run', '--deinterlace', how, source).stdout
+            self.assertIn(f', deinterlaced by {how}\n', shown)
 
 
 if __name__ == '__main__':

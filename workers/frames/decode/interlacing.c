@@ -37,6 +37,9 @@
 /* The rougher of two weaves is so many times as rough as the smoother, at least. */
 #define ROUGHER 1.25
 
+/* So many that all tell the same are as good as a hundred: Full HD takes long to decode. */
+#define UNANIMOUS 24
+
 /* So many frames tell enough. Of those that do more than half are combed where a video is taken to
  * be interlaced that doesn't say so, and hardly any where one is taken to be whole that says it
  * isn't. */
@@ -117,6 +120,19 @@ static void judge(const struct vrt_frame *was, const struct vrt_frame *is,
         findings->n_whole++;
 }
 
+/* Whether enough frames have told, all of them the same. */
+static bool is_clear(const struct findings *findings)
+{
+    const int counts[] = { findings->n_top, findings->n_bottom, findings->n_whole };
+    int most = 0, n = 0;
+
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(counts); i++) {
+        most = VRT_MAX(most, counts[i]);
+        n += counts[i];
+    }
+    return n == most && n >= UNANIMOUS;
+}
+
 /* What is wrong with a frame is the job's affair: the look ends there. Return: 0; -errno. */
 static int look(struct vrt_reader *reader, struct findings *findings)
 {
@@ -126,7 +142,7 @@ static int look(struct vrt_reader *reader, struct findings *findings)
     if (n_lines < LINES_MIN || n_lines > LINES_MAX)
         return 0;
     vrt_reader_set_deadline(reader, vrt_clock_now_ns() + LOOK_NS);
-    while (findings->n_frames < LOOK_FRAMES) {
+    while (findings->n_frames < LOOK_FRAMES && !is_clear(findings)) {
         struct vrt_frame *is = NULL;
         int r = vrt_reader_next(reader, &is, NULL);
         if (r == -ENOMEM || r == -ECANCELED)
