@@ -86,6 +86,7 @@ _vrtctl() {
         _vrtctl_words 'id state created finished done left priority input' "$current"
         return
         ;;
+    --deinterlace) _vrtctl_words 'off auto frame field' "$current"; return ;;
     --tiling) _vrtctl_words 'blend official' "$current"; return ;;
     --scene-cuts) _vrtctl_words 'off on' "$current"; return ;;
     --clip | --clip-overlap | --sigma | --webhook | --sha256) return ;;
@@ -102,7 +103,8 @@ _vrtctl() {
     submit:-*)
         _vrtctl_words "--model --output --device --precision --tile --overlap --clip
             --clip-overlap --tiling --scene-cuts --sigma --codec --quality --preset
-            --bitrate --pix-fmt --enc --start --duration --fps --priority --strict --overwrite
+            --bitrate --pix-fmt --enc --start --duration --fps --deinterlace --priority --strict
+            --overwrite
             --webhook --dry-run --follow --preview $common" "$current"
         ;;
     submit:*) compopt -o default ;;

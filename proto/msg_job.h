@@ -122,6 +122,7 @@ struct vrt_job_recipe {
     char pixel_format[VRT_API_WORD_BYTES];  /* "": by the input */
     char encoder_options[VRT_SETTING_OPTIONS_BYTES];
     int64_t encoder_threads;
+    int deinterlace;                        /* enum vrt_deinterlace; never auto */
 };
 
 struct vrt_job_video {

@@ -99,6 +99,8 @@ static void print_work(const struct vrt_plan_report *plan)
                recipe->clip_frames);
     if (recipe->clip_overlap > 0)
         printf(", sharing %" PRId64, recipe->clip_overlap);
+    if (recipe->deinterlace != VRT_DEINTERLACE_OFF)
+        printf(", deinterlaced by %s", vrt_name_of(vrt_deinterlace_names, recipe->deinterlace));
     putchar('\n');
     if (plan->tiles > 1)
         printf("  Tiles      %" PRId64 " of %" PRId64 "x%" PRId64 ", overlapping by %" PRId64

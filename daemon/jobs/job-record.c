@@ -23,7 +23,7 @@
 struct recipe_text {
     int64_t clip_frames, clip_overlap, tiling, segment_frames, tile_w, tile_h, overlap;
     double scene_threshold, sigma;
-    int64_t precision, encoder_threads;
+    int64_t precision, encoder_threads, deinterlace, field_order;
     bool exact_clip, exact_tile;
 };
 
@@ -59,6 +59,8 @@ static const struct vrt_field recipe_fields[] = {
     NUMBER(T, sigma),
     ANY(T, precision),
     ANY(T, encoder_threads),
+    ANY(T, deinterlace),
+    ANY(T, field_order),
     VRT_FIELD_BOOL(T, exact_clip, 0),
     VRT_FIELD_BOOL(T, exact_tile, 0),
     VRT_FIELDS_END,
@@ -112,6 +114,8 @@ static void fill_recipe(const struct vrt_recipe *recipe, struct recipe_text *tex
         .sigma = recipe->sigma,
         .precision = recipe->precision,
         .encoder_threads = recipe->encoder_threads,
+        .deinterlace = recipe->fields.deinterlace,
+        .field_order = recipe->fields.order,
         .exact_clip = recipe->exact_clip,
         .exact_tile = recipe->exact_tile,
     };
@@ -127,7 +131,10 @@ static bool read_recipe(const struct recipe_text *text, struct vrt_recipe *recip
         if (ints[i] < 0 || ints[i] > INT32_MAX)
             return false;
     if (text->tiling < 0 || text->tiling >= VRT_TILING_COUNT || text->precision < 0 ||
-        text->precision >= VRT_PRECISION_COUNT || text->segment_frames < 1 ||
+        text->precision >= VRT_PRECISION_COUNT || text->deinterlace < 0 ||
+        text->deinterlace >= VRT_DEINTERLACE_COUNT ||
+        text->deinterlace == VRT_DEINTERLACE_AUTO || text->field_order < 0 ||
+        text->field_order >= VRT_FIELD_ORDER_COUNT || text->segment_frames < 1 ||
         text->clip_frames < 1 || text->tile_w < 1 || text->tile_h < 1)
         return false;
     *recipe = (struct vrt_recipe){
@@ -142,6 +149,10 @@ static bool read_recipe(const struct recipe_text *text, struct vrt_recipe *recip
         .overlap = (int)text->overlap,
         .precision = (enum vrt_precision)text->precision,
         .encoder_threads = (int)text->encoder_threads,
+        .fields = {
+            (enum vrt_deinterlace)text->deinterlace,
+            (enum vrt_field_order)text->field_order,
+        },
         .exact_clip = text->exact_clip,
         .exact_tile = text->exact_tile,
     };

@@ -20,6 +20,14 @@ const char *const vrt_tiling_names[] = {
     [VRT_TILING_COUNT] = NULL,
 };
 
+const char *const vrt_deinterlace_names[] = {
+    [VRT_DEINTERLACE_OFF] = "off",
+    [VRT_DEINTERLACE_AUTO] = "auto",
+    [VRT_DEINTERLACE_FRAME] = "frame",
+    [VRT_DEINTERLACE_FIELD] = "field",
+    [VRT_DEINTERLACE_COUNT] = NULL,
+};
+
 void vrt_job_settings_init(struct vrt_job_settings *settings)
 {
     *settings = (struct vrt_job_settings){
@@ -32,6 +40,7 @@ void vrt_job_settings_init(struct vrt_job_settings *settings)
         .scene_cuts = NAN,
         .start_s = NAN,
         .duration_s = NAN,
+        .deinterlace = VRT_DEINTERLACE_AUTO,
         .sigma = NAN,
         .fps = NAN,
         .segment_frames = VRT_UNKNOWN,

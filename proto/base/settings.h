@@ -39,6 +39,15 @@ enum vrt_tiling {
     VRT_TILING_COUNT,
 };
 
+/* What becomes of a video of fields. */
+enum vrt_deinterlace {
+    VRT_DEINTERLACE_OFF,            /* its frames are taken as they are */
+    VRT_DEINTERLACE_AUTO,           /* whole frames, of one that is interlaced */
+    VRT_DEINTERLACE_FRAME,          /* each frame becomes a whole one */
+    VRT_DEINTERLACE_FIELD,          /* each field does: twice as many */
+    VRT_DEINTERLACE_COUNT,
+};
+
 struct vrt_job_settings {
     int precision;                  /* enum vrt_precision; unknown: the default, auto */
     int64_t tile;                   /* pixels of the input; unknown: as memory allows */
@@ -61,12 +70,14 @@ struct vrt_job_settings {
     char pictures[VRT_SETTING_NAME_BYTES];      /* of an input that is a folder: a pattern of
                                      * their names, such as %04d.png; "": all */
     double fps;                     /* of them, in a video; NAN: not said */
+    int deinterlace;                /* enum vrt_deinterlace */
     bool strict;                    /* damaged frames fail the job */
 };
 
 /* The words of the API and the command line, by the enums above; each ended by NULL. */
 extern const char *const vrt_precision_names[];
 extern const char *const vrt_tiling_names[];
+extern const char *const vrt_deinterlace_names[];
 
 /* Nothing asked for. */
 void vrt_job_settings_init(struct vrt_job_settings *settings);

@@ -254,6 +254,15 @@ class Kills(Crashes):
             n += self.suffer(CONFIG, min(n_kills - n, 20), source, self.path(f'{n}.{kind}'),
                              '--codec', codec)
 
+    def test_killed_while_deinterlacing(self):
+        """Fields are frames of their own, and those at a restart's end have the same neighbours."""
+        source = clip(self.path('s.mkv'), '-vf', 'tinterlace=interleave_top,setfield=tff', '-c:v',
+                      'ffv1', '-flags', '+ildct+ilme', frames=FRAMES // 2, size=SIZE, rate=50)
+        n_kills, n = 20 if LONG else 4, 0
+        while n < n_kills:
+            n += self.suffer(CONFIG, n_kills - n, source, self.path(f'{n}.mkv'), '--deinterlace',
+                             'field', '--codec', 'ffv1')
+
     def test_killed_while_the_clock_jumps(self):
         source = clip(self.path('s.mkv'), '-c:v', 'ffv1', frames=FRAMES, size=SIZE)
         config = merged(CONFIG, {'daemon': {'wall_clock': JUMPING}})

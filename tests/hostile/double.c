@@ -202,6 +202,8 @@ static size_t answer(struct hostile *hostile, struct vrt_message *message,
     case VRT_MESSAGE_READER_OPEN:
         hostile->n_frames = 0;
         return tell_film(hostile, message);
+    case VRT_MESSAGE_READER_LOOK:
+        return tell_film(hostile, message);
     case VRT_MESSAGE_READER_NEXT:
         return next_frame(hostile, message, fds);
     case VRT_MESSAGE_ENCODER_PICK:

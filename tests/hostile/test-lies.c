@@ -91,6 +91,9 @@ static void look_at_info(const struct vrt_reader_info *info)
     expect_true(info->n_frames >= 0 && info->n_concealed >= 0 && info->n_missing >= 0);
     expect_true(info->n_audio >= 0 && info->n_subtitles >= 0 && info->n_attachments >= 0 &&
                 info->n_chapters >= 0 && info->n_covers >= 0);
+    expect_true((unsigned int)info->fields.deinterlace < VRT_DEINTERLACE_COUNT &&
+                info->fields.deinterlace != VRT_DEINTERLACE_AUTO &&
+                (unsigned int)info->fields.order < VRT_FIELD_ORDER_COUNT);
     expect_true(memchr(info->codec, '\0', sizeof(info->codec)) != NULL);
     look_at_warnings(&info->warnings);
 }
@@ -139,10 +142,14 @@ static bool read_film(struct vrt_child *child, struct vrt_error *error)
     VRT_CLEANUP(vrt_child_reader_closep) struct vrt_child_reader *reader = NULL;
     VRT_CLEANUP(vrt_frame_unrefp) struct vrt_frame *last = NULL, *copy = NULL;
     const struct vrt_reader_params params = { .name = "film.mkv", .n_threads = 1 };
+    struct vrt_reader_info looked;
 
     if (!judge(vrt_child_reader_open(child, input_fd, &params, &reader, error), 0, error))
         return false;
     look_at_info(vrt_child_reader_info(reader));
+    if (!judge(vrt_child_reader_look(reader, VRT_DEINTERLACE_AUTO, &looked, error), 0, error))
+        return false;
+    look_at_info(&looked);
     /* A size that it made up is as good as another, and takes long to look at. */
     if (vrt_child_reader_info(reader)->format.width > 4096 ||
         vrt_child_reader_info(reader)->format.height > 4096)

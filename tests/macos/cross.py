@@ -20,8 +20,9 @@ SKIPPED = 77
 CPU_TYPES = {'aarch64': 0x0100000c, 'x86_64': 0x01000007}       # of a Mach-O file, <mach/machine.h>
 MACH_O_64 = 0xfeedfacf
 HEADERS = ('uv.h', 'uv', 'jansson.h', 'jansson_config.h', 'curl', 'sqlite3.h', 'ini.h', 'nettle',
-           'llhttp.h', 'libavcodec', 'libavformat', 'libavutil', 'libswscale', 'dnnl.h',
-           'dnnl_config.h', 'dnnl_types.h', 'dnnl_version.h', 'oneapi', 'zip.h', 'zipconf.h')
+           'llhttp.h', 'libavcodec', 'libavfilter', 'libavformat', 'libavutil', 'libswscale',
+           'dnnl.h', 'dnnl_config.h', 'dnnl_types.h', 'dnnl_version.h', 'oneapi', 'zip.h',
+           'zipconf.h')
 OURS = ('client/', 'config/', 'daemon/', 'models/', 'proto/', 'tests/', 'workers/')
 CROSS = """[binaries]
 c = [{python!r}, '-m', 'ziglang', 'cc', '-target', '{architecture}-macos.13.0']

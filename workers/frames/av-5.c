@@ -17,6 +17,17 @@ bool vrt_av_frame_is_interlaced(const AVFrame *frame)
     return frame->interlaced_frame;
 }
 
+bool vrt_av_frame_is_top_first(const AVFrame *frame)
+{
+    return frame->top_field_first;
+}
+
+void vrt_av_frame_set_fields(AVFrame *frame, bool is_interlaced, bool is_top_first)
+{
+    frame->interlaced_frame = is_interlaced;
+    frame->top_field_first = is_top_first;
+}
+
 const uint8_t *vrt_av_stream_side_data(const AVStream *stream, enum AVPacketSideDataType type,
                                        size_t *ret_size)
 {

@@ -17,6 +17,18 @@ bool vrt_av_frame_is_interlaced(const AVFrame *frame)
     return frame->flags & AV_FRAME_FLAG_INTERLACED;
 }
 
+bool vrt_av_frame_is_top_first(const AVFrame *frame)
+{
+    return frame->flags & AV_FRAME_FLAG_TOP_FIELD_FIRST;
+}
+
+void vrt_av_frame_set_fields(AVFrame *frame, bool is_interlaced, bool is_top_first)
+{
+    frame->flags &= ~(AV_FRAME_FLAG_INTERLACED | AV_FRAME_FLAG_TOP_FIELD_FIRST);
+    frame->flags |= (is_interlaced ? AV_FRAME_FLAG_INTERLACED : 0) |
+                    (is_top_first ? AV_FRAME_FLAG_TOP_FIELD_FIRST : 0);
+}
+
 const uint8_t *vrt_av_stream_side_data(const AVStream *stream, enum AVPacketSideDataType type,
                                        size_t *ret_size)
 {

@@ -46,6 +46,12 @@ int64_t vrt_av_frame_duration(const AVFrame *frame);
 /* Whether the decoder calls the frame interlaced. */
 bool vrt_av_frame_is_interlaced(const AVFrame *frame);
 
+/* Of an interlaced one: whether its top field is shown first, as the decoder says. */
+bool vrt_av_frame_is_top_first(const AVFrame *frame);
+
+/* Has the frame say both. */
+void vrt_av_frame_set_fields(AVFrame *frame, bool is_interlaced, bool is_top_first);
+
 /* Side data of a stream; NULL where it has none of `type`. */
 const uint8_t *vrt_av_stream_side_data(const AVStream *stream, enum AVPacketSideDataType type,
                                        size_t *ret_size);

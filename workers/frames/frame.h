@@ -35,6 +35,7 @@ struct vrt_frame {
     int64_t duration;           /* likewise; 0: unknown */
     int64_t index;              /* 0, 1, 2, ... in presentation order */
     bool concealed;             /* the decoder made some of it up */
+    bool interlaced, top_first; /* two fields, as file or decoder say, and which is shown first */
     bool writable;              /* from vrt_frame_new() or a pool */
     void (*release)(struct vrt_frame *frame);   /* gives the samples back; NULL: nobody's */
     void *owner;                /* of the samples, for release() */

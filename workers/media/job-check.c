@@ -56,6 +56,7 @@ static int probe_input(struct vrt_job_check *check, struct vrt_child *child,
         .reader = {
             .range = vrt_job_check_range(check->settings),
             .n_threads = PROBE_THREADS,
+            .fields = check->has_recipe ? check->recipe.fields : (struct vrt_fields){ 0 },
             .strict = check->settings->strict,
             .name = check->files.input_name,
             .open_deadline_ns = look_deadline(check),
@@ -71,7 +72,10 @@ static int probe_input(struct vrt_job_check *check, struct vrt_child *child,
     if (r != 0)
         return vrt_fold(r);
     check->input = *vrt_input_info(input);
-    return 0;
+    if (check->has_recipe)
+        return 0;
+    return vrt_fold(vrt_input_look(input, (enum vrt_deinterlace)check->settings->deinterlace,
+                                   &check->input, error));
 }
 
 /* The same of pictures, which are looked at one by one. */
@@ -289,6 +293,7 @@ static int choose_recipe(struct vrt_job_check *check, struct vrt_error *error)
         .width = check->input.format.width,
         .height = check->input.format.height,
         .n_frames = check->input.n_frames_estimate,
+        .fields = check->input.fields,
     };
 
     if (check->has_recipe)

@@ -289,6 +289,7 @@ int vrt_recipe_choose(const struct vrt_job_settings *settings,
         .precision = settings->precision == VRT_UNKNOWN ? VRT_PRECISION_AUTO :
                      (enum vrt_precision)settings->precision,
         .encoder_threads = encoder_threads(params),
+        .fields = params->fields,
     };
     int r = vrt_recipe_is_temporal(params->network) ? choose_clip(&choice, &recipe) :
                                                       check_still(&choice);

@@ -14,6 +14,7 @@
 #include "base/settings.h"
 #include "frames/clips/clip.h"
 #include "frames/clips/tile.h"
+#include "frames/fields.h"
 #include "model/network.h"
 
 struct vrt_recipe {
@@ -31,6 +32,7 @@ struct vrt_recipe {
                                      * that are blended: what neighbours share */
     enum vrt_precision precision;   /* as asked for: AUTO is resolved for each class of device */
     int encoder_threads;
+    struct vrt_fields fields;       /* what is done about the input's fields, if it has such */
 };
 
 /* What a recipe is chosen for. */
@@ -38,6 +40,7 @@ struct vrt_recipe_params {
     const struct vrt_network_info *network;
     int width, height;              /* of the input */
     int64_t n_frames;               /* -1: unknown */
+    struct vrt_fields fields;       /* as was decided */
 };
 
 /*

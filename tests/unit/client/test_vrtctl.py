@@ -368,6 +368,7 @@ class Submit(Case):
             'scene_cuts': None, 'sigma': None, 'codec': 'hevc', 'quality': None, 'preset': None,
             'bitrate': None, 'pixel_format': None, 'encoder_options': None,
             'start_s': None, 'duration_s': None, 'pictures': None, 'fps': None,
+            'deinterlace': 'auto',
             'priority': -3, 'strict': True, 'overwrite': False, 'dry_run': False,
             'webhook': None})
         with open(self.path('video.restored.mp4'), 'rb') as f:

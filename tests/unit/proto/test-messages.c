@@ -93,6 +93,7 @@ static void test_request(void)
     expect_int(q.settings.clip_overlap, VRT_UNKNOWN);
     expect_int(q.settings.tiling, VRT_TILING_BLEND);
     expect_true(isnan(q.settings.scene_cuts) && isnan(q.settings.sigma));
+    expect_int(q.settings.deinterlace, VRT_DEINTERLACE_AUTO);
     expect_int(q.settings.codec, VRT_UNKNOWN);
     expect_int(q.settings.quality, VRT_UNKNOWN);
     expect_str(q.settings.preset, "");
@@ -102,7 +103,7 @@ static void test_request(void)
     expect_int(parse("{" FILES ",\"model\":{\"name\":\"x.pth\",\"fd\":2},\"device\":\"cpu:1\","
                      "\"clip\":16,\"clip_overlap\":0,\"tiling\":\"official\",\"scene_cuts\":0.25,"
                      "\"sigma\":12.5,\"precision\":\"bf16\",\"tile\":256,"
-                     "\"overlap\":0,\"codec\":\"ffv1\","
+                     "\"overlap\":0,\"codec\":\"ffv1\",\"deinterlace\":\"field\","
                      "\"quality\":51,\"preset\":\"slow\",\"priority\":-100,\"strict\":true,"
                      "\"overwrite\":true}", &q, &error), 0);
     expect_int(q.model.fd, 2);
@@ -110,6 +111,7 @@ static void test_request(void)
     expect_int(q.settings.clip, 16);
     expect_int(q.settings.clip_overlap, 0);
     expect_int(q.settings.tiling, VRT_TILING_OFFICIAL);
+    expect_int(q.settings.deinterlace, VRT_DEINTERLACE_FIELD);
     expect_near(q.settings.scene_cuts, 0.25, 0);
     expect_near(q.settings.sigma, 12.5, 0);
     expect_int(q.settings.codec, VRT_CODEC_FFV1);
@@ -140,6 +142,7 @@ static void test_request_refusals(void)
         { "{" FILES ",\"clip\":129}", "clip", "from 0 to 128, got 129" },
         { "{" FILES ",\"clip_overlap\":-1}", "clip_overlap", "from 0 to 64" },
         { "{" FILES ",\"tiling\":\"hard\"}", "tiling", "blend" },
+        { "{" FILES ",\"deinterlace\":\"bob\"}", "deinterlace", "or \"field\"" },
         { "{" FILES ",\"scene_cuts\":1.5}", "scene_cuts", "from 0 to 1" },
         { "{" FILES ",\"sigma\":51}", "sigma", "from 0 to 50" },
         { "{" FILES ",\"quality\":true}", "quality", "from 0 to 63, got true" },

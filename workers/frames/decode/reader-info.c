@@ -4,6 +4,7 @@
 
 #include "frames/decode/reader-info.h"
 
+#include <errno.h>
 #include <libavutil/avstring.h>
 #include <libavutil/display.h>
 #include <libavutil/intfloat.h>
@@ -162,18 +163,44 @@ static bool has_bright_floats(const AVFrame *frame)
     return has_some;
 }
 
+static bool has_fields(enum AVFieldOrder order)
+{
+    return order != AV_FIELD_PROGRESSIVE && order != AV_FIELD_UNKNOWN;
+}
+
+void vrt_reader_info_note_fields(const AVStream *stream, const AVFrame *decoded,
+                                 struct vrt_frame *frame)
+{
+    const enum AVFieldOrder order = stream->codecpar->field_order;
+    bool is_flagged = vrt_av_frame_is_interlaced(decoded);
+
+    frame->interlaced = is_flagged || has_fields(order);
+    frame->top_first = is_flagged ? vrt_av_frame_is_top_first(decoded) :
+                                    order == AV_FIELD_TT || order == AV_FIELD_BT;
+}
+
+void vrt_reader_info_deinterlace(struct vrt_reader_info *info, const struct vrt_fields *fields)
+{
+    AVRational half = av_mul_q(vrt_rational_av(info->time_base), (AVRational){ 1, 2 });
+    AVRational twice = av_mul_q(vrt_rational_av(info->fps), (AVRational){ 2, 1 });
+
+    info->fields = *fields;
+    if (fields->deinterlace != VRT_DEINTERLACE_FIELD)
+        return;
+    info->time_base = vrt_av_rational(half);
+    info->fps = info->fps.num > 0 ? vrt_av_rational(twice) : info->fps;
+    if (info->n_frames_estimate > 0)
+        info->n_frames_estimate *= 2;
+}
+
 void vrt_reader_info_look(struct vrt_reader_info *info, const AVFrame *frame,
                           enum AVFieldOrder field_order)
 {
     const char *pixel_format = av_get_pix_fmt_name(frame->format);
-    bool fields = field_order != AV_FIELD_PROGRESSIVE && field_order != AV_FIELD_UNKNOWN;
 
     av_strlcpy(info->pixel_format, pixel_format ? pixel_format : "",
                sizeof(info->pixel_format));
-    info->interlaced = fields || vrt_av_frame_is_interlaced(frame);
-    if (info->interlaced)
-        vrt_warnings_add(&info->warnings, "the video is interlaced and is restored as if it were "
-                         "not: deinterlace it first for clean edges");
+    info->interlaced = has_fields(field_order) || vrt_av_frame_is_interlaced(frame);
     /* Many pictures have room for it, and nothing there. */
     info->has_alpha |= info->is_still ? vrt_alpha_shows(frame)
                                       : vrt_pixfmt_has_alpha(frame->format);
@@ -274,21 +301,46 @@ void vrt_reader_info_watch(struct vrt_reader_info *info, struct vrt_reader_watch
     }
     watch_aspect(info, watch, frame, index);
     watch_colours(info, watch, frame, index);
-    if (!info->interlaced && vrt_av_frame_is_interlaced(frame) &&
+    if (!info->interlaced && !info->fields.deinterlace && vrt_av_frame_is_interlaced(frame) &&
         begin_saying(watch, SAID_INTERLACED))
         vrt_warnings_add(&info->warnings, "the video is interlaced from frame %lld on and is "
-                         "restored as if it were not: deinterlace it first for clean edges",
+                         "restored as if it were not: --deinterlace frame makes whole frames",
                          (long long)index);
 }
 
-void vrt_reader_info_conceal(struct vrt_reader_info *info, int64_t index)
+int vrt_reader_info_check_frame(const struct vrt_reader_info *info,
+                                const struct vrt_reader_watch *watch, const AVFrame *frame,
+                                int64_t index, struct vrt_error *error)
 {
+    const struct vrt_frame_format *format = &info->format;
+    const char *name = watch->source->name;
+
+    if (frame->width != format->width || frame->height != format->height)
+        return vrt_refuse(error, vrt_raise(-ENOTSUP), "input.changed",
+                          "%s changes from %dx%d to %dx%d at frame %lld: split it there and "
+                          "restore the parts one by one", name, format->width, format->height,
+                          frame->width, frame->height, (long long)index);
+    if (frame->format != (int)watch->first_pixfmt)
+        return vrt_refuse(error, vrt_raise(-ENOTSUP), "input.changed",
+                          "%s changes its pixel format from %s to %s at frame %lld: split it "
+                          "there and restore the parts one by one", name,
+                          av_get_pix_fmt_name(watch->first_pixfmt),
+                          av_get_pix_fmt_name(frame->format), (long long)index);
+    return 0;
+}
+
+void vrt_reader_info_count(struct vrt_reader_info *info, struct vrt_frame *frame)
+{
+    frame->index = info->n_frames++;
+    if (!frame->concealed)
+        return;
     if (info->n_concealed < VRT_READER_MAX_CONCEALED)
-        info->concealed[info->n_concealed] = index;
+        info->concealed[info->n_concealed] = frame->index;
     info->n_concealed++;
 }
 
-void vrt_reader_info_list_concealed(struct vrt_reader_info *info)
+/* Lists the concealed frames, if there are any. */
+static void list_concealed(struct vrt_reader_info *info)
 {
     int64_t n_listed = VRT_MIN(info->n_concealed, VRT_READER_MAX_CONCEALED);
     char list[160] = "";
@@ -312,4 +364,48 @@ void vrt_reader_info_list_concealed(struct vrt_reader_info *info)
     vrt_warnings_add(&info->warnings, "%lld damaged frame%s concealed: %s%s",
                      (long long)info->n_concealed, info->n_concealed == 1 ? " was" : "s were",
                      list, i < info->n_concealed ? ", ..." : "");
+}
+
+static const char *plural(int64_t n)
+{
+    return n == 1 ? "" : "s";
+}
+
+/* What there are no pictures of. */
+static void tell_lost(struct vrt_reader_info *info, const struct vrt_reader_end *end)
+{
+    if (end->is_broken)
+        vrt_warnings_add(&info->warnings, "the input cannot be read beyond frame %lld (%.2f s): "
+                         "the rest is damaged and was left out", (long long)end->n_decoded,
+                         end->end_s);
+    if (end->is_cut_off)
+        vrt_warnings_add(&info->warnings, "the input ends after %lld frame%s (%.2f s), where it "
+                         "is cut off", (long long)end->n_decoded, plural(end->n_decoded),
+                         end->end_s);
+    if (info->n_missing)
+        vrt_warnings_add(&info->warnings, "%lld frame%s could not be decoded at all and left a "
+                         "gap, the first near %.2f s", (long long)info->n_missing,
+                         plural(info->n_missing), end->first_missing_s);
+}
+
+void vrt_reader_info_sum_up(struct vrt_reader_info *info, const struct vrt_reader_end *end)
+{
+    tell_lost(info, end);
+    list_concealed(info);
+    if (end->has_late)
+        vrt_warnings_add(&info->warnings, "other streams of pictures or sound begin in the midst "
+                         "of the input, as where different recordings were joined, and are left "
+                         "out: split it there");
+    if (end->n_jumps)
+        vrt_warnings_add(&info->warnings, "the input's clock jumps %lld time%s, as where "
+                         "recordings were joined: what follows each is joined on without a gap",
+                         (long long)end->n_jumps, plural(end->n_jumps));
+    if (end->n_undated == end->n_decoded)
+        vrt_warnings_add(&info->warnings, "the input has no time stamps: its frames are taken to "
+                         "follow each other at %.3f a second", 1 / end->frame_s);
+    else if (end->n_repaired)
+        vrt_warnings_add(&info->warnings, "the time stamps of %lld frame%s were missing or not "
+                         "increasing and have been repaired, the first at frame %lld",
+                         (long long)end->n_repaired, plural(end->n_repaired),
+                         (long long)end->first_repaired);
 }

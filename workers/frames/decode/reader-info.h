@@ -12,7 +12,14 @@
 void vrt_reader_info_fill(struct vrt_reader_info *info, const struct vrt_source *source,
                           const AVStream *stream);
 
-/* Warnings about what the first frame shows: alpha, odd colour systems, interlacing. */
+/* Says of `frame` which fields `decoded` has: as it says itself, else as its stream does. */
+void vrt_reader_info_note_fields(const AVStream *stream, const AVFrame *decoded,
+                                 struct vrt_frame *frame);
+
+/* Frames are given out as `fields` says: of each field one makes twice as many. */
+void vrt_reader_info_deinterlace(struct vrt_reader_info *info, const struct vrt_fields *fields);
+
+/* What the first frame shows: whether it has fields; warnings about alpha, odd colour systems. */
 void vrt_reader_info_look(struct vrt_reader_info *info, const AVFrame *frame,
                           enum AVFieldOrder field_order);
 
@@ -21,6 +28,7 @@ struct vrt_reader_watch {
     const struct vrt_source *source;
     AVStream *stream;
     unsigned int said;              /* bit i: about kind i of reader-info.c */
+    enum AVPixelFormat first_pixfmt;
     enum AVColorSpace first_space;
     enum AVColorRange first_range;
 };
@@ -32,8 +40,26 @@ struct vrt_reader_watch {
 void vrt_reader_info_watch(struct vrt_reader_info *info, struct vrt_reader_watch *watch,
                            AVFrame *frame, int64_t index);
 
-/* Counts the frame of `index` as concealed. */
-void vrt_reader_info_conceal(struct vrt_reader_info *info, int64_t index);
+/* Return: 0; -ENOTSUP with a sentence if frame `index` is unlike the first one. */
+int vrt_reader_info_check_frame(const struct vrt_reader_info *info,
+                                const struct vrt_reader_watch *watch, const AVFrame *frame,
+                                int64_t index, struct vrt_error *error);
 
-/* The warning that lists the concealed frames, if there are any. */
-void vrt_reader_info_list_concealed(struct vrt_reader_info *info);
+/* Numbers a frame that is given out, and counts it. */
+void vrt_reader_info_count(struct vrt_reader_info *info, struct vrt_frame *frame);
+
+/* What was found on the way to the end. */
+struct vrt_reader_end {
+    bool is_broken;                 /* the rest cannot be demuxed */
+    bool is_cut_off;                /* the file ends before it should */
+    bool has_late;                  /* streams began in its midst */
+    double end_s, first_missing_s;  /* when, of the video */
+    double frame_s;                 /* how long the last frame is shown */
+    int64_t n_decoded;              /* frames */
+    int64_t n_jumps;                /* of the clock */
+    int64_t n_undated, n_repaired;  /* frames without a time, and those with another than theirs */
+    int64_t first_repaired;         /* by index */
+};
+
+/* The warnings that can only be given at the end: of what was damaged, missing or made up. */
+void vrt_reader_info_sum_up(struct vrt_reader_info *info, const struct vrt_reader_end *end);

@@ -12,19 +12,18 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "frames/av.h"
 #include "frames/convert.h"
 #include "frames/decode/damage.h"
+#include "frames/decode/decoder.h"
+#include "frames/decode/deinterlacer.h"
 #include "frames/decode/part.h"
 #include "frames/pixfmt.h"
 #include "frames/decode/reader-info.h"
 #include "frames/decode/source.h"
 
-#define MAX_THREADS 16              /* of the decoder: more of them only cost memory */
-#define MAX_PIXELS (1LL << 28)      /* 16384 x 16384 */
 #define MAX_ERRORS 1024             /* in a row, without a packet in between */
 
 struct vrt_reader {
@@ -34,6 +33,7 @@ struct vrt_reader {
     AVPacket *packet;
     AVFrame *decoded;               /* the frame that decode_next() left */
     struct vrt_converter *converter;
+    struct vrt_deinterlacer *deinterlacer;      /* NULL: frames are given out as they are */
     struct vrt_damage damage;
     struct vrt_part part;
     struct vrt_reader_info info;
@@ -42,12 +42,14 @@ struct vrt_reader {
 
     bool has_first;                 /* `decoded` was decoded by vrt_reader_open() */
     bool draining;                  /* all packets are sent */
-    bool ended;
+    bool ended;                     /* nothing more is given out */
     bool is_part_over;              /* by a frame behind its end */
     bool has_dated;                 /* the next two are known */
     bool broken;                    /* the demuxer gave up before the end of the file */
     int n_errors;                   /* of the decoder, since the last packet or frame */
-    enum AVPixelFormat pixfmt;      /* of the first frame */
+    struct vrt_rational fps;        /* of what is decoded */
+    int64_t n_decoded;              /* frames of the part, so far */
+    int64_t n_concealed;            /* of those */
     int64_t last_pts;               /* of the last frame given out, or left out */
     int64_t last_duration;          /* likewise; at least 1 */
     int64_t n_repaired;             /* frames whose time stamp was repaired */
@@ -67,7 +69,7 @@ static int refuse_damaged(const struct vrt_reader *reader, int64_t index, struct
     return vrt_refuse(error, vrt_raise(-EBADMSG), "input.damaged",
                       "%s is damaged at frame %lld (about %.2f s): without strict mode it would "
                       "be concealed", reader->source->name, (long long)index,
-                      reader->info.n_frames ? seconds_at(reader, reader->last_pts) : 0.0);
+                      reader->n_decoded ? seconds_at(reader, reader->last_pts) : 0.0);
 }
 
 static int refuse_memory(const struct vrt_reader *reader, struct vrt_error *error)
@@ -84,7 +86,7 @@ static int note_damage(struct vrt_reader *reader, struct vrt_error *error)
 
     int64_t n_before = vrt_damage_fail(&reader->damage, delay, reader->draining);
     return reader->strict && n_before >= 0 ?
-           refuse_damaged(reader, reader->info.n_frames + n_before, error) : 0;
+           refuse_damaged(reader, reader->n_decoded + n_before, error) : 0;
 }
 
 /* The decoder forgets what it has: it goes on with the packets that were kept. */
@@ -189,7 +191,7 @@ static int64_t repaired_pts(struct vrt_reader *reader)
     /* Of MPEG's streams only some frames have a time, which is how they are made. */
     bool is_usual = missing && reader->has_dated && reader->source->packets;
     if (!is_usual && !reader->n_repaired++)
-        reader->first_repaired = reader->info.n_frames;
+        reader->first_repaired = reader->n_decoded;
     if (!reader->has_dated)
         return 0;
     return reader->last_pts + (missing ? reader->last_duration : 1);
@@ -199,7 +201,7 @@ static int64_t repaired_pts(struct vrt_reader *reader)
 static int64_t guessed_duration(const struct vrt_reader *reader)
 {
     int64_t duration = vrt_av_frame_duration(reader->decoded);
-    struct vrt_rational fps = reader->info.fps;
+    struct vrt_rational fps = reader->fps;
 
     if (duration <= 0 && fps.num > 0)
         duration = av_rescale_q(1, (AVRational){ fps.den, fps.num }, reader->stream->time_base);
@@ -209,28 +211,14 @@ static int64_t guessed_duration(const struct vrt_reader *reader)
 /* Return: 0; -ENOTSUP with a sentence if this frame is unlike the first one. */
 static int check_unchanged(const struct vrt_reader *reader, struct vrt_error *error)
 {
-    const AVFrame *frame = reader->decoded;
-    const struct vrt_frame_format *format = &reader->info.format;
-    long long index = (long long)reader->info.n_frames;
-
-    if (frame->width != format->width || frame->height != format->height)
-        return vrt_refuse(error, vrt_raise(-ENOTSUP), "input.changed",
-                          "%s changes from %dx%d to %dx%d at frame %lld: split it there and "
-                          "restore the parts one by one", reader->source->name, format->width,
-                          format->height, frame->width, frame->height, index);
-    if (frame->format != (int)reader->pixfmt)
-        return vrt_refuse(error, vrt_raise(-ENOTSUP), "input.changed",
-                          "%s changes its pixel format from %s to %s at frame %lld: split it "
-                          "there and restore the parts one by one", reader->source->name,
-                          av_get_pix_fmt_name(reader->pixfmt),
-                          av_get_pix_fmt_name(frame->format), index);
-    return 0;
+    return vrt_fold(vrt_reader_info_check_frame(&reader->info, &reader->watch, reader->decoded,
+                                                reader->n_decoded, error));
 }
 
 /* Whether anything was found wrong with the file so far. */
 static bool is_damaged(const struct vrt_reader *reader)
 {
-    return reader->info.n_concealed || reader->damage.n_missing ||
+    return reader->n_concealed || reader->damage.n_missing ||
            atomic_load(&reader->source->n_logged) > 0;
 }
 
@@ -242,7 +230,7 @@ static void measure_gap(struct vrt_reader *reader, int64_t pts)
 {
     int64_t gap = pts - reader->last_pts - reader->last_duration;
 
-    if (!reader->info.n_frames || reader->info.variable_rate || !is_damaged(reader) ||
+    if (!reader->n_decoded || reader->info.variable_rate || !is_damaged(reader) ||
         vrt_source_n_jumps(reader->source) || gap <= reader->last_duration / 2)
         return;
     if (!reader->n_gaps)
@@ -263,6 +251,31 @@ static void note_dated(struct vrt_reader *reader, int64_t pts)
     reader->has_dated = true;
 }
 
+/* `decoded`, shown at `pts`, as a frame of ours. */
+static int convert(struct vrt_reader *reader, int64_t pts, struct vrt_frame **ret_frame,
+                   struct vrt_error *error)
+{
+    const AVFrame *decoded = reader->decoded;
+
+    int r = vrt_converter_run(reader->converter, decoded, &reader->info.format, ret_frame);
+    if (r == -ENOMEM)
+        return refuse_memory(reader, error);
+    if (r < 0)
+        return vrt_refuse(error, r, "input.unsupported",
+                          "%s has the pixel format %s, which cannot be converted: convert it to "
+                          "yuv444p16 with ffmpeg first", reader->source->name,
+                          av_get_pix_fmt_name(decoded->format));
+    vrt_reader_info_note_fields(reader->stream, decoded, *ret_frame);
+    (*ret_frame)->pts = pts;
+    return 0;
+}
+
+/* Whether `decoded`, which isn't of the part, is seen by a neighbour that is deinterlaced. */
+static bool is_seen(const struct vrt_reader *reader)
+{
+    return reader->deinterlacer && check_unchanged(reader, NULL) == 0;
+}
+
 /* `decoded` is shown before the part that is wanted: nothing of it is told. */
 static void leave_out(struct vrt_reader *reader, int64_t pts)
 {
@@ -272,38 +285,29 @@ static void leave_out(struct vrt_reader *reader, int64_t pts)
 }
 
 /* `decoded`, shown at `pts`, as a frame of ours, counted. */
-static int give_out(struct vrt_reader *reader, int64_t pts, struct vrt_frame **ret_frame,
-                    struct vrt_error *error)
+static int take_decoded(struct vrt_reader *reader, int64_t pts, struct vrt_frame **ret_frame,
+                        struct vrt_error *error)
 {
     VRT_CLEANUP(vrt_frame_unrefp) struct vrt_frame *frame = NULL;
-    struct vrt_reader_info *info = &reader->info;
     const AVFrame *decoded = reader->decoded;
-
     int r = check_unchanged(reader, error);
+
     if (r < 0)
         return vrt_fold(r);
-    if (info->n_frames)
-        vrt_reader_info_watch(info, &reader->watch, reader->decoded, info->n_frames);
-    r = vrt_converter_run(reader->converter, decoded, &info->format, &frame);
-    if (r == -ENOMEM)
-        return refuse_memory(reader, error);
+    if (reader->n_decoded)
+        vrt_reader_info_watch(&reader->info, &reader->watch, reader->decoded, reader->n_decoded);
+    r = convert(reader, pts, &frame, error);
     if (r < 0)
-        return vrt_refuse(error, r, "input.unsupported",
-                          "%s has the pixel format %s, which cannot be converted: convert it to "
-                          "yuv444p16 with ffmpeg first", reader->source->name,
-                          av_get_pix_fmt_name(decoded->format));
-
+        return vrt_fold(r);
     frame->concealed = vrt_damage_show(&reader->damage, packet_time(decoded)) ||
                        decoded->decode_error_flags || decoded->flags & AV_FRAME_FLAG_CORRUPT;
     if (frame->concealed && reader->strict)
-        return refuse_damaged(reader, info->n_frames, error);
-    if (frame->concealed)
-        vrt_reader_info_conceal(info, info->n_frames);
+        return refuse_damaged(reader, reader->n_decoded, error);
+    reader->n_concealed += frame->concealed;
     measure_gap(reader, pts);
     note_dated(reader, pts);
-    frame->pts = pts;
     frame->duration = reader->last_duration;
-    frame->index = info->n_frames++;
+    reader->n_decoded++;
     *ret_frame = VRT_STEAL(frame);
     return 0;
 }
@@ -352,102 +356,95 @@ static int finish(struct vrt_reader *reader, struct vrt_error *error)
                           "%s is damaged: %lld of its frames cannot be decoded, the first near "
                           "%.2f s", name, (long long)info->n_missing,
                           seconds_at(reader, reader->damage.first_missing));
-    if (reader->broken)
-        vrt_warnings_add(&info->warnings, "the input cannot be read beyond frame %lld (%.2f s): "
-                         "the rest is damaged and was left out", (long long)info->n_frames, end_s);
-    if (info->truncated && !reader->is_part_over)
-        vrt_warnings_add(&info->warnings, "the input ends after %lld frame%s (%.2f s), where it "
-                         "is cut off", (long long)info->n_frames, info->n_frames == 1 ? "" : "s",
-                         end_s);
-    if (info->n_missing)
-        vrt_warnings_add(&info->warnings, "%lld frame%s could not be decoded at all and left a "
-                         "gap, the first near %.2f s", (long long)info->n_missing,
-                         info->n_missing == 1 ? "" : "s",
-                         seconds_at(reader, reader->damage.first_missing));
-    vrt_reader_info_list_concealed(info);
-    if (reader->source->has_late)
-        vrt_warnings_add(&info->warnings, "other streams of pictures or sound begin in the midst "
-                         "of the input, as where different recordings were joined, and are left "
-                         "out: split it there");
-    int64_t n_jumps = vrt_source_n_jumps(reader->source);
-    if (n_jumps)
-        vrt_warnings_add(&info->warnings, "the input's clock jumps %lld time%s, as where "
-                         "recordings were joined: what follows each is joined on without a gap",
-                         (long long)n_jumps, n_jumps == 1 ? "" : "s");
-    if (reader->n_undated == info->n_frames)
-        vrt_warnings_add(&info->warnings, "the input has no time stamps: its frames are taken to "
-                         "follow each other at %.3f a second",
-                         1 / seconds_at(reader, reader->last_duration));
-    else if (reader->n_repaired)
-        vrt_warnings_add(&info->warnings, "the time stamps of %lld frame%s were missing or not "
-                         "increasing and have been repaired, the first at frame %lld",
-                         (long long)reader->n_repaired, reader->n_repaired == 1 ? "" : "s",
-                         (long long)reader->first_repaired);
+    vrt_reader_info_sum_up(info, &(struct vrt_reader_end){
+        .is_broken = reader->broken,
+        .is_cut_off = info->truncated && !reader->is_part_over,
+        .has_late = reader->source->has_late,
+        .end_s = end_s,
+        .first_missing_s = seconds_at(reader, reader->damage.first_missing),
+        .frame_s = seconds_at(reader, reader->last_duration),
+        .n_decoded = reader->n_decoded,
+        .n_jumps = vrt_source_n_jumps(reader->source),
+        .n_undated = reader->n_undated,
+        .n_repaired = reader->n_repaired,
+        .first_repaired = reader->first_repaired,
+    });
     return VRT_READER_END;
+}
+
+/* Decodes as far as a frame of the part, or of its context, shown at *ret_pts. Return: 0;
+ * VRT_READER_END; -errno. */
+static int find_next(struct vrt_reader *reader, int64_t *ret_pts, bool *ret_is_context,
+                     struct vrt_error *error)
+{
+    for (;;) {
+        int r = reader->has_first ? 0 : decode_next(reader, error);
+        reader->has_first = false;
+        if (r != 0)
+            return r < 0 ? vrt_fold(r) : r;
+        *ret_pts = repaired_pts(reader);
+        reader->is_part_over = *ret_pts >= reader->part.end;
+        bool is_before = *ret_pts < reader->part.start;
+        *ret_is_context = (is_before || reader->is_part_over) && is_seen(reader);
+        if (is_before)
+            leave_out(reader, *ret_pts);
+        if (!is_before || *ret_is_context)
+            return reader->is_part_over && !*ret_is_context ? VRT_READER_END : 0;
+    }
+}
+
+/* The next frame, as it was decoded. Return: likewise. */
+static int read_decoded(struct vrt_reader *reader, struct vrt_frame **ret_frame,
+                        bool *ret_is_context, struct vrt_error *error)
+{
+    int64_t pts = 0;
+    int r = reader->is_part_over ? VRT_READER_END :
+                                   find_next(reader, &pts, ret_is_context, error);
+
+    if (r == 0 && *ret_is_context)
+        r = convert(reader, pts, ret_frame, error);
+    else if (r == 0)
+        r = take_decoded(reader, pts, ret_frame, error);
+    av_frame_unref(reader->decoded);
+    return r < 0 ? vrt_fold(r) : r;
+}
+
+/* The next frame of what the deinterlacer makes. Return: likewise. */
+static int read_deinterlaced(struct vrt_reader *reader, struct vrt_frame **ret_frame,
+                             struct vrt_error *error)
+{
+    bool is_context = false;
+
+    for (;;) {
+        VRT_CLEANUP(vrt_frame_unrefp) struct vrt_frame *frame = NULL;
+        int r = vrt_deinterlacer_next(reader->deinterlacer, ret_frame);
+        if (r == VRT_DEINTERLACER_END)
+            return VRT_READER_END;
+        if (r == VRT_DEINTERLACER_MORE) {
+            r = read_decoded(reader, &frame, &is_context, error);
+            if (r < 0)
+                return vrt_fold(r);
+            r = vrt_deinterlacer_push(reader->deinterlacer, frame, is_context);
+            if (r == 0)
+                continue;
+        }
+        return r < 0 ? vrt_refuse_errno(error, vrt_fold(r), reader->source->name) : 0;
+    }
 }
 
 int vrt_reader_next(struct vrt_reader *reader, struct vrt_frame **ret_frame,
                     struct vrt_error *error)
 {
-    int r = reader->ended ? VRT_READER_END : 0;
-    int64_t pts = 0;
+    bool is_context = false;
+    int r = reader->ended          ? VRT_READER_END
+            : reader->deinterlacer ? read_deinterlaced(reader, ret_frame, error)
+                                   : read_decoded(reader, ret_frame, &is_context, error);
 
-    while (r == 0) {
-        r = reader->has_first ? 0 : decode_next(reader, error);
-        reader->has_first = false;
-        if (r != 0)
-            break;
-        pts = repaired_pts(reader);
-        if (pts >= reader->part.start)
-            break;
-        leave_out(reader, pts);
-    }
-    reader->is_part_over = r == 0 && pts >= reader->part.end;
-    if (r == 0 && !reader->is_part_over)
-        r = give_out(reader, pts, ret_frame, error);
-    else if (r >= 0)
+    if (r == 0)
+        vrt_reader_info_count(&reader->info, *ret_frame);
+    else if (r == VRT_READER_END)
         r = finish(reader, error);
-    av_frame_unref(reader->decoded);
     return r < 0 ? vrt_fold(r) : r;
-}
-
-/* Codecs that are known but cannot be read are told from those that are not known. */
-static int open_decoder(struct vrt_reader *reader, int n_threads, struct vrt_error *error)
-{
-    const AVCodecParameters *par = reader->stream->codecpar;
-    const AVCodec *codec = avcodec_find_decoder(par->codec_id);
-    const char *name = reader->source->name;
-    char tag[AV_FOURCC_MAX_STRING_SIZE];
-
-    if (par->codec_id == AV_CODEC_ID_NONE)
-        return vrt_refuse(error, vrt_raise(-ENOSYS), "input.codec",
-                          "%s uses a video codec that FFmpeg doesn't know (%s): convert it first",
-                          name, av_fourcc_make_string(tag, par->codec_tag));
-    if (!codec)
-        return vrt_refuse(error, vrt_raise(-ENOSYS), "input.codec",
-                          "%s uses the codec %s, for which this FFmpeg has no decoder: install "
-                          "one that has, or convert the video first", name,
-                          avcodec_get_name(par->codec_id));
-    AVCodecContext *decoder = reader->decoder = avcodec_alloc_context3(codec);
-    if (!decoder || avcodec_parameters_to_context(decoder, par) < 0)
-        return refuse_memory(reader, error);
-    decoder->pkt_timebase = reader->stream->time_base;
-    decoder->framerate = reader->stream->avg_frame_rate;
-    decoder->max_pixels = MAX_PIXELS;
-    decoder->err_recognition = AV_EF_CRCCHECK;
-    /* Without it cropping is rounded to the alignment of rows: frames too large, and shifted. */
-    decoder->flags |= AV_CODEC_FLAG_UNALIGNED;
-    long n_cores = sysconf(_SC_NPROCESSORS_ONLN);
-    n_threads = n_threads > 0 ? n_threads : (int)VRT_MAX(n_cores, 1);
-    decoder->thread_count = VRT_MIN(n_threads, MAX_THREADS);
-    int r = avcodec_open2(decoder, codec, NULL);
-    if (r == AVERROR(ENOMEM))
-        return refuse_memory(reader, error);
-    if (r < 0)
-        return vrt_refuse(error, vrt_raise(vrt_av_errno(r)), "input.codec",
-                          "%s cannot be decoded: FFmpeg's %s decoder refuses it", name,
-                          codec->name);
-    return 0;
 }
 
 /* Decodes the first frame, which tells the format of all. Return: 0; -errno with a sentence. */
@@ -464,7 +461,7 @@ static int open_first(struct vrt_reader *reader, struct vrt_error *error)
                           "decoded (%s)", name, info->codec);
     if (r < 0)
         return vrt_fold(r);
-    reader->pixfmt = frame->format;
+    reader->watch.first_pixfmt = frame->format;
     if (vrt_pixfmt_of_frame(frame, reader->stream->codecpar, &info->format) < 0 ||
         !vrt_frame_format_is_valid(&info->format))
         return vrt_refuse(error, vrt_raise(-ENOTSUP), "input.unsupported",
@@ -506,6 +503,26 @@ static int pick_stream(struct vrt_reader *reader, struct vrt_error *error)
     reader->watch.source = source;
     reader->watch.stream = source->format->streams[index];
     vrt_reader_info_fill(&reader->info, reader->source, reader->stream);
+    reader->fps = reader->info.fps;
+    return 0;
+}
+
+static int open_deinterlacer(struct vrt_reader *reader, const struct vrt_fields *fields,
+                             struct vrt_error *error)
+{
+    const struct vrt_frame_format *format = &reader->info.format;
+
+    if (fields->deinterlace == VRT_DEINTERLACE_OFF)
+        return 0;
+    int r = vrt_deinterlacer_new(format, fields, &reader->deinterlacer);
+    if (r == -ENOTSUP)
+        return vrt_refuse(error, vrt_raise(r), "input.unsupported",
+                          "%s cannot be deinterlaced: FFmpeg's bwdif takes no frames of %dx%d in "
+                          "the pixel format %s", reader->source->name, format->width,
+                          format->height, reader->info.pixel_format);
+    if (r < 0)
+        return refuse_memory(reader, error);
+    vrt_reader_info_deinterlace(&reader->info, fields);
     return 0;
 }
 
@@ -539,7 +556,8 @@ int vrt_reader_open(int fd, const struct vrt_reader_params *params, struct vrt_r
         return vrt_refuse(error, vrt_raise(-EBADMSG), "input.truncated",
                           "%s is truncated: it ends before its container says it does",
                           reader->source->name);
-    r = open_decoder(reader, params->n_threads, error);
+    r = vrt_decoder_open(reader->source, reader->stream, params->n_threads, &reader->decoder,
+                         error);
     if (r < 0)
         return vrt_fold(r);
     r = open_first(reader, error);
@@ -548,9 +566,17 @@ int vrt_reader_open(int fd, const struct vrt_reader_params *params, struct vrt_r
     r = vrt_part_limit(&reader->part, reader->source->name, &reader->info, error);
     if (r < 0)
         return vrt_fold(r);
+    r = open_deinterlacer(reader, &params->fields, error);
+    if (r < 0)
+        return vrt_fold(r);
     reader->source->deadline_ns = 0;
     *ret_reader = VRT_STEAL(reader);
     return 0;
+}
+
+void vrt_reader_set_deadline(struct vrt_reader *reader, int64_t deadline_ns)
+{
+    reader->source->deadline_ns = deadline_ns;
 }
 
 const struct vrt_reader_info *vrt_reader_info(const struct vrt_reader *reader)
@@ -567,6 +593,7 @@ struct vrt_reader *vrt_reader_close(struct vrt_reader *reader)
     av_packet_free(&reader->packet);
     av_frame_free(&reader->decoded);
     reader->converter = vrt_converter_free(reader->converter);
+    reader->deinterlacer = vrt_deinterlacer_free(reader->deinterlacer);
     reader->source = vrt_source_close(reader->source);
     free(reader);
     return NULL;

@@ -18,6 +18,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "frames/fields.h"
 #include "frames/format.h"
 #include "frames/frame.h"
 #include "frames/warnings.h"
@@ -38,6 +39,7 @@ struct vrt_reader_range {
 struct vrt_reader_params {
     int n_threads;              /* of the decoder; 0: one per core */
     struct vrt_reader_range range;      /* what is given out: zero for all of it */
+    struct vrt_fields fields;   /* zero: frames are given out as they are */
     bool strict;                /* refuse at the first damaged frame instead of concealing it */
     const char *name;           /* the file's name for messages, copied; NULL: "the input" */
     const atomic_bool *cancel;  /* true: end with -ECANCELED; outlives the reader; or NULL */
@@ -49,9 +51,10 @@ struct vrt_reader_info {
     struct vrt_frame_format format;     /* of every frame */
     char container[32], codec[32], pixel_format[32];    /* FFmpeg's short names */
     struct vrt_rational time_base;      /* of pts and durations */
-    struct vrt_rational fps;            /* average; 0/1: unknown */
+    struct vrt_rational fps;            /* average, of what is given out; 0/1: unknown */
     bool variable_rate;                 /* as far as the container tells */
-    bool interlaced;                    /* restored as if progressive; there is a warning */
+    bool interlaced;                    /* as it says itself */
+    struct vrt_fields fields;           /* what is done about it */
     bool is_still;                      /* the file is one of a single picture */
     bool has_alpha;                     /* which no frame here has */
     bool truncated;                     /* the file ends before its container says it does */
@@ -95,6 +98,9 @@ int vrt_reader_next(struct vrt_reader *reader, struct vrt_frame **ret_frame,
 
 /* What is known of the video; the reader's, current until the next call of vrt_reader_next(). */
 const struct vrt_reader_info *vrt_reader_info(const struct vrt_reader *reader);
+
+/* From now on vrt_reader_next() returns -ETIMEDOUT when vrt_clock_now_ns() is beyond this. */
+void vrt_reader_set_deadline(struct vrt_reader *reader, int64_t deadline_ns);
 
 /* Ends the decoder's threads and frees the reader; frames given out stay. Return: NULL. */
 struct vrt_reader *vrt_reader_close(struct vrt_reader *reader);

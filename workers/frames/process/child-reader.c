@@ -14,6 +14,9 @@
 /* Without a frame for so long a decoder hangs, on the slowest machine. */
 #define SILENCE_NS (300 * VRT_NS_PER_S)
 
+/* vrt-media looks for a few seconds; the disk may be slow besides. */
+#define LOOK_LIMIT_NS (60 * VRT_NS_PER_S)
+
 struct vrt_child_reader {
     struct vrt_child *child;
     struct vrt_frame *place;        /* where the process puts a frame */
@@ -42,6 +45,8 @@ int vrt_child_reader_open(struct vrt_child *child, int fd, const struct vrt_read
     message->body.reader_open.limit_ns = limit_ns;
     message->body.reader_open.n_threads = params->n_threads;
     message->body.reader_open.strict = params->strict;
+    message->body.reader_open.deinterlace = (int32_t)params->fields.deinterlace;
+    message->body.reader_open.field_order = (int32_t)params->fields.order;
     reader->child = child;
     snprintf(reader->doing, sizeof(reader->doing), "reading %s", message->body.reader_open.name);
     const struct vrt_child_call call = {
@@ -63,6 +68,32 @@ int vrt_child_reader_open(struct vrt_child *child, int fd, const struct vrt_read
     if (r < 0)
         return vrt_refuse_errno(error, vrt_fold(r), "the input");
     *ret_reader = VRT_STEAL(reader);
+    return 0;
+}
+
+int vrt_child_reader_look(struct vrt_child_reader *reader, enum vrt_deinterlace asked,
+                          struct vrt_reader_info *ret_info, struct vrt_error *error)
+{
+    VRT_CLEANUP(vrt_freep) struct vrt_message *message = calloc(1, sizeof(*message));
+    struct vrt_reader_info info;
+    const struct vrt_child_call call = {
+        .size = VRT_MESSAGE_BYTES(reader_look),
+        .limit_ns = LOOK_LIMIT_NS,
+        .doing = reader->doing,
+        .growing_fd = -1,
+    };
+
+    if (!message)
+        return vrt_refuse_errno(error, vrt_raise(-ENOMEM), "the input");
+    message->kind = VRT_MESSAGE_READER_LOOK;
+    message->body.reader_look.deinterlace = (int32_t)asked;
+    int r = vrt_child_ask(reader->child, &call, message, error);
+    if (r < 0)
+        return vrt_fold(r);
+    if (vrt_wire_take_info(&message->body.info, &info) < 0 || info.n_frames ||
+        !vrt_frame_format_same_planes(&info.format, &reader->info.format))
+        return vrt_child_distrust(reader->child, reader->doing, error);
+    *ret_info = info;
     return 0;
 }
 

@@ -4,7 +4,7 @@
  * Processes are started by posix_spawn(): drivers of cards don't survive a fork. Their one
  * descriptor is an end of a pair of sockets; what they work on comes with what they are asked.
  *
- * A program of so many libraries takes some 25 ms until it hears: some are started before they are
+ * A program of so many libraries takes some 40 ms until it hears: some are started before they are
  * needed, and wait locked in. Those that were taken are replaced when nobody waits.
  */
 

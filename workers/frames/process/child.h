@@ -52,6 +52,9 @@ int vrt_child_reader_open(struct vrt_child *child, int fd, const struct vrt_read
                           struct vrt_error *error) VRT_MUST_CHECK;
 int vrt_child_reader_next(struct vrt_child_reader *reader, struct vrt_frame **ret_frame,
                           struct vrt_error *error) VRT_MUST_CHECK;
+/* Of interlacing.h: no frame can be read afterwards. */
+int vrt_child_reader_look(struct vrt_child_reader *reader, enum vrt_deinterlace asked,
+                          struct vrt_reader_info *ret_info, struct vrt_error *error) VRT_MUST_CHECK;
 const struct vrt_reader_info *vrt_child_reader_info(const struct vrt_child_reader *reader);
 struct vrt_child_reader *vrt_child_reader_close(struct vrt_child_reader *reader);
 

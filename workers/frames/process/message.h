@@ -22,6 +22,7 @@
 enum vrt_message_kind {
     VRT_MESSAGE_READER_OPEN,        /* the input */
     VRT_MESSAGE_READER_NEXT,        /* a frame's place, to be filled */
+    VRT_MESSAGE_READER_LOOK,        /* what is done about fields */
     VRT_MESSAGE_ENCODER_CHECK,      /* whether there is one of a codec */
     VRT_MESSAGE_ENCODER_FIND,       /* which there are of a codec */
     VRT_MESSAGE_ENCODER_PICK,       /* the format that it takes */
@@ -62,7 +63,7 @@ struct vrt_message_info {
     struct vrt_message_rational time_base, fps;
     int32_t variable_rate, interlaced, truncated, is_by_duration, has_display_matrix;
     int32_t is_still, has_alpha;
-    int32_t rotation_degrees;
+    int32_t rotation_degrees, deinterlace, field_order;
     int32_t n_audio, n_subtitles, n_attachments, n_chapters, n_covers;
     int64_t duration_ns, n_frames_estimate, n_frames, n_concealed, n_missing;
     int64_t concealed[VRT_READER_MAX_CONCEALED];
@@ -94,8 +95,11 @@ union vrt_message_body {
     struct {
         char name[VRT_MESSAGE_NAME_BYTES];
         int64_t start_ns, duration_ns, limit_ns;
-        int32_t n_threads, strict;
+        int32_t n_threads, strict, deinterlace, field_order;
     } reader_open;
+    struct {
+        int32_t deinterlace;                        /* as asked */
+    } reader_look;
     struct vrt_message_info info;                   /* the answer; also at the end */
     struct {
         struct vrt_message_frame frame;

@@ -5,6 +5,7 @@
 #include <errno.h>
 
 #include "base/clock.h"
+#include "frames/decode/interlacing.h"
 #include "frames/preview/preview.h"
 #include "frames/process/serve.h"
 
@@ -14,6 +15,10 @@ int vrt_serve_reader_open(struct vrt_server *server, struct vrt_message *message
     const struct vrt_reader_params params = {
         .n_threads = message->body.reader_open.n_threads,
         .range = { message->body.reader_open.start_ns, message->body.reader_open.duration_ns },
+        .fields = {
+            (enum vrt_deinterlace)message->body.reader_open.deinterlace,
+            (enum vrt_field_order)message->body.reader_open.field_order,
+        },
         .strict = message->body.reader_open.strict,
         .name = message->body.reader_open.name,
         .open_deadline_ns = message->body.reader_open.limit_ns ?
@@ -61,6 +66,23 @@ int vrt_serve_reader_next(struct vrt_server *server, struct vrt_message *message
     message->body.reader_next.n_frames = info->n_frames;
     message->body.reader_next.n_concealed = info->n_concealed;
     *size = VRT_MESSAGE_BYTES(reader_next);
+    return 0;
+}
+
+int vrt_serve_reader_look(struct vrt_server *server, struct vrt_message *message,
+                          struct vrt_message_fds *fds, size_t *size, struct vrt_error *error)
+{
+    const enum vrt_deinterlace asked = (enum vrt_deinterlace)message->body.reader_look.deinterlace;
+    struct vrt_reader_info info;
+
+    (void)fds;
+    if (!server->reader)
+        return vrt_refuse_errno(error, -EBADMSG, "the input");
+    int r = vrt_interlacing_look(server->reader, asked, &info, error);
+    if (r < 0)
+        return vrt_fold(r);
+    vrt_wire_put_info(&info, &message->body.info);
+    *size = VRT_MESSAGE_BYTES(info);
     return 0;
 }
 

@@ -71,6 +71,8 @@ void vrt_wire_put_info(const struct vrt_reader_info *info, struct vrt_message_in
         .has_alpha = info->has_alpha,
         .has_display_matrix = info->has_display_matrix,
         .rotation_degrees = info->rotation_degrees,
+        .deinterlace = (int32_t)info->fields.deinterlace,
+        .field_order = (int32_t)info->fields.order,
         .n_audio = info->n_audio,
         .n_subtitles = info->n_subtitles,
         .n_attachments = info->n_attachments,
@@ -205,6 +207,9 @@ static bool is_info_sane(const struct vrt_message_info *wire)
     const int64_t unknown_or[] = { wire->duration_ns, wire->n_frames_estimate };
     const int64_t known[] = { wire->n_frames, wire->n_concealed, wire->n_missing };
     bool is_sane = is_below(wire->rotation_degrees, 360) &&
+                   is_below(wire->deinterlace, VRT_DEINTERLACE_COUNT) &&
+                   wire->deinterlace != VRT_DEINTERLACE_AUTO &&
+                   is_below(wire->field_order, VRT_FIELD_ORDER_COUNT) &&
                    is_text(wire->container, sizeof(wire->container)) &&
                    is_text(wire->codec, sizeof(wire->codec)) &&
                    is_text(wire->pixel_format, sizeof(wire->pixel_format));
@@ -230,6 +235,10 @@ int vrt_wire_take_info(const struct vrt_message_info *wire, struct vrt_reader_in
         .has_alpha = wire->has_alpha,
         .has_display_matrix = wire->has_display_matrix,
         .rotation_degrees = wire->rotation_degrees,
+        .fields = {
+            (enum vrt_deinterlace)wire->deinterlace,
+            (enum vrt_field_order)wire->field_order,
+        },
         .n_audio = wire->n_audio,
         .n_subtitles = wire->n_subtitles,
         .n_attachments = wire->n_attachments,

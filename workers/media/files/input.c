@@ -155,6 +155,12 @@ int vrt_input_next(struct vrt_input *input, struct vrt_frame **ret_frame, struct
     return vrt_fold(vrt_child_reader_next(input->reader, ret_frame, error));
 }
 
+int vrt_input_look(struct vrt_input *input, enum vrt_deinterlace asked,
+                   struct vrt_reader_info *info, struct vrt_error *error)
+{
+    return input->files ? 0 : vrt_fold(vrt_child_reader_look(input->reader, asked, info, error));
+}
+
 const struct vrt_reader_info *vrt_input_info(const struct vrt_input *input)
 {
     return input->files ? &input->info : vrt_child_reader_info(input->reader);

@@ -28,6 +28,11 @@ int vrt_input_open(const struct vrt_input_params *params, struct vrt_input **ret
 int vrt_input_next(struct vrt_input *input, struct vrt_frame **ret_frame,
                    struct vrt_error *error) VRT_MUST_CHECK;
 const struct vrt_reader_info *vrt_input_info(const struct vrt_input *input);
+
+/* As vrt_child_reader_look(); pictures have no fields. */
+int vrt_input_look(struct vrt_input *input, enum vrt_deinterlace asked,
+                   struct vrt_reader_info *info, struct vrt_error *error) VRT_MUST_CHECK;
+
 struct vrt_input *vrt_input_close(struct vrt_input *input);
 
 /* Pictures a second as they were asked for; NAN: 0/1. Pure. */

@@ -1,0 +1,121 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Interlaced videos: what is restored are the frames that FFmpeg's own bwdif makes of them."""
+import json
+
+import harness
+from harness import clip, ffmpeg, pixels, probe, timestamps, video_stream
+
+# 240 lines: of smaller ones flags alone are believed.
+SIZE = '96x240'
+SCROLL = 'scroll=h=0.01:v=0.005'
+FRAMES = 24
+FIELDS = '-flags', '+ildct+ilme'
+
+
+class Interlaced(harness.Case):
+    config = {'cpu': {'devices': 2, 'threads': 1}}
+
+    def source(self, name, weave, *options, rate=50, **more):
+        """A video whose frames are woven of two moments each."""
+        return clip(self.path(name), '-vf', f'{SCROLL},{weave}', '-pix_fmt', 'yuv420p', *options,
+                    frames=FRAMES, size=SIZE, rate=rate, **more)
+
+    def restored(self, source, *options):
+        target = self.path('restored.mkv')
+        job = self.restore(source, target, '--codec', 'ffv1', '--overwrite', *options)
+        return job, target
+
+    def expect_bwdif(self, source, options, *wanted):
+        """The job's result is that of the frames that the ffmpeg program makes."""
+        job, target = self.restored(source, *wanted)
+        seen = pixels(target)
+        whole = self.path('whole.mkv')
+        ffmpeg('-i', source, '-vf', f'bwdif={options}', '-fps_mode', 'passthrough', '-c:v', 'ffv1',
+               whole)
+        _, target = self.restored(whole, '--deinterlace', 'off')
+        self.assertEqual(len(seen), len(pixels(target)))
+        self.assertTrue(seen == pixels(target), f'{source}: other pixels')
+        return job
+
+    def test_told(self):
+        """By its flags, as television sends it: nothing is to be said."""
+        source = self.source('told.mpg', 'tinterlace=interleave_top,setfield=tff',
+                             '-c:v', 'mpeg2video', '-q:v', 2, *FIELDS)
+        job = self.expect_bwdif(source, 'mode=send_frame:parity=auto')
+        self.assertEqual((job['recipe']['deinterlace'], job['frames_done']), ('frame', FRAMES))
+        self.assertFalse([w for w in job['warnings'] if 'interlaced' in w])
+        self.assertIn('deinterlaced by frame', self.vrtctl('show', job['id']).stdout)
+
+    def test_untold(self):
+        source = self.source('untold.mkv', 'tinterlace=interleave_bottom,setfield=prog',
+                             '-c:v', 'ffv1')
+        job = self.expect_bwdif(source, 'mode=send_frame:parity=bff')
+        self.assertEqual(job['recipe']['deinterlace'], 'frame')
+        self.assertIn("though it doesn't say so", str(job['warnings']))
+
+    def test_told_wrongly(self):
+        source = self.source('wrong.mkv', 'tinterlace=interleave_bottom,setfield=tff',
+                             '-c:v', 'ffv1', *FIELDS)
+        job = self.expect_bwdif(source, 'mode=send_frame:parity=bff')
+        self.assertIn('its top fields come first', str(job['warnings']))
+        source = self.source('whole.mkv', 'setfield=tff', '-c:v', 'ffv1', *FIELDS, rate=25)
+        job, target = self.restored(source)
+        seen = pixels(target)
+        self.assertEqual(job['recipe']['deinterlace'], 'off')
+        self.assertIn('its frames are whole', str(job['warnings']))
+        _, target = self.restored(source, '--deinterlace', 'off')
+        self.assertTrue(seen == pixels(target))
+
+    def test_off(self):
+        source = self.source('off.mkv', 'tinterlace=interleave_top,setfield=tff', '-c:v', 'ffv1',
+                             *FIELDS)
+        job, _ = self.restored(source, '--deinterlace', 'off')
+        self.assertEqual(job['recipe']['deinterlace'], 'off')
+        self.assertIn('as if it were not', str(job['warnings']))
+
+    def test_fields(self):
+        """Twice as many frames, in the same time, with its sound."""
+        source = self.source('fields.mkv', 'tinterlace=interleave_top,setfield=tff',
+                             '-c:v', 'ffv1', *FIELDS)
+        whole = self.path('sound.mkv')
+        ffmpeg('-i', source, '-f', 'lavfi', '-i', f'sine=duration={FRAMES / 25}', '-c:v', 'copy',
+               whole)
+        job = self.expect_bwdif(whole, 'mode=send_field:parity=auto', '--deinterlace', 'field')
+        self.assertEqual(job['recipe']['deinterlace'], 'field')
+        self.assertEqual((job['frames_total'], job['frames_done']), (2 * FRAMES, 2 * FRAMES))
+        self.assertEqual(job['video']['fps'], 50)
+        job, target = self.restored(whole, '--deinterlace', 'field')
+        self.assertEqual(int(video_stream(target)['nb_read_frames']), 2 * FRAMES)
+        shown = timestamps(target)
+        for n, time in enumerate(timestamps(whole)):
+            self.assertAlmostEqual(shown[2 * n], time, delta=0.0011)
+            self.assertAlmostEqual(shown[2 * n + 1], time + 0.02, delta=0.0021)
+        self.assertEqual(timestamps(target, 'a:0'), timestamps(whole, 'a:0'))
+        self.assertAlmostEqual(float(probe(target)['format']['duration']),
+                               float(probe(whole)['format']['duration']), delta=0.03)
+
+    def test_part(self):
+        """Frames of a part are those of the whole, though their neighbours are left out."""
+        source = self.source('part.mkv', 'tinterlace=interleave_top,setfield=tff',
+                             '-c:v', 'ffv1', *FIELDS)
+        _, target = self.restored(source)
+        whole = pixels(target)
+        _, target = self.restored(source, '--start', 0.2, '--duration', 0.4)
+        frame = len(whole) // FRAMES
+        self.assertTrue(pixels(target) == whole[5 * frame:15 * frame])
+
+    def test_plan(self):
+        source = self.source('plan.mkv', 'tinterlace=interleave_top,setfield=tff', '-c:v', 'ffv1',
+                             *FIELDS)
+        for how, n in (('frame', FRAMES), ('field', 2 * FRAMES)):
+            plan = json.loads(self.vrtctl('submit', '--dry-run', '--json', '--deinterlace',
+                                          how, source).stdout)
+            self.assertEqual(plan['recipe']['deinterlace'], how)
+            self.assertEqual(plan['frames_total'], n)
+            shown = self.vrtctl('submit', '--dry-run', '--deinterlace', how, source).stdout
+            self.assertIn(f', deinterlaced by {how}\n', shown)
+
+
+if __name__ == '__main__':
+    harness.main()

@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * Frames of an interlaced video are those that the ffmpeg program makes with its bwdif, bit by bit,
+ * and come when it shows them; and whether a video is interlaced is found, whatever it says.
+ */
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "frames/decode/interlacing.h"
+#include "tests/unit/frames/frames-fixture.h"
+#include "tests/unit/test.h"
+
+#define MAX_FRAMES 256
+
+/* 50 moments a second, of which each frame shows two; and 25 of them. */
+#define MOVING "-f lavfi -i testsrc2=size=160x240:rate=50:duration=2,scroll=h=0.01:v=0.005 "
+#define TOP_FIRST MOVING "-vf tinterlace=interleave_top,setfield=tff "
+#define BOTTOM_FIRST MOVING "-vf tinterlace=interleave_bottom,setfield=bff "
+#define WHOLE "-f lavfi -i testsrc2=size=160x240:rate=25:duration=2,scroll=h=0.02:v=0.01 "
+#define FFV1 "-c:v ffv1 -flags +ildct+ilme -pix_fmt yuv420p"
+
+/* What a reader gave out. */
+struct reading {
+    int n;
+    uint64_t hashes[MAX_FRAMES];
+    double shown_s[MAX_FRAMES], lasts_s[MAX_FRAMES];
+    struct vrt_reader_info info;
+};
+
+static void read_all(const char *path, struct vrt_fields fields, struct vrt_reader_range range,
+                     struct reading *ret_reading)
+{
+    VRT_CLEANUP(vrt_reader_closep) struct vrt_reader *reader = NULL;
+    VRT_CLEANUP(vrt_closep) int fd = fixture_open(path);
+    const struct vrt_reader_params params = { .range = range, .n_threads = 2, .fields = fields,
+                                              .name = "clip" };
+    struct vrt_error error = { .id = NULL };
+    struct vrt_frame *frame;
+
+    *ret_reading = (struct reading){ .n = 0 };
+    int r = vrt_reader_open(fd, &params, &reader, &error);
+    if (r != 0)
+        test_fail("%s: %s", path, error.message);
+    double tick_s = (double)vrt_reader_info(reader)->time_base.num /
+                    vrt_reader_info(reader)->time_base.den;
+    while ((r = vrt_reader_next(reader, &frame, &error)) == 0) {
+        int n = ret_reading->n++;
+        expect_true(n < MAX_FRAMES);
+        expect_int(frame->index, n);
+        ret_reading->hashes[n] = fixture_hash(frame);
+        ret_reading->shown_s[n] = (double)frame->pts * tick_s;
+        ret_reading->lasts_s[n] = (double)frame->duration * tick_s;
+        vrt_frame_unref(frame);
+    }
+    expect_int(r, VRT_READER_END);
+    ret_reading->info = *vrt_reader_info(reader);
+    expect_int(ret_reading->info.n_frames, ret_reading->n);
+}
+
+static const struct vrt_reader_range all = { 0, 0 };
+
+/* Of the file's frames `fields` makes what `chain` makes in the ffmpeg program. */
+static void expect_as_ffmpeg(const char *path, struct vrt_fields fields, const char *chain)
+{
+    static struct reading ours, theirs;
+
+    const char *made = fixture_make("theirs.nut", "-i %s -vf %s -fps_mode passthrough -c:v ffv1",
+                                    path, chain);
+    read_all(made, (struct vrt_fields){ 0 }, all, &theirs);
+    read_all(path, fields, all, &ours);
+    expect_int(ours.n, theirs.n);
+    expect_true(ours.n >= 50);
+    for (int i = 0; i < ours.n; i++)
+        if (ours.hashes[i] != theirs.hashes[i])
+            test_fail("%s: frame %d isn't that of %s", path, i, chain);
+    for (int i = 0; i < ours.n; i++)
+        expect_near(ours.shown_s[i] - ours.shown_s[0], theirs.shown_s[i] - theirs.shown_s[0],
+                    0.0011);
+    expect_int(ours.info.warnings.n, 0);
+}
+
+static const struct vrt_fields by_frame = { VRT_DEINTERLACE_FRAME, VRT_FIELD_ORDER_FLAGGED };
+static const struct vrt_fields by_field = { VRT_DEINTERLACE_FIELD, VRT_FIELD_ORDER_FLAGGED };
+
+static void test_as_ffmpeg(void)
+{
+    const char *const made[] = {
+        fixture_make("top.mkv", TOP_FIRST FFV1),
+        fixture_make("bottom.mkv", BOTTOM_FIRST FFV1),
+        fixture_make("mpeg.mpg", TOP_FIRST "-c:v mpeg2video -flags +ildct+ilme -b:v 4M"),
+        fixture_make("deep.mkv", TOP_FIRST "-c:v ffv1 -flags +ildct+ilme -pix_fmt yuv422p10"),
+        fixture_make("silent.mkv", MOVING "-vf tinterlace=interleave_top,setfield=prog "
+                     "-c:v ffv1 -pix_fmt yuv420p"),
+    };
+
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(made); i++) {
+        expect_as_ffmpeg(made[i], by_frame, "bwdif=mode=send_frame:parity=auto:deint=all");
+        expect_as_ffmpeg(made[i], by_field, "bwdif=mode=send_field:parity=auto:deint=all");
+    }
+    expect_as_ffmpeg(made[1], (struct vrt_fields){ VRT_DEINTERLACE_FRAME, VRT_FIELD_ORDER_TOP },
+                     "bwdif=mode=send_frame:parity=tff:deint=all");
+    expect_as_ffmpeg(made[0], (struct vrt_fields){ VRT_DEINTERLACE_FRAME,
+                                                   VRT_FIELD_ORDER_BOTTOM },
+                     "bwdif=mode=send_frame:parity=bff:deint=all");
+}
+
+/* Twice as many, half as long each; with the frame's own time as a whole. */
+static void test_fields(void)
+{
+    static struct reading frames, fields;
+    const char *path = fixture_make("rate.mp4", TOP_FIRST "-c:v mpeg2video -flags +ildct+ilme");
+
+    read_all(path, by_frame, all, &frames);
+    read_all(path, by_field, all, &fields);
+    expect_int(frames.n, 50);
+    expect_int(fields.n, 100);
+    expect_int(frames.info.n_frames_estimate, 50);
+    expect_int(fields.info.n_frames_estimate, 100);
+    expect_near((double)fields.info.fps.num / fields.info.fps.den, 50, 0.001);
+    for (int i = 0; i < 50; i++) {
+        expect_int((int64_t)fields.hashes[2 * i], (int64_t)frames.hashes[i]);
+        expect_near(fields.shown_s[2 * i], frames.shown_s[i], 1e-9);
+        expect_near(fields.shown_s[2 * i + 1], frames.shown_s[i] + 0.02, 1e-9);
+        expect_near(fields.lasts_s[2 * i], 0.02, 1e-9);
+        expect_near(fields.lasts_s[2 * i + 1], 0.02, 1e-9);
+    }
+}
+
+/* A single frame has no neighbour. */
+static void test_one(void)
+{
+    static struct reading reading;
+    const char *path = fixture_make("one.mkv", TOP_FIRST FFV1 " -frames:v 1");
+
+    read_all(path, by_frame, all, &reading);
+    expect_int(reading.n, 1);
+    read_all(path, by_field, all, &reading);
+    expect_int(reading.n, 2);
+    expect_true(reading.shown_s[1] > reading.shown_s[0]);
+}
+
+/* What a part begins and ends with was seen beside frames that aren't in it. */
+static void test_part(void)
+{
+    static struct reading whole, part;
+    const char *path = fixture_make("part.mkv", TOP_FIRST
+                                    "-c:v mpeg2video -flags +ildct+ilme -g 5 -bf 2");
+    const struct vrt_reader_range ranges[] = {
+        { 0, VRT_NS_PER_S / 2 }, { VRT_NS_PER_S, VRT_NS_PER_S / 2 }, { 1200 * VRT_NS_PER_MS, 0 },
+        { 720 * VRT_NS_PER_MS, 40 * VRT_NS_PER_MS },
+    };
+    const struct vrt_fields *const made[] = { &by_frame, &by_field };
+
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(ranges) * VRT_ARRAY_SIZE(made); i++) {
+        const struct vrt_reader_range range = ranges[i / VRT_ARRAY_SIZE(made)];
+        const struct vrt_fields fields = *made[i % VRT_ARRAY_SIZE(made)];
+        read_all(path, fields, all, &whole);
+        read_all(path, fields, range, &part);
+        int first = 0;
+        while (whole.shown_s[first] - whole.shown_s[0] < (double)range.start_ns / 1e9 - 0.002)
+            first++;
+        expect_true(part.n > 0 && first + part.n <= whole.n);
+        for (int k = 0; k < part.n; k++)
+            if (part.hashes[k] != whole.hashes[first + k])
+                test_fail("range %zu: frame %d is another", i, k);
+        int64_t n_ns = range.duration_ns ? range.duration_ns : 2 * VRT_NS_PER_S - range.start_ns;
+        int64_t n_frames = (n_ns + 40 * VRT_NS_PER_MS - 1) / (40 * VRT_NS_PER_MS);
+        expect_int(part.n, n_frames * (int64_t)(1 + i % 2));
+    }
+}
+
+/* What a look at a file finds; `warning`: a part of what is said, NULL: nothing is. */
+static void expect_look(const char *path, enum vrt_deinterlace asked, struct vrt_fields fields,
+                        const char *warning)
+{
+    VRT_CLEANUP(vrt_reader_closep) struct vrt_reader *reader = NULL;
+    VRT_CLEANUP(vrt_closep) int fd = fixture_open(path);
+    struct vrt_reader_info info;
+    struct vrt_error error = { .id = NULL };
+
+    int r = vrt_reader_open(fd, &(struct vrt_reader_params){ .n_threads = 1 }, &reader, &error);
+    expect_int(r, 0);
+    r = vrt_interlacing_look(reader, asked, &info, &error);
+    if (r != 0)
+        test_fail("%s: %s", path, error.message);
+    if (info.fields.deinterlace != fields.deinterlace || info.fields.order != fields.order)
+        test_fail("%s: mode %d, order %d", path, info.fields.deinterlace, info.fields.order);
+    expect_int(info.n_frames, 0);
+    expect_int(info.warnings.n, warning != NULL);
+    if (warning && !strstr(info.warnings.sentences[0], warning))
+        test_fail("%s: %s", path, info.warnings.sentences[0]);
+}
+
+static void test_look(void)
+{
+    const enum vrt_deinterlace automatic = VRT_DEINTERLACE_AUTO;
+    const struct vrt_fields off = { 0 };
+    const struct vrt_fields top = { VRT_DEINTERLACE_FRAME, VRT_FIELD_ORDER_TOP };
+    const struct vrt_fields bottom = { VRT_DEINTERLACE_FRAME, VRT_FIELD_ORDER_BOTTOM };
+    const char *told = fixture_make("told.mkv", TOP_FIRST FFV1);
+    const char *silent = fixture_make("untold.mkv", MOVING "-vf tinterlace=interleave_top,"
+                                      "setfield=prog -c:v ffv1 -pix_fmt yuv420p");
+    const char *wrong = fixture_make("wrong.mkv", MOVING "-vf tinterlace=interleave_bottom,"
+                                     "setfield=tff " FFV1);
+    const char *false_alarm = fixture_make("false.mkv", WHOLE "-vf setfield=tff " FFV1);
+    const char *whole = fixture_make("whole.mkv", WHOLE "-c:v ffv1 -pix_fmt yuv420p");
+    const char *still = fixture_make("still.mkv", "-f lavfi -i color=gray:size=160x240:rate=25 "
+                                     "-frames:v 20 -vf setfield=bff " FFV1);
+
+    expect_look(told, automatic, by_frame, NULL);
+    expect_look(silent, automatic, top, "though it doesn't say so");
+    expect_look(fixture_make("untold-bottom.mkv", MOVING "-vf tinterlace=interleave_bottom,"
+                             "setfield=prog -c:v ffv1 -pix_fmt yuv420p"),
+                automatic, bottom, "though it doesn't say so");
+    expect_look(wrong, automatic, bottom, "its top fields come first");
+    expect_look(false_alarm, automatic, off, "its frames are whole");
+    expect_look(whole, automatic, off, NULL);
+    expect_look(still, automatic, by_frame, NULL);
+
+    expect_look(told, VRT_DEINTERLACE_OFF, off, "as if it were not");
+    expect_look(silent, VRT_DEINTERLACE_OFF, off, NULL);
+    expect_look(whole, VRT_DEINTERLACE_FRAME, by_frame, NULL);
+    expect_look(told, VRT_DEINTERLACE_FIELD, by_field, NULL);
+    expect_look(silent, VRT_DEINTERLACE_FRAME, top, NULL);
+}
+
+/* Frames that bwdif doesn't take are refused where it was asked for, else left as they are. */
+static void test_impossible(void)
+{
+    VRT_CLEANUP(vrt_reader_closep) struct vrt_reader *reader = NULL;
+    VRT_CLEANUP(vrt_closep) int fd =
+        fixture_open(fixture_make("flat.mkv", "-f lavfi -i testsrc2=size=64x2:rate=25 -frames:v 9 "
+                                  "-vf setfield=tff -c:v ffv1 -pix_fmt yuv444p"));
+    struct vrt_reader_info info;
+    struct vrt_error error = { .id = NULL };
+
+    expect_int(vrt_reader_open(fd, &(struct vrt_reader_params){ .n_threads = 1 }, &reader, &error),
+               0);
+    expect_int(vrt_interlacing_look(reader, VRT_DEINTERLACE_FRAME, &info, &error), -ENOTSUP);
+    expect_true(vrt_error_is(&error, "input.unsupported"));
+    expect_int(vrt_interlacing_look(reader, VRT_DEINTERLACE_AUTO, &info, &error), 0);
+    expect_int(info.fields.deinterlace, VRT_DEINTERLACE_OFF);
+}
+
+TEST_MAIN_AFTER(fixture_init(),
+    { "as-ffmpeg", test_as_ffmpeg },
+    { "fields", test_fields },
+    { "one", test_one },
+    { "part", test_part },
+    { "look", test_look },
+    { "impossible", test_impossible },
+)

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+
+#include "frames/decode/decoder.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+#include "base/macro.h"
+#include "frames/av.h"
+
+#define MAX_THREADS 16              /* of the decoder: more of them only cost memory */
+#define MAX_PIXELS (1LL << 28)      /* 16384 x 16384 */
+
+/* Return: 0; -errno with a sentence. */
+static int find(const struct vrt_source *source, const AVCodecParameters *par,
+                const AVCodec **ret_codec, struct vrt_error *error)
+{
+    char tag[AV_FOURCC_MAX_STRING_SIZE];
+
+    if (par->codec_id == AV_CODEC_ID_NONE)
+        return vrt_refuse(error, vrt_raise(-ENOSYS), "input.codec",
+                          "%s uses a video codec that FFmpeg doesn't know (%s): convert it first",
+                          source->name, av_fourcc_make_string(tag, par->codec_tag));
+    *ret_codec = avcodec_find_decoder(par->codec_id);
+    if (!*ret_codec)
+        return vrt_refuse(error, vrt_raise(-ENOSYS), "input.codec",
+                          "%s uses the codec %s, for which this FFmpeg has no decoder: install "
+                          "one that has, or convert the video first", source->name,
+                          avcodec_get_name(par->codec_id));
+    return 0;
+}
+
+int vrt_decoder_open(const struct vrt_source *source, const AVStream *stream, int n_threads,
+                     AVCodecContext **ret_decoder, struct vrt_error *error)
+{
+    const AVCodec *codec = NULL;
+    int r = find(source, stream->codecpar, &codec, error);
+
+    if (r < 0)
+        return vrt_fold(r);
+    AVCodecContext *decoder = *ret_decoder = avcodec_alloc_context3(codec);
+    if (!decoder || avcodec_parameters_to_context(decoder, stream->codecpar) < 0)
+        return vrt_refuse_errno(error, vrt_raise(-ENOMEM), source->name);
+    decoder->pkt_timebase = stream->time_base;
+    decoder->framerate = stream->avg_frame_rate;
+    decoder->max_pixels = MAX_PIXELS;
+    decoder->err_recognition = AV_EF_CRCCHECK;
+    /* Without it cropping is rounded to the alignment of rows: frames too large, and shifted. */
+    decoder->flags |= AV_CODEC_FLAG_UNALIGNED;
+    long n_cores = sysconf(_SC_NPROCESSORS_ONLN);
+    n_threads = n_threads > 0 ? n_threads : (int)VRT_MAX(n_cores, 1);
+    decoder->thread_count = VRT_MIN(n_threads, MAX_THREADS);
+    r = avcodec_open2(decoder, codec, NULL);
+    if (r == AVERROR(ENOMEM))
+        return vrt_refuse_errno(error, vrt_raise(-ENOMEM), source->name);
+    if (r < 0)
+        return vrt_refuse(error, vrt_raise(vrt_av_errno(r)), "input.codec",
+                          "%s cannot be decoded: FFmpeg's %s decoder refuses it", source->name,
+                          codec->name);
+    return 0;
+}
