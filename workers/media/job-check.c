@@ -244,9 +244,8 @@ static int choose_encoder(struct vrt_job_check *check, struct vrt_child *child,
         .height = check->input.format.height * info->scale,
     };
     /* auto is whatever the output's ending says: of a folder PNG. */
-    const enum vrt_codec asked = settings->codec == VRT_UNKNOWN      ? VRT_CODEC_H264
-                                 : settings->codec == VRT_CODEC_AUTO ? VRT_CODEC_PNG
-                                                                     : (enum vrt_codec)settings->codec;
+    const int named = settings->codec == VRT_CODEC_AUTO ? (int)VRT_CODEC_PNG : settings->codec;
+    const enum vrt_codec asked = named == VRT_UNKNOWN ? VRT_CODEC_H264 : (enum vrt_codec)named;
     int r = choose_container(check, asked, error);
 
     if (r < 0)

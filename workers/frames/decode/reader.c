@@ -11,7 +11,6 @@
 #include <libavutil/pixdesc.h>
 #include <limits.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/clock.h"
 #include "frames/av.h"
