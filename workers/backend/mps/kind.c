@@ -8,7 +8,7 @@
 static const struct vrt_backend_option options[] = {
     /* The system ends what takes a GPU more than some ten seconds: this is for GPUs that hang. */
     [VRT_MPS_OPTION_PATIENCE_S] = {
-        "patience_s", VRT_BACKEND_OPTION_INT, .min = 1, .max = 86400, .fallback = 60,
+        "patience_s", VRT_BACKEND_OPTION_INT, .min = 1, .max = 86400, .fallback = 300,
         .help = "A GPU that takes more seconds over one piece of work is taken for lost.",
     },
     [VRT_MPS_OPTION_WORK_MFLOP] = {
