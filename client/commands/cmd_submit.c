@@ -467,7 +467,7 @@ static bool makes_folder(const struct vrt_args *args, const char *operand, bool 
     const bool is_picture = dot && vrt_ending_is_picture(dot + 1);
     const int codec = args->settings.codec;
     const bool wants_pictures =
-        codec != VRT_UNKNOWN &&
+        codec != VRT_UNKNOWN && codec != VRT_CODEC_AUTO &&
         vrt_container_is_picture(vrt_codec_facts((enum vrt_codec)codec)->container);
 
     if (args->output && vrt_folder_is_file_name(args->output))

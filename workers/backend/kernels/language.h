@@ -43,6 +43,9 @@
 #define LOCAL_ID(dimension) ((int)item_of_group[dimension])
 #define LOCAL_SIZE(dimension) ((int)items_of_group[dimension])
 
+/* Elements of a view's data before its first one: see struct vrt_kernel_target. */
+#define VIEW_FIRST(v) ((v)->first)
+
 /* Waits for the group's other items, and for what they wrote to local memory. */
 #define BARRIER() threadgroup_barrier(mem_flags::mem_threadgroup)
 
@@ -104,6 +107,9 @@ static inline uint4 load4_ushort(const device char *data, long at)
 #define GROUP_ID(dimension) ((int)get_group_id(dimension))
 #define LOCAL_ID(dimension) ((int)get_local_id(dimension))
 #define LOCAL_SIZE(dimension) ((int)get_local_size(dimension))
+
+/* Addresses are those of first elements. */
+#define VIEW_FIRST(v) 0
 
 #define BARRIER() barrier(CLK_LOCAL_MEM_FENCE)
 

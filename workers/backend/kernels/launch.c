@@ -90,7 +90,7 @@ struct vrt_kernel_place vrt_kernel_place_of(const struct vrt_kernel_call *call,
     if (!t)
         return (struct vrt_kernel_place){ NULL, 0 };
     struct vrt_kernel_place place = origin_of(call, t);
-    place.offset_bytes -= place.offset_bytes % VRT_KERNEL_ALIGN;
+    place.offset_bytes -= place.offset_bytes % call->target->align_bytes;
     return place;
 }
 
@@ -115,7 +115,7 @@ struct vrt_kernel_view vrt_kernel_view_of(const struct vrt_kernel_call *call,
     if (!t)
         return (struct vrt_kernel_view){ 0 };
     struct vrt_kernel_view view = view_from_start(t);
-    view.first = (int32_t)(origin_of(call, t).offset_bytes % VRT_KERNEL_ALIGN /
+    view.first = (int32_t)(origin_of(call, t).offset_bytes % call->target->align_bytes /
                            vrt_dtype_size(t->dtype));
     return view;
 }

@@ -62,7 +62,7 @@ struct vrt_kernel_place {
     size_t offset_bytes;
 };
 
-/* Data begins at a multiple of this; where a tensor is from there, its view says. */
+/* Params, and parts of an op's workspace, begin at multiples of this. */
 #define VRT_KERNEL_ALIGN 256
 
 #define VRT_KERNEL_MAX_DATA 16
@@ -107,6 +107,8 @@ struct vrt_kernel_call;
 /* What a backend has for the ops here. Functions return 0, or a failure of the backend's own. */
 struct vrt_kernel_target {
     uint32_t product_items;         /* of a group that makes a tile of a product */
+    size_t align_bytes;             /* at multiples of which data may begin; where a tensor is from
+                                     * there, its view says */
 
     /* Runs a kernel behind what was launched before, of the same call's device; whatever comes next
      * waits for it. */

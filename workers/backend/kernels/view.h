@@ -16,7 +16,7 @@
 /* Elements from where the view's data begins to (d,h,w,0). */
 static inline long view_at(const ARG struct vrt_kernel_view *v, int d, int h, int w)
 {
-    return v->first + d * v->stride_d + h * v->stride_h + w * v->stride_w;
+    return VIEW_FIRST(v) + d * v->stride_d + h * v->stride_h + w * v->stride_w;
 }
 
 /* Element `at`, as f32. */

@@ -192,6 +192,7 @@ static struct vrt_kernel_attention choose_attention(const struct vrt_kernel_call
 
 const struct vrt_kernel_target vrt_mps_target = {
     .product_items = VRT_MPS_PRODUCT_ITEMS,
+    .align_bytes = VRT_KERNEL_ALIGN,
     .launch = launch,
     .attention = choose_attention,
 };

@@ -249,6 +249,7 @@ static struct vrt_kernel_attention choose_attention(const struct vrt_kernel_call
 
 const struct vrt_kernel_target vrt_xpu_target = {
     .product_items = VRT_XPU_PRODUCT_ITEMS,
+    .align_bytes = 1,
     .launch = append,
     .attention = choose_attention,
 };
