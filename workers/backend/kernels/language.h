@@ -44,13 +44,19 @@
 #define LOCAL_SIZE(dimension) ((int)items_of_group[dimension])
 
 /* Elements of a view's data before its first one: see struct vrt_kernel_target. */
-#define VIEW_FIRST(v) ((v)->first)
+#define VIEW_FIRST_PLUS(v) (v)->first +
 
 /* Waits for the group's other items, and for what they wrote to local memory. */
 #define BARRIER() threadgroup_barrier(mem_flags::mem_threadgroup)
 
 #define as_float(x) as_type<float>(x)
 #define as_uint(x) as_type<uint>(x)
+
+/* x as a whole number in [0, most], what is no number as 0. */
+static inline float whole(float x, float most)
+{
+    return x >= most ? most : x > 0 ? rint(x) : 0;
+}
 
 static inline float load_half(const device char *data, long at)
 {
@@ -66,6 +72,17 @@ static inline void store_half(device char *data, long at, float x)
 static inline float half_rounded(float x)
 {
     return (float)(half)x;
+}
+
+/* x as a whole number, to nearest, ties to even; clamped, and 0 where it is none. */
+static inline uchar uchar_of(float x)
+{
+    return (uchar)whole(x, 255);
+}
+
+static inline ushort ushort_of(float x)
+{
+    return (ushort)whole(x, 65535);
 }
 
 /* Elements at .. at + 3 of one type, all as f32; of bf16 the bits. */
@@ -109,19 +126,20 @@ static inline uint4 load4_ushort(const device char *data, long at)
 #define LOCAL_SIZE(dimension) ((int)get_local_size(dimension))
 
 /* Addresses are those of first elements. */
-#define VIEW_FIRST(v) 0
+#define VIEW_FIRST_PLUS(v)
 
 #define BARRIER() barrier(CLK_LOCAL_MEM_FENCE)
 
-static inline float load_half(const __global char *data, long at)
+static inline float whole(float x, float most)
 {
-    return vload_half(at, (const __global half *)data);
+    return x >= most ? most : x > 0 ? rint(x) : 0;
 }
 
-static inline void store_half(__global char *data, long at, float x)
-{
-    vstore_half_rte(x, at, (__global half *)data);
-}
+/* (No functions: a compiler that inlines one more of them may run out of registers.) */
+#define uchar_of(x) convert_uchar_sat_rte(x)
+#define ushort_of(x) convert_ushort_sat_rte(x)
+#define load_half(data, at) vload_half(at, (const __global half *)(data))
+#define store_half(data, at, x) vstore_half_rte(x, at, (__global half *)(data))
 
 static inline float half_rounded(float x)
 {

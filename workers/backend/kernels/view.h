@@ -16,7 +16,7 @@
 /* Elements from where the view's data begins to (d,h,w,0). */
 static inline long view_at(const ARG struct vrt_kernel_view *v, int d, int h, int w)
 {
-    return VIEW_FIRST(v) + d * v->stride_d + h * v->stride_h + w * v->stride_w;
+    return VIEW_FIRST_PLUS(v) d * v->stride_d + h * v->stride_h + w * v->stride_w;
 }
 
 /* Element `at`, as f32. */
@@ -50,12 +50,6 @@ static inline ushort bf16_of(float x)
                     : (ushort)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
 }
 
-/* x as a whole number in [0, most], what is no number as 0. */
-static inline float whole(float x, float most)
-{
-    return x >= most ? most : x > 0 ? rint(x) : 0;
-}
-
 /* Rounds to nearest, ties to even; integers are clamped. */
 static inline void store(GLOBAL char *data, int dtype, long at, float x)
 {
@@ -63,8 +57,8 @@ static inline void store(GLOBAL char *data, int dtype, long at, float x)
     case VRT_DTYPE_F32: ((GLOBAL float *)data)[at] = x; break;
     case VRT_DTYPE_F16: store_half(data, at, x); break;
     case VRT_DTYPE_BF16: ((GLOBAL ushort *)data)[at] = bf16_of(x); break;
-    case VRT_DTYPE_U8: ((GLOBAL uchar *)data)[at] = (uchar)whole(x, 255); break;
-    default: ((GLOBAL ushort *)data)[at] = (ushort)whole(x, 65535); break;
+    case VRT_DTYPE_U8: ((GLOBAL uchar *)data)[at] = uchar_of(x); break;
+    default: ((GLOBAL ushort *)data)[at] = ushort_of(x); break;
     }
 }
 
