@@ -176,12 +176,12 @@ class Interrupted(harness.FolderCase):
     """A crash at any time leaves a job that goes on to the same bytes."""
 
     def test_killed_and_resumed(self):
-        n = 120 if harness.SANITIZED else 500
+        n, segment_frames = (120, 10) if harness.SANITIZED else (500, 40)
         source, target = self.path('in'), self.path('out')
         os.mkdir(source)
         ffmpeg('-f', 'lavfi', '-i', 'testsrc2=size=32x24:rate=25', '-frames:v', n,
                os.path.join(source, '%04d.png'))
-        config = {'cpu': {'devices': 1, 'threads': 1}, 'jobs': {'segment_frames': 40}}
+        config = {'cpu': {'devices': 1, 'threads': 1}, 'jobs': {'segment_frames': segment_frames}}
         daemon = harness.Daemon(self.folder, config)
 
         def vrtctl(*arguments):
