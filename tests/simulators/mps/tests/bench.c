@@ -3,70 +3,8 @@
 #include "tests/simulators/mps/tests/bench.h"
 
 #include <dlfcn.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include "base/macro.h"
 
 struct bench_api api;
-
-static _Noreturn void be_child(void (*run)(void), const char *const *settings, int standard_error)
-{
-    const struct rlimit no_core = { 0, 0 };
-
-    setrlimit(RLIMIT_CORE, &no_core);
-    for (; settings && *settings; settings++) {
-        if (putenv((char *)(uintptr_t)*settings) != 0)
-            test_fail("no memory");
-    }
-    if (dup2(standard_error, STDERR_FILENO) < 0)
-        test_fail("no standard error");
-    close(standard_error);
-    run();
-    exit(0);
-}
-
-static bool has_ended(int how, enum bench_end end)
-{
-    switch (end) {
-    case BENCH_WELL:
-        return WIFEXITED(how) && WEXITSTATUS(how) == 0;
-    case BENCH_DEAD:
-        return WIFSIGNALED(how) && WTERMSIG(how) == SIGABRT;
-    case BENCH_LEAKS:
-        return WIFEXITED(how) && WEXITSTATUS(how) == 70;
-    }
-    return false;
-}
-
-void bench_run(void (*run)(void), const char *const *settings, enum bench_end end, const char *says)
-{
-    char said[16384];
-    size_t n = 0;
-    int ends[2], how;
-    ssize_t got;
-
-    expect_int(pipe(ends), 0);
-    pid_t child = fork();
-    expect_true(child >= 0);
-    if (child == 0) {
-        close(ends[0]);
-        be_child(run, settings, ends[1]);
-    }
-    close(ends[1]);
-    while (n < sizeof(said) - 1 && (got = read(ends[0], said + n, sizeof(said) - 1 - n)) > 0)
-        n += (size_t)got;
-    said[n] = '\0';
-    close(ends[0]);
-    expect_int(waitpid(child, &how, 0), child);
-    if (!has_ended(how, end))
-        test_fail("ended as %#x, not so as %d is, and said:\n%s", how, end, said);
-    if (says)
-        expect_contains(said, says);
-    else
-        expect_str(said, "");
-}
 
 static void find(void *library, const char *name, void *ret_function)
 {

@@ -8,10 +8,12 @@
  * is tested. The library is the one that VRT_MPS_LIBRARY names.
  */
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "tests/simulators/common/child.h"
 #include "tests/unit/test.h"
 
 typedef struct objc_object *id;
@@ -21,20 +23,12 @@ struct size {
     unsigned long width, height, depth;
 };
 
-/* How a case ends. */
+/* How a case ends, for bench_run(). */
 enum bench_end {
-    BENCH_WELL,                         /* exit status 0 */
-    BENCH_DEAD,                         /* abort() */
-    BENCH_LEAKS,                        /* exit status 70 */
+    BENCH_WELL = 0,
+    BENCH_LEAKS = 70,
+    BENCH_DEAD = -SIGABRT,
 };
-
-/*
- * Runs `run` in a process of its own whose environment has these settings ("NAME=VALUE", up to
- * NULL; or NULL), and ends the test unless it ends so, and writes `says` somewhere on standard
- * error; NULL: nothing at all.
- */
-void bench_run(void (*run)(void), const char *const *settings, enum bench_end end,
-               const char *says);
 
 /* Metal's functions, as bench_open() finds them. */
 struct bench_api {

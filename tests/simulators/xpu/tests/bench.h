@@ -10,16 +10,10 @@
 
 #include <level_zero/ze_api.h>
 
+#include "tests/simulators/common/child.h"
 #include "tests/unit/test.h"
 
 #define BENCH_MISUSE 70                 /* how a process ends that broke the specification */
-
-/*
- * Runs `run` in a process of its own whose environment has these settings ("NAME=VALUE", up to
- * NULL), and ends the test unless it exits with `status`, and writes `says` somewhere on standard
- * error; NULL: nothing at all.
- */
-void bench_run(void (*run)(void), const char *const *settings, int status, const char *says);
 
 /* Where one process of the test has failed if the call wasn't a success. */
 #define expect_ok(call) expect_int(call, ZE_RESULT_SUCCESS)
