@@ -15,6 +15,7 @@ static const struct vrt_finding library_absent = {
     .backend = "mps",
     .what = "library",
     .kind = VRT_FINDING_ABSENT,
+    .cure = "vrtctl devices lists the devices of this machine",
 };
 
 static const struct vrt_finding library_unfit = {
