@@ -121,6 +121,7 @@ struct vrt_job_recipe {
     int64_t bitrate;                        /* VRT_UNKNOWN: constant quality */
     char pixel_format[VRT_API_WORD_BYTES];  /* "": by the input */
     char encoder_options[VRT_SETTING_OPTIONS_BYTES];
+    char streams[VRT_SETTING_NAME_BYTES];   /* as asked for; "": all */
     int64_t encoder_threads;
     int deinterlace;                        /* enum vrt_deinterlace; never auto */
 };

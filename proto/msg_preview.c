@@ -17,6 +17,7 @@ const struct vrt_field vrt_preview_request_fields[] = {
     VRT_FIELD_OBJECT(T, before, VRT_FIELD_REQUIRED, file_fields),
     VRT_FIELD_OBJECT(T, after, VRT_FIELD_REQUIRED, file_fields),
     VRT_FIELD_OBJECT(T, picture, VRT_FIELD_REQUIRED, file_fields),
+    VRT_FIELD_TEXT(T, streams, VRT_FIELD_NULLABLE),
     VRT_FIELD_DOUBLE(T, start_s, VRT_FIELD_NULLABLE, 0, VRT_API_TIME_MAX_S),
     VRT_FIELD_DOUBLE(T, time_s, VRT_FIELD_NULLABLE, 0, VRT_API_TIME_MAX_S),
     VRT_FIELDS_END,

@@ -4,6 +4,7 @@
 /* POST /v1/preview: the same moment of a video and of what was made of it, as one picture */
 
 #include "api.h"
+#include "base/settings.h"
 #include "fields.h"
 
 /* A descriptor that came with the request, and what to call it. */
@@ -15,6 +16,7 @@ struct vrt_preview_file {
 struct vrt_preview_request {
     struct vrt_preview_file before, after;
     struct vrt_preview_file picture;        /* empty, open for writing: becomes a PNG */
+    char streams[VRT_SETTING_NAME_BYTES];   /* of `before` that were chosen, as the job's */
     double start_s;                         /* of `before`, where `after` begins; NAN: at 0 */
     double time_s;                          /* of `after`; NAN: its middle */
 };

@@ -95,6 +95,7 @@ static int ask(struct vrt_cli *cli, const struct vrt_job_info *job, const char *
     };
     const int fds[N_FILES] = { files[BEFORE].fd, files[AFTER].fd, files[PICTURE].fd };
 
+    snprintf(q.streams, sizeof(q.streams), "%s", job->recipe.streams);
     vrt_file_name(job->input_path, q.before.name, sizeof(q.before.name));
     vrt_file_name(job->output_path, q.after.name, sizeof(q.after.name));
     vrt_file_name(picture, q.picture.name, sizeof(q.picture.name));

@@ -189,6 +189,8 @@ static void show_recipe(const struct vrt_job_info *job)
         printf(" %s", PRINTABLE(recipe->encoder_options, options));
     printf(", %" PRId64 " encoder threads%s\n", recipe->encoder_threads,
            job->reproducible ? "; reproducible" : "");
+    if (recipe->streams[0])
+        printf("  Streams    %s\n", PRINTABLE(recipe->streams, options));
 }
 
 /* What a user can do about a job of his own that doesn't go on by itself: others' have no names. */

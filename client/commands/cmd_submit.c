@@ -72,6 +72,8 @@ static const struct vrt_option options[] = {
     { "enc", 0, VRT_OPTION_APPEND, offsetof(A, settings.encoder_options), 0,
       VRT_SETTING_OPTIONS_BYTES, .argument = "KEY=VALUE",
       .help = "an option of FFmpeg's encoder; may be given again" },
+    { "streams", 0, VRT_OPTION_TEXT, offsetof(A, streams), .argument = "SPEC,SPEC...",
+      .help = "what goes on, in FFmpeg's words, such as v:0,a,-s (default: all)" },
     { "start", 0, VRT_OPTION_TIME, offsetof(A, settings.start_s), 0, VRT_API_TIME_MAX_S,
       .argument = "TIME", .help = "restore from here on: seconds, or 1:30 (default: all)" },
     { "duration", 0, VRT_OPTION_TIME, offsetof(A, settings.duration_s), 0, VRT_API_TIME_MAX_S,
@@ -264,6 +266,9 @@ static int make_request(const struct vrt_args *args, const char *operand,
     if (r == 0 && args->pixel_format)
         r = take_text(args->pixel_format, "pix-fmt", q->settings.pixel_format,
                       sizeof(q->settings.pixel_format), error);
+    if (r == 0 && args->streams)
+        r = take_text(args->streams, "streams", q->settings.streams, sizeof(q->settings.streams),
+                      error);
     if (r == 0 && args->bitrate)
         r = take_rate(args->bitrate, &q->settings.bitrate, error);
     if (r == 0 && args->webhook)

@@ -80,6 +80,8 @@ static void print_video(const struct vrt_plan_report *plan)
         printf(" %s", vrt_printable(recipe->pixel_format, text, sizeof(text)));
     if (recipe->encoder_options[0])
         printf(" %s", vrt_printable(recipe->encoder_options, options, sizeof(options)));
+    if (recipe->streams[0])
+        printf("\n  Streams    %s", vrt_printable(recipe->streams, options, sizeof(options)));
     printf("\n  Model      %s (%s x%" PRId64 ")\n",
            vrt_printable(plan->model.name, model, sizeof(model)),
            vrt_printable(plan->model.architecture, text, sizeof(text)), plan->model.scale);

@@ -78,6 +78,7 @@ static void make(uv_work_t *work)
         .picture_fd = previewing->picture_fd,
         .before_name = request->before.name,
         .after_name = request->after.name,
+        .before_streams = request->streams,
         .start_ns = isnan(request->start_s) ? 0 : llrint(request->start_s * VRT_NS_PER_S),
         .time_ns = isnan(request->time_s) ? -1 : llrint(request->time_s * VRT_NS_PER_S),
     };

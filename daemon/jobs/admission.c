@@ -386,6 +386,7 @@ static void settle_encoding(const struct vrt_queue_params *params,
     snprintf(recipe->pixel_format, sizeof(recipe->pixel_format), "%s", settings.pixel_format);
     snprintf(recipe->encoder_options, sizeof(recipe->encoder_options), "%s",
              settings.encoder_options);
+    snprintf(recipe->streams, sizeof(recipe->streams), "%s", settings.streams);
     recipe->precision = settings.precision;
 }
 

@@ -99,6 +99,7 @@ int vrt_encoding_start(struct vrt_encoding *encoding, int spool_fd, int64_t segm
         .encoder = &check->encoder,
         .container = check->container,
         .is_part = range.start_ns > 0 || range.duration_ns > 0,
+        .streams = check->settings->streams,
         .segment_frames = segment_frames,
         .segments = encoding->segments,
         .n_segments = encoding->params.n_segments,

@@ -65,6 +65,8 @@ struct vrt_job_settings {
     int64_t bitrate;                /* bits a second, on average; unknown: constant quality */
     char pixel_format[VRT_SETTING_WORD_BYTES];  /* FFmpeg's name; "": the input's, or the next */
     char encoder_options[VRT_SETTING_OPTIONS_BYTES];    /* FFmpeg's: "key=value key=value" */
+    char streams[VRT_SETTING_NAME_BYTES];       /* of the input that go on: FFmpeg's specifiers,
+                                     * with commas between them; "": all */
     double start_s, duration_s;     /* what is restored of the input; NAN: all; duration 0: to the
                                      * end */
     char pictures[VRT_SETTING_NAME_BYTES];      /* of an input that is a folder: a pattern of

@@ -233,7 +233,10 @@ static bool join(struct vrt_child *child, struct vrt_error *error)
         .input_fd = input_fd, .input_name = "film.mkv", .output_fd = output_fd,
     };
     const struct vrt_joiner_expected expected = { .n_frames = 1 };
-    struct vrt_preview picture = { input_fd, input_fd, output_fd, "a", "b", 0, -1, NULL, 0, {0} };
+    struct vrt_preview picture = {
+        .before_fd = input_fd, .after_fd = input_fd, .picture_fd = output_fd,
+        .before_name = "a", .after_name = "b", .time_ns = -1,
+    };
     struct vrt_joiner_result result;
     int64_t n_frames = 0;
 

@@ -232,6 +232,47 @@ def codecs():
          refused='no pictures smaller than 256x120', arguments=['--codec', 'dnxhr'])
 
 
+def streams():
+    """Which streams go on."""
+    small = '-f lavfi -i testsrc2=size=32x32:rate=25'
+    source = [TEXT, f'{FFMPEG}{PICTURE} {small} {SOUND} {SOUND} -i in.srt -i in.srt -t 0.48 -map 0 '
+                    f'-map 1 -map 2 -map 3 -map 4 -map 5 {X264} -c:a flac -c:s srt '
+                    '-metadata:s:a:0 language=eng -metadata:s:a:1 language=ger '
+                    '-metadata:s:s:0 language=ger -metadata:s:s:1 language=eng '
+                    '-disposition:v:0 default -disposition:v:1 0 in.mkv']
+    kept = 'video stream 1 is kept as it is'
+    for chosen, left_out, more in (
+            ('v,a:1', [2, 4, 5], {'warns': [kept]}),
+            ('v:0,a,s:m:language:eng', [1, 4], {}),
+            ('-s', [4, 5], {'warns': [kept]}),
+            ('-v:1,-a:0', [1, 2], {}),
+            ('a,v,-m:language:ger', [3, 4, 5], {'warns': [kept]}),
+            ('v:1,a:0,s?,d?', [0, 3], {'restored': 1}),
+            ('v:1,v,a', [4, 5], {'restored': 1, 'warns': ['video stream 0 is kept as it is']}),
+            ('1,3', [0, 2, 4, 5], {'restored': 1})):
+        case(f'streams {chosen}', 'in.mkv', source, left_out=left_out,
+             arguments=['--streams', chosen], **more)
+    case('the second video to mp4', 'in.mkv', source, '.mp4', left_out=[4, 5], restored=1,
+         warns=['video stream 0 is kept as it is'], arguments=['--streams', 'v:1,v,a'])
+    case('the second video to ts', 'in.ts',
+         f'{PICTURE} {small} {SOUND} -t 0.48 -map 0 -map 1 -map 2 {X264} -c:a mp2', '.ts',
+         restored=1, rewrapped=True, warns=['video stream 0 is kept as it is'],
+         arguments=['--streams', 'v:1,v,a'])
+    case('a part of one sound', 'in.mkv',
+         f'{PICTURE} {SOUND} {SOUND} -t 3 -map 0 -map 1 -map 2 {X264} -g 25 -c:a flac',
+         part=(1, 2), left_out=[1], arguments=['--streams', 'v,a:1', '--start', '1', '--duration',
+                                               '1'])
+    for chosen, sentence in (
+            ('v,a:7', 'no stream that "a:7" matches: it has 0 video h264, 1 video h264, 2 audio '
+                      'flac (eng), 3 audio flac (ger), 4 subtitle subrip (ger)'),
+            ('v,s:m:language:fre', 'no stream that "s:m:language:fre" matches'),
+            ('v,sound', '"sound" is no stream specifier'),
+            ('v,,a', '"" is no stream specifier'), ('-', '"" is no stream specifier'),
+            ('a,s', 'no video to restore among them'), ('-v', 'no video to restore among them')):
+        case(f'streams {chosen}', 'in.mkv', source, refused=sentence,
+             arguments=['--streams', chosen])
+
+
 def texts():
     for codec, output in (('srt', '.mkv'), ('ass', '.mkv'), ('mov_text', '.mp4')):
         source = 'in' + output
@@ -415,7 +456,7 @@ def damages():
          refused='playlist')
 
 
-for group in (containers, sounds, rates, formats, colours, codecs, shapes, texts, parts, times,
-              excerpts, changes, extras, damages):
+for group in (containers, sounds, rates, formats, colours, codecs, shapes, streams, texts, parts,
+              times, excerpts, changes, extras, damages):
     GROUP[0] = group.__name__
     group()

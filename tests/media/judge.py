@@ -27,7 +27,7 @@ def seconds(value):
 class Film:
     """What ffprobe says of a file, or of a part of it: from when to when, after its first frame."""
 
-    def __init__(self, path, part=None):
+    def __init__(self, path, part=None, video=None):
         said = ffprobe('-show_streams', '-show_chapters', '-show_format', '-show_packets',
                        '-show_data_hash', 'md5', path)
         self.path = path
@@ -38,10 +38,12 @@ class Film:
         self.packets = {}
         for packet in said.get('packets', []):
             self.packets.setdefault(packet['stream_index'], []).append(packet)
-        self.video = max((s for s in self.streams if s['codec_type'] == 'video' and
-                          not s['disposition']['attached_pic']),
+        videos = [s for s in self.streams if s['codec_type'] == 'video' and
+                  not s['disposition']['attached_pic']]
+        self.video = max((s for s in videos if video in (None, s['index'])),
                          key=lambda s: (s['disposition']['default'], s['width'] * s['height']),
                          default=None)
+        self.is_first = not videos or videos[0] is self.video
         # Milliseconds.
         self.is_coarse = any(c in said.get('format', {}).get('format_name', '')
                              for c in ('matroska', 'flv', 'asf'))
@@ -148,7 +150,9 @@ def judge_stream(was, now, before, after, given):
         if value not in (None, 'und', *said):
             found.append(f'{name}: {key} {said[0]}, not {value}')
     for key in ('default', 'forced', 'hearing_impaired'):
-        if was['disposition'].get(key) and not now['disposition'].get(key):
+        # The restored video is the default one, whatever the others were.
+        is_another = (key, was['codec_type']) == ('default', 'video') and 'restored' in given
+        if was['disposition'].get(key) and not now['disposition'].get(key) and not is_another:
             found.append(f'{name}: {key} no more')
     if was['codec_type'] == 'audio' and not given.get('rewrapped'):
         hashes = [[p.get('data_hash') for p in f.packets.get(s['index'], [])]
@@ -178,10 +182,12 @@ def judge(source, result, given):
     has, and `sound_s`: how long its sound is, and nothing else is compared; `any_rest`: nothing is;
     `left_out`: indices of streams; `aspect`; `rewrapped`; `ignore`: colours; `text`: times of its
     lines; `loose`: seconds by which frames may be off; `part`: of what part of the input the result
-    is; `codec` of the result. Return: complaints."""
-    before, after = Film(source, given.get('part')), Film(result)
+    is; `codec` of the result; `restored`: the stream's index. Return: complaints."""
+    before, after = Film(source, given.get('part'), given.get('restored')), Film(result)
     if not after.video:
         return ['there is no video in the result']
+    if not after.is_first:
+        return ['the restored video is not the first and the default one']
     if given.get('any_rest'):
         return []
     times = [[t - (f[0] or 0) for t in f if t is not None]

@@ -47,7 +47,8 @@ def run(case, daemon, vrtctl):
         done = vrtctl('submit', '--follow', '--json', *case.get('arguments', ()), '-o', result,
                       source, status=None)
         if case['refused']:
-            return [] if done.returncode == 1 and case['refused'] in done.stderr + done.stdout \
+            said = (done.stderr + done.stdout).replace('\\"', '"')
+            return [] if done.returncode == 1 and case['refused'] in said \
                 else [f'is not refused by "{case["refused"]}": {done.stdout}{done.stderr}']
         if done.returncode != 0:
             return [f'ends with {done.returncode}: {done.stdout}{done.stderr}']

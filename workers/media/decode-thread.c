@@ -37,6 +37,7 @@ struct decode_thread {
     const struct vrt_files *files;
     const struct vrt_reader_info *expected;
     struct vrt_reader_range range;
+    const char *streams;
     struct vrt_fields fields;
     bool strict;
     int n_decoder_threads;
@@ -100,6 +101,7 @@ static int open_input(struct decode_thread *decode_thread, struct vrt_error *err
         .reader = {
             .range = decode_thread->range,
             .fields = decode_thread->fields,
+            .streams = decode_thread->streams,
             .n_threads = decode_thread->n_decoder_threads,
             .strict = decode_thread->strict,
             .name = decode_thread->files->input_name,
@@ -278,6 +280,7 @@ int vrt_decode_thread_new(const struct vrt_decode_thread_params *params,
     decode_thread->files = params->files;
     decode_thread->expected = params->expected;
     decode_thread->range = params->range;
+    decode_thread->streams = params->streams;
     decode_thread->fields = params->fields;
     decode_thread->strict = params->strict;
     decode_thread->n_decoder_threads = params->n_decoder_threads;

@@ -57,6 +57,7 @@ static int probe_input(struct vrt_job_check *check, struct vrt_child *child,
             .range = vrt_job_check_range(check->settings),
             .n_threads = PROBE_THREADS,
             .fields = check->has_recipe ? check->recipe.fields : (struct vrt_fields){ 0 },
+            .streams = check->settings->streams,
             .strict = check->settings->strict,
             .name = check->files.input_name,
             .open_deadline_ns = look_deadline(check),
@@ -68,6 +69,9 @@ static int probe_input(struct vrt_job_check *check, struct vrt_child *child,
                                      params.reader.range.duration_ns))
         return vrt_refuse(error, vrt_raise(-EINVAL), "input.part", "a part of a folder of pictures "
                           "is those in another folder: start and duration are for videos");
+    if (check->files.is_sequence && check->settings->streams[0])
+        return vrt_refuse(error, vrt_raise(-EINVAL), "input.streams", "a folder of pictures has no "
+                          "streams to choose from: leave the choice out");
     int r = vrt_input_open(&params, &input, error);
     if (r != 0)
         return vrt_fold(r);
@@ -222,6 +226,7 @@ static int check_rest(struct vrt_job_check *check, struct vrt_child *child,
         .input_fd = check->files.input_fd,
         .input_name = check->files.input_name,
         .container = check->container,
+        .streams = check->settings->streams,
         .deadline_ns = look_deadline(check),
     };
 

@@ -367,6 +367,7 @@ class Submit(Case):
             'tile': 64, 'overlap': None, 'clip': None, 'clip_overlap': None, 'tiling': 'blend',
             'scene_cuts': None, 'sigma': None, 'codec': 'hevc', 'quality': None, 'preset': None,
             'bitrate': None, 'pixel_format': None, 'encoder_options': None,
+            'streams': None,
             'start_s': None, 'duration_s': None, 'pictures': None, 'fps': None,
             'deinterlace': 'auto',
             'priority': -3, 'strict': True, 'overwrite': False, 'dry_run': False,

@@ -94,6 +94,7 @@ static void test_request(void)
     expect_int(q.settings.tiling, VRT_TILING_BLEND);
     expect_true(isnan(q.settings.scene_cuts) && isnan(q.settings.sigma));
     expect_int(q.settings.deinterlace, VRT_DEINTERLACE_AUTO);
+    expect_str(q.settings.streams, "");
     expect_int(q.settings.codec, VRT_UNKNOWN);
     expect_int(q.settings.quality, VRT_UNKNOWN);
     expect_str(q.settings.preset, "");
@@ -104,6 +105,7 @@ static void test_request(void)
                      "\"clip\":16,\"clip_overlap\":0,\"tiling\":\"official\",\"scene_cuts\":0.25,"
                      "\"sigma\":12.5,\"precision\":\"bf16\",\"tile\":256,"
                      "\"overlap\":0,\"codec\":\"ffv1\",\"deinterlace\":\"field\","
+                     "\"streams\":\"v:1,-s\","
                      "\"quality\":51,\"preset\":\"slow\",\"priority\":-100,\"strict\":true,"
                      "\"overwrite\":true}", &q, &error), 0);
     expect_int(q.model.fd, 2);
@@ -112,6 +114,7 @@ static void test_request(void)
     expect_int(q.settings.clip_overlap, 0);
     expect_int(q.settings.tiling, VRT_TILING_OFFICIAL);
     expect_int(q.settings.deinterlace, VRT_DEINTERLACE_FIELD);
+    expect_str(q.settings.streams, "v:1,-s");
     expect_near(q.settings.scene_cuts, 0.25, 0);
     expect_near(q.settings.sigma, 12.5, 0);
     expect_int(q.settings.codec, VRT_CODEC_FFV1);
@@ -148,6 +151,7 @@ static void test_request_refusals(void)
         { "{" FILES ",\"quality\":true}", "quality", "from 0 to 63, got true" },
         { "{" FILES ",\"codec\":\"vp3\"}", "codec", "expected \"h264\", \"hevc\", \"ffv1\"" },
         { "{" FILES ",\"fps\":-1}", "fps", "from 0 to 1000" },
+        { "{" FILES ",\"streams\":[0]}", "streams", "streams: expected a string" },
         { "{" FILES ",\"pictures\":7}", "pictures", "pictures: expected" },
         { "{" FILES ",\"strict\":\"yes\"}", "strict", "expected true or false" },
         { "{" FILES ",\"frobnicate\":1}", "frobnicate", "no such field; there are input, output" },

@@ -10,6 +10,7 @@
 #include <libavutil/intfloat.h>
 #include <libavutil/intreadwrite.h>
 #include <libavutil/pixdesc.h>
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,10 +40,15 @@ static bool is_still(const AVInputFormat *demuxer)
     return n > sizeof(ending) && strcmp(demuxer->name + n + 1 - sizeof(ending), ending) == 0;
 }
 
-static void count_streams(struct vrt_reader_info *info, const AVFormatContext *format)
+/* Of those that go on. */
+static void count_streams(struct vrt_reader_info *info, const struct vrt_source *source)
 {
-    for (unsigned int i = 0; i < format->nb_streams; i++) {
+    const AVFormatContext *format = source->format;
+
+    for (unsigned int i = 0; i < source->n_streams; i++) {
         const AVStream *stream = format->streams[i];
+        if (!vrt_source_has(source, i))
+            continue;
         switch (stream->codecpar->codec_type) {
         case AVMEDIA_TYPE_AUDIO:
             info->n_audio++;
@@ -125,7 +131,7 @@ void vrt_reader_info_fill(struct vrt_reader_info *info, const struct vrt_source 
 
     name_container(info, format);
     av_strlcpy(info->codec, avcodec_get_name(stream->codecpar->codec_id), sizeof(info->codec));
-    count_streams(info, format);
+    count_streams(info, source);
     fill_rates(info, format, stream);
     info->is_still = is_still(format->iformat);
     info->n_frames_estimate = info->is_still ? 1 : estimate_frames(info, stream);
@@ -193,8 +199,8 @@ void vrt_reader_info_deinterlace(struct vrt_reader_info *info, const struct vrt_
         info->n_frames_estimate *= 2;
 }
 
-void vrt_reader_info_look(struct vrt_reader_info *info, const AVFrame *frame,
-                          enum AVFieldOrder field_order)
+/* What a first frame tells beside its format. */
+static void look(struct vrt_reader_info *info, const AVFrame *frame, enum AVFieldOrder field_order)
 {
     const char *pixel_format = av_get_pix_fmt_name(frame->format);
 
@@ -306,6 +312,33 @@ void vrt_reader_info_watch(struct vrt_reader_info *info, struct vrt_reader_watch
         vrt_warnings_add(&info->warnings, "the video is interlaced from frame %lld on and is "
                          "restored as if it were not: --deinterlace frame makes whole frames",
                          (long long)index);
+}
+
+int vrt_reader_info_begin(struct vrt_reader_info *info, struct vrt_reader_watch *watch,
+                          AVFrame *frame, struct vrt_error *error)
+{
+    const AVCodecParameters *par = watch->stream->codecpar;
+
+    watch->first_pixfmt = frame->format;
+    if (vrt_pixfmt_of_frame(frame, par, &info->format) < 0 ||
+        !vrt_frame_format_is_valid(&info->format))
+        return vrt_refuse(error, vrt_raise(-ENOTSUP), "input.unsupported",
+                          "%s has frames that cannot be processed: %dx%d in the pixel format %s",
+                          watch->source->name, frame->width, frame->height,
+                          av_get_pix_fmt_name(frame->format));
+    /* What OpenEXR is, though FFmpeg's decoder doesn't say so. */
+    if (par->codec_id == AV_CODEC_ID_EXR)
+        info->format.transfer = AVCOL_TRC_LINEAR;
+    /* The container's, where it has one: players believe it, and so does who has corrected it. */
+    AVRational aspect = av_guess_sample_aspect_ratio(watch->source->format, watch->stream, frame);
+    if (aspect.num > 0 && aspect.den > 0)
+        av_reduce(&aspect.num, &aspect.den, aspect.num, aspect.den, INT_MAX);
+    else
+        aspect = (AVRational){ 0, 1 };
+    info->format.sample_aspect = vrt_av_rational(aspect);
+    look(info, frame, par->field_order);
+    vrt_reader_info_watch(info, watch, frame, 0);
+    return 0;
 }
 
 int vrt_reader_info_check_frame(const struct vrt_reader_info *info,

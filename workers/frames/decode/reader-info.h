@@ -19,10 +19,6 @@ void vrt_reader_info_note_fields(const AVStream *stream, const AVFrame *decoded,
 /* Frames are given out as `fields` says: of each field one makes twice as many. */
 void vrt_reader_info_deinterlace(struct vrt_reader_info *info, const struct vrt_fields *fields);
 
-/* What the first frame shows: whether it has fields; warnings about alpha, odd colour systems. */
-void vrt_reader_info_look(struct vrt_reader_info *info, const AVFrame *frame,
-                          enum AVFieldOrder field_order);
-
 /* What is said once, when it is first seen; all but the first two members zero-initialised. */
 struct vrt_reader_watch {
     const struct vrt_source *source;
@@ -32,6 +28,13 @@ struct vrt_reader_watch {
     enum AVColorSpace first_space;
     enum AVColorRange first_range;
 };
+
+/*
+ * What the first frame tells: the format of all, whether it has fields; warnings about odd colour
+ * systems, and as vrt_reader_info_watch(). Return: 0; -ENOTSUP with a sentence.
+ */
+int vrt_reader_info_begin(struct vrt_reader_info *info, struct vrt_reader_watch *watch,
+                          AVFrame *frame, struct vrt_error *error);
 
 /*
  * Looks at frame `index`, the first one too: warns of what it carries that the output won't have,

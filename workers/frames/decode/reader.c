@@ -9,7 +9,6 @@
 
 #include <errno.h>
 #include <libavutil/pixdesc.h>
-#include <limits.h>
 #include <stdlib.h>
 
 #include "base/clock.h"
@@ -460,25 +459,9 @@ static int open_first(struct vrt_reader *reader, struct vrt_error *error)
                           "decoded (%s)", name, info->codec);
     if (r < 0)
         return vrt_fold(r);
-    reader->watch.first_pixfmt = frame->format;
-    if (vrt_pixfmt_of_frame(frame, reader->stream->codecpar, &info->format) < 0 ||
-        !vrt_frame_format_is_valid(&info->format))
-        return vrt_refuse(error, vrt_raise(-ENOTSUP), "input.unsupported",
-                          "%s has frames that cannot be processed: %dx%d in the pixel format %s",
-                          name, frame->width, frame->height, av_get_pix_fmt_name(frame->format));
-    /* What OpenEXR is, though FFmpeg's decoder doesn't say so. */
-    if (reader->stream->codecpar->codec_id == AV_CODEC_ID_EXR)
-        info->format.transfer = AVCOL_TRC_LINEAR;
-    /* The container's, where it has one: players believe it, and so does who has corrected it. */
-    AVRational aspect = av_guess_sample_aspect_ratio(reader->source->format, reader->watch.stream,
-                                                     frame);
-    if (aspect.num > 0 && aspect.den > 0)
-        av_reduce(&aspect.num, &aspect.den, aspect.num, aspect.den, INT_MAX);
-    else
-        aspect = (AVRational){ 0, 1 };
-    info->format.sample_aspect = vrt_av_rational(aspect);
-    vrt_reader_info_look(info, frame, reader->stream->codecpar->field_order);
-    vrt_reader_info_watch(info, &reader->watch, frame, 0);
+    r = vrt_reader_info_begin(info, &reader->watch, frame, error);
+    if (r < 0)
+        return vrt_fold(r);
     reader->has_first = true;
     int64_t first_pts = frame->best_effort_timestamp;
     vrt_part_place(&reader->part, first_pts == AV_NOPTS_VALUE ? 0 : first_pts,
@@ -534,6 +517,7 @@ int vrt_reader_open(int fd, const struct vrt_reader_params *params, struct vrt_r
         .name = params->name,
         .cancel = params->cancel,
         .deadline_ns = params->open_deadline_ns,
+        .streams = params->streams,
     };
 
     if (!reader)

@@ -9,7 +9,7 @@
  *
  * Ids of what it refuses: input.not_regular, input.empty, input.not_media, input.playlist,
  * input.no_video, input.codec, input.truncated, input.damaged, input.changed, input.unsupported,
- * input.part, input.read, input.timeout, cancelled, out_of_memory.
+ * input.part, input.read, input.streams, input.timeout, cancelled, out_of_memory.
  */
 
 #include <stdatomic.h>
@@ -40,6 +40,7 @@ struct vrt_reader_params {
     int n_threads;              /* of the decoder; 0: one per core */
     struct vrt_reader_range range;      /* what is given out: zero for all of it */
     struct vrt_fields fields;   /* zero: frames are given out as they are */
+    const char *streams;        /* that go on, see frames/streams/select.h; NULL: all */
     bool strict;                /* refuse at the first damaged frame instead of concealing it */
     const char *name;           /* the file's name for messages, copied; NULL: "the input" */
     const atomic_bool *cancel;  /* true: end with -ECANCELED; outlives the reader; or NULL */

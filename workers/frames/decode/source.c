@@ -22,6 +22,7 @@
 #include "frames/av.h"
 #include "frames/decode/extent.h"
 #include "frames/decode/packets.h"
+#include "frames/streams/select.h"
 
 #define IO_BUFFER_BYTES (128 * 1024)  /* read at a time */
 #define PROBE_BYTES (32LL * 1024 * 1024)    /* a late stream in a transport stream is found */
@@ -322,9 +323,26 @@ static int open_format(struct vrt_source *source, struct vrt_error *error)
     /* Not before: what was logged while guessing is no damage. */
     format->opaque = &source->n_logged;
     source->n_streams = format->nb_streams;
-    source->is_unwanted = calloc(VRT_MAX(source->n_streams, 1), sizeof(*source->is_unwanted));
-    if (!source->is_unwanted)
+    return 0;
+}
+
+/* Which streams go on. Return: 0; -errno with a sentence. */
+static int choose_streams(struct vrt_source *source, const char *specifiers,
+                          struct vrt_error *error)
+{
+    const size_t n = VRT_MAX(source->n_streams, 1);
+
+    source->is_unwanted = calloc(n, sizeof(*source->is_unwanted));
+    source->ranks = calloc(n, sizeof(*source->ranks));
+    if (!source->is_unwanted || !source->ranks)
         return vrt_refuse_errno(error, vrt_raise(-ENOMEM), source->name);
+    int r = vrt_select(source->format, specifiers ? specifiers : "", source->name, source->ranks,
+                       error);
+    if (r < 0)
+        return vrt_fold(r);
+    for (unsigned int i = 0; i < source->n_streams; i++)
+        if (!vrt_source_has(source, i))
+            vrt_source_select(source, i, false);
     return 0;
 }
 
@@ -355,6 +373,9 @@ int vrt_source_open(const struct vrt_source_params *params, struct vrt_source **
     r = open_format(source, error);
     if (r < 0)
         return vrt_fold(r);
+    r = choose_streams(source, params->streams, error);
+    if (r < 0)
+        return vrt_fold(r);
     *ret_source = VRT_STEAL(source);
     return 0;
 }
@@ -366,6 +387,11 @@ int vrt_source_check_rereadable(const struct vrt_source *source, struct vrt_erro
     return vrt_refuse(error, vrt_raise(-ESPIPE), "input.not_regular",
                       "%s cannot be read a second time for its sound: store it in a file",
                       source->name);
+}
+
+bool vrt_source_has(const struct vrt_source *source, unsigned int index)
+{
+    return source->ranks[index] != VRT_SELECT_NONE;
 }
 
 /* How much a stream wants to be the video: 0 not at all; then the default one, then the larger. */
@@ -382,21 +408,30 @@ static int64_t rank_video(const AVStream *stream)
 
 int vrt_source_pick_video(const struct vrt_source *source, struct vrt_error *error)
 {
-    int best = -1, n_audio = 0, n_covers = 0;
+    int best = -1, n_audio = 0, n_covers = 0, n_videos = 0;
     int64_t best_rank = 0;
+    char there[320];
 
-    for (unsigned int i = 0; i < source->format->nb_streams; i++) {
+    for (unsigned int i = 0; i < source->n_streams; i++) {
         const AVStream *stream = source->format->streams[i];
         int64_t rank = rank_video(stream);
         n_audio += stream->codecpar->codec_type == AVMEDIA_TYPE_AUDIO;
         n_covers += stream->codecpar->codec_type == AVMEDIA_TYPE_VIDEO && !rank;
-        if (rank > best_rank) {
-            best = (int)i;
-            best_rank = rank;
-        }
+        n_videos += rank > 0;
+        if (!rank || !vrt_source_has(source, i) ||
+            (best >= 0 && (source->ranks[i] > source->ranks[best] ||
+                           (source->ranks[i] == source->ranks[best] && rank <= best_rank))))
+            continue;
+        best = (int)i;
+        best_rank = rank;
     }
     if (best >= 0)
         return best;
+    if (n_videos)
+        return vrt_refuse(error, vrt_raise(-ENOENT), "input.streams", "the streams that were "
+                          "chosen of %s have no video to restore among them: add v, or one of "
+                          "its own: %s", source->name,
+                          vrt_select_list(source->format, there, sizeof(there)));
     const char *instead = n_audio && n_covers ? "only sound and cover art"
                           : n_audio           ? "only sound"
                           : n_covers          ? "only cover art"
@@ -468,6 +503,7 @@ struct vrt_source *vrt_source_close(struct vrt_source *source)
         vrt_packets_done(source->packets);
     free(source->packets);
     free(source->is_unwanted);
+    free(source->ranks);
     avformat_close_input(&source->format);
     source->io = vrt_av_io_free(source->io);
     free(source);

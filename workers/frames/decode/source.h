@@ -27,6 +27,7 @@ struct vrt_source_params {
     const char *name;           /* for messages; copied; NULL: "the input" */
     const atomic_bool *cancel;  /* or NULL; outlives the source */
     int64_t deadline_ns;        /* of vrt_clock_now_ns(); 0: none */
+    const char *streams;        /* those that go on, see frames/streams/select.h; NULL: all */
 };
 
 struct vrt_source {
@@ -34,6 +35,7 @@ struct vrt_source {
     struct AVIOContext *io;
     struct vrt_packets *packets;        /* by one clock; NULL: the demuxer's own never jumps */
     bool *is_unwanted;                  /* [n_streams], of those that there were at first */
+    int *ranks;                         /* [n_streams], as of vrt_select() */
     unsigned int n_streams;
     bool has_late;                      /* pictures or sound have begun since: left out */
     char name[128];                     /* printable: "clip.mp4", or "the input" */
@@ -65,13 +67,17 @@ int vrt_source_open(const struct vrt_source_params *params, struct vrt_source **
 /* Whether it can be read a second time. Return: 0; -ESPIPE with a sentence. */
 int vrt_source_check_rereadable(const struct vrt_source *source, struct vrt_error *error);
 
+/* Whether stream `index`, which was there at first, is one of those that go on. */
+bool vrt_source_has(const struct vrt_source *source, unsigned int index);
+
 /*
- * The stream to restore: the largest video stream that is not cover art, default ones first.
+ * The stream to restore: of those that go on the largest video stream that is not cover art,
+ * default ones first; where streams were asked for, of those that the first specifier chose.
  * Return: its index; -ENOENT with a sentence that says what the file has instead.
  */
 int vrt_source_pick_video(const struct vrt_source *source, struct vrt_error *error);
 
-/* Whether packets of stream `index` are read, as at first all are. */
+/* Whether packets of stream `index` are read, as at first those of all are that go on. */
 void vrt_source_select(struct vrt_source *source, unsigned int index, bool is_wanted);
 
 /* How often the input's clock has jumped until now: times are by one that doesn't. */

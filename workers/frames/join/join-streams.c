@@ -146,7 +146,9 @@ static void plan_stream(struct vrt_join_streams *plan, int i, enum vrt_join_care
     stream->kind = i == plan->video      ? VRT_JOIN_RESTORED
                    : is_wanted(in, care) ? decide(in, plan->container)
                                          : VRT_JOIN_LEFT_OUT;
-    if (stream->kind == VRT_JOIN_LEFT_OUT && !is_made_anew(in))
+    if (!vrt_source_has(plan->source, (unsigned int)i))
+        stream->kind = VRT_JOIN_LEFT_OUT;
+    else if (stream->kind == VRT_JOIN_LEFT_OUT && !is_made_anew(in))
         warn_left_out(stream, plan->container, warnings);
     if (stream->kind != VRT_JOIN_LEFT_OUT &&
         !vrt_join_caps_attaches(stream, attached_bytes, warnings))
@@ -390,20 +392,52 @@ static int create_stream(struct vrt_join_streams *plan, struct vrt_join_stream *
     }
 }
 
+/* Whether it is a video that moves beside the restored one. */
+static bool is_other_video(const struct vrt_join_stream *stream)
+{
+    return stream->kind == VRT_JOIN_COPIED &&
+           stream->in->codecpar->codec_type == AVMEDIA_TYPE_VIDEO;
+}
+
+/* Adds the stream to the output, unless it is there already. Return: 0; -ENOMEM. */
+static int add_stream(struct vrt_join_streams *plan, struct vrt_join_stream *stream,
+                      AVFormatContext *output, const struct vrt_join_video *video)
+{
+    if (stream->kind == VRT_JOIN_LEFT_OUT || stream->out)
+        return 0;
+    stream->out = avformat_new_stream(output, NULL);
+    return stream->out ? vrt_fold(create_stream(plan, stream, output->oformat, video))
+                       : vrt_raise(-ENOMEM);
+}
+
+/* Players show the default video, or the first: that is the restored one. */
+static void make_default(struct vrt_join_streams *plan)
+{
+    AVStream *restored = plan->streams[plan->video].out;
+
+    for (int i = 0; i < plan->n; i++) {
+        struct vrt_join_stream *stream = &plan->streams[i];
+        if (!is_other_video(stream) || !(stream->out->disposition & AV_DISPOSITION_DEFAULT) ||
+            plan->streams[plan->video].in->disposition & AV_DISPOSITION_DEFAULT)
+            continue;
+        stream->out->disposition &= ~AV_DISPOSITION_DEFAULT;
+        restored->disposition |= AV_DISPOSITION_DEFAULT;
+    }
+}
+
 int vrt_join_streams_create(struct vrt_join_streams *plan, AVFormatContext *output,
                             const struct vrt_join_video *video)
 {
     for (int i = 0; i < plan->n; i++) {
-        struct vrt_join_stream *stream = &plan->streams[i];
-        if (stream->kind == VRT_JOIN_LEFT_OUT)
-            continue;
-        stream->out = avformat_new_stream(output, NULL);
-        if (!stream->out)
-            return vrt_raise(-ENOMEM);
-        int r = create_stream(plan, stream, output->oformat, video);
+        const int first = is_other_video(&plan->streams[i]) ? plan->video : i;
+        int r = add_stream(plan, &plan->streams[first], output, video);
+        if (r < 0)
+            return vrt_fold(r);
+        r = add_stream(plan, &plan->streams[i], output, video);
         if (r < 0)
             return vrt_fold(r);
     }
+    make_default(plan);
     return 0;
 }
 

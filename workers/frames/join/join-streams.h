@@ -67,7 +67,11 @@ const AVOutputFormat *vrt_join_muxer(enum vrt_container container);
 int vrt_join_streams_plan(struct vrt_join_streams *plan, enum vrt_join_care care,
                           struct vrt_warnings *warnings);
 
-/* Makes the output's streams as planned. Return: 0; -ENOMEM. */
+/* The restored video among the streams of a finished file, for vrt_source_params. */
+#define VRT_JOIN_RESTORED_SPECIFIER "V:0"
+
+/* Makes the output's streams as planned, in the input's order, but for the restored video, which is
+ * the first of those that move. Return: 0; -ENOMEM. */
 int vrt_join_streams_create(struct vrt_join_streams *plan, AVFormatContext *output,
                             const struct vrt_join_video *video);
 

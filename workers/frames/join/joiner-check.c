@@ -69,6 +69,7 @@ int vrt_joiner_preview(const struct vrt_joiner_preview *preview, struct vrt_warn
         .name = preview->input_name,
         .cancel = preview->cancel,
         .deadline_ns = preview->deadline_ns,
+        .streams = preview->streams,
     };
 
     int r = vrt_source_open(&params, &source, error);
@@ -115,6 +116,7 @@ int vrt_joiner_verify(int output_fd, const struct vrt_joiner_expected *expected,
         .fd = output_fd,
         .name = "the output",
         .cancel = cancel,
+        .streams = VRT_JOIN_RESTORED_SPECIFIER,
     };
     struct found found = { 0 };
 

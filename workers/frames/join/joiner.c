@@ -205,6 +205,7 @@ static int find_start(const struct joiner *joiner, int64_t *ret_start_us, struct
         .fd = joiner->params->input_fd,
         .name = joiner->params->input_name,
         .cancel = joiner->params->cancel,
+        .streams = joiner->params->streams,
     };
     int64_t start = INT64_MAX;
 
@@ -397,6 +398,7 @@ static int check_rotation(const struct joiner *joiner, struct vrt_error *error)
         .fd = joiner->params->output_fd,
         .name = "the output",
         .cancel = joiner->params->cancel,
+        .streams = VRT_JOIN_RESTORED_SPECIFIER,
     };
     const AVStream *in = joiner->plan.streams[joiner->plan.video].in;
     size_t size;
@@ -469,6 +471,7 @@ static int open_inputs(struct joiner *joiner, struct vrt_error *error)
         .fd = params->input_fd,
         .name = params->input_name,
         .cancel = params->cancel,
+        .streams = params->streams,
     };
 
     int r = vrt_join_video_open(&params->segments, &joiner->video, error);

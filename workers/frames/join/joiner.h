@@ -37,6 +37,7 @@ struct vrt_joiner_params {
                                      * truncated here */
     enum vrt_container container;
     bool is_part;                   /* of the input: what isn't shown meanwhile is left out */
+    const char *streams;            /* of it that go on, see vrt_source_params; NULL: all */
     int64_t size_bytes_max;         /* of the output, for vrt_child_joiner_run(); 0: none is said */
     const atomic_bool *cancel;      /* true: give up soon, with -ECANCELED; or NULL */
 };
@@ -57,6 +58,7 @@ struct vrt_joiner_preview {
     int input_fd;
     const char *input_name;         /* for messages */
     enum vrt_container container;
+    const char *streams;            /* as of vrt_joiner_params */
     const atomic_bool *cancel;      /* or NULL */
     int64_t deadline_ns;            /* of vrt_clock_now_ns(), for opening the input; 0: none */
 };

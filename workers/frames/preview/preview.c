@@ -15,7 +15,7 @@
 /* One video, as far as a frame of it. */
 struct view {
     int fd;
-    const char *name;
+    const char *name, *streams;
     const atomic_bool *cancel;
     struct vrt_reader *reader;      /* NULL: closed */
     struct vrt_frame *frame;        /* NULL: none */
@@ -50,6 +50,7 @@ static int seek(struct view *view, int64_t start_ns, struct vrt_error *error)
         .range = { .start_ns = start_ns },
         .n_threads = THREADS,
         .name = view->name,
+        .streams = view->streams,
         .cancel = view->cancel,
     };
 
@@ -121,11 +122,14 @@ int vrt_preview_make(struct vrt_preview *preview, struct vrt_error *error)
     VRT_CLEANUP(view_done) struct view before = {
         .fd = preview->before_fd,
         .name = preview->before_name,
+        .streams = preview->before_streams,
         .cancel = preview->cancel,
     };
     VRT_CLEANUP(view_done) struct view after = {
         .fd = preview->after_fd,
         .name = preview->after_name,
+        /* The restored video is the first of those that move. */
+        .streams = "V:0",
         .cancel = preview->cancel,
     };
 

@@ -18,6 +18,7 @@ struct vrt_preview {
     int before_fd, after_fd;
     int picture_fd;                 /* to be written to */
     const char *before_name, *after_name;
+    const char *before_streams;     /* as of vrt_reader_params; NULL: all */
     int64_t start_ns;               /* of `before`, where `after` begins */
     int64_t time_ns;                /* of `after`, from its first frame on; -1: its middle */
     const atomic_bool *cancel;

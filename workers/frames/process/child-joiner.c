@@ -88,6 +88,7 @@ int vrt_child_joiner_preview(struct vrt_child *child, const struct vrt_joiner_pr
     vrt_wire_put_name(preview->input_name, message->body.join.name);
     snprintf(doing, sizeof(doing), "reading %s", message->body.join.name);
     message->body.join.container = (int32_t)preview->container;
+    vrt_wire_put_streams(preview->streams, message->body.join.streams);
     if (preview->deadline_ns)
         message->body.join.limit_ns = VRT_MAX(preview->deadline_ns - vrt_clock_now_ns(), 1);
     const struct vrt_child_call call = {
@@ -170,6 +171,7 @@ int vrt_child_joiner_run(struct vrt_child *child, const struct vrt_joiner_params
     vrt_wire_put_name(params->input_name, message->body.join.name);
     message->body.join.container = (int32_t)params->container;
     message->body.join.is_part = params->is_part;
+    vrt_wire_put_streams(params->streams, message->body.join.streams);
     message->body.join.n_segments = params->segments.n;
     const struct vrt_child_call call = {
         .size = VRT_MESSAGE_BYTES(join),
@@ -300,6 +302,7 @@ int vrt_child_preview(struct vrt_child *child, struct vrt_preview *preview,
     vrt_message_init(&message, VRT_MESSAGE_PREVIEW);
     vrt_wire_put_name(preview->before_name, message.body.preview.before);
     vrt_wire_put_name(preview->after_name, message.body.preview.after);
+    vrt_wire_put_streams(preview->before_streams, message.body.preview.streams);
     message.body.preview.start_ns = preview->start_ns;
     message.body.preview.time_ns = preview->time_ns;
     int r = vrt_child_ask(child, &call, &message, error);

@@ -47,6 +47,7 @@ int vrt_child_reader_open(struct vrt_child *child, int fd, const struct vrt_read
     message->body.reader_open.strict = params->strict;
     message->body.reader_open.deinterlace = (int32_t)params->fields.deinterlace;
     message->body.reader_open.field_order = (int32_t)params->fields.order;
+    vrt_wire_put_streams(params->streams, message->body.reader_open.streams);
     reader->child = child;
     snprintf(reader->doing, sizeof(reader->doing), "reading %s", message->body.reader_open.name);
     const struct vrt_child_call call = {

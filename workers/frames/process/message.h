@@ -96,6 +96,7 @@ union vrt_message_body {
         char name[VRT_MESSAGE_NAME_BYTES];
         int64_t start_ns, duration_ns, limit_ns;
         int32_t n_threads, strict, deinterlace, field_order;
+        char streams[VRT_SETTING_NAME_BYTES];
     } reader_open;
     struct {
         int32_t deinterlace;                        /* as asked */
@@ -126,6 +127,7 @@ union vrt_message_body {
         char name[VRT_MESSAGE_NAME_BYTES];
         int64_t limit_ns, n_segments, span_ns, n_frames;
         int32_t container, is_part;
+        char streams[VRT_SETTING_NAME_BYTES];
     } join;
     struct {
         char name[VRT_MESSAGE_NAME_BYTES];
@@ -138,6 +140,7 @@ union vrt_message_body {
     } joined;
     struct {
         char before[VRT_MESSAGE_NAME_BYTES], after[VRT_MESSAGE_NAME_BYTES];
+        char streams[VRT_SETTING_NAME_BYTES];       /* of the first */
         int64_t start_ns, time_ns, shown_ns;
         int32_t width, height;
     } preview;

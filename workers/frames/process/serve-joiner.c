@@ -41,6 +41,7 @@ int vrt_serve_join_preview(struct vrt_server *server, struct vrt_message *messag
         .input_fd = fds->fds[0],
         .input_name = message->body.join.name,
         .container = (enum vrt_container)message->body.join.container,
+        .streams = message->body.join.streams,
         .deadline_ns = message->body.join.limit_ns ?
                        vrt_clock_now_ns() + message->body.join.limit_ns : 0,
     };
@@ -87,6 +88,7 @@ int vrt_serve_join(struct vrt_server *server, struct vrt_message *message,
         .output_fd = fds->fds[1],
         .container = (enum vrt_container)message->body.join.container,
         .is_part = message->body.join.is_part,
+        .streams = message->body.join.streams,
     };
     int r = vrt_joiner_run(&params, result, error);
     message->body.joined.n_frames = result->n_frames;

@@ -19,6 +19,7 @@ int vrt_serve_reader_open(struct vrt_server *server, struct vrt_message *message
             (enum vrt_deinterlace)message->body.reader_open.deinterlace,
             (enum vrt_field_order)message->body.reader_open.field_order,
         },
+        .streams = message->body.reader_open.streams,
         .strict = message->body.reader_open.strict,
         .name = message->body.reader_open.name,
         .open_deadline_ns = message->body.reader_open.limit_ns ?
@@ -95,6 +96,7 @@ int vrt_serve_preview(struct vrt_server *server, struct vrt_message *message,
         .picture_fd = fds->fds[2],
         .before_name = message->body.preview.before,
         .after_name = message->body.preview.after,
+        .before_streams = message->body.preview.streams,
         .start_ns = message->body.preview.start_ns,
         .time_ns = message->body.preview.time_ns,
     };

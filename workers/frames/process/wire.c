@@ -13,7 +13,8 @@
 static const char *const ids[] = {
     "encode.failed", "input.changed", "input.codec", "input.damaged", "input.empty",
     "input.no_video", "input.not_media", "input.not_regular", "input.part", "input.playlist",
-    "input.read", "input.timeout", "input.truncated", "input.unsupported", "out_of_memory",
+    "input.read", "input.streams", "input.timeout", "input.truncated", "input.unsupported",
+    "out_of_memory",
     "output.codec", "output.container", "output.format", "output.options", "output.preset",
     "output.quality", "output.verify", "output.write", "segment.damaged", "spool.full",
 };
@@ -117,6 +118,11 @@ void vrt_wire_put_encoder(const struct vrt_encoder_params *params,
 void vrt_wire_put_name(const char *name, char ret_wire[VRT_MESSAGE_NAME_BYTES])
 {
     vrt_printable(name ? name : "the input", ret_wire, VRT_MESSAGE_NAME_BYTES);
+}
+
+void vrt_wire_put_streams(const char *streams, char ret_wire[VRT_SETTING_NAME_BYTES])
+{
+    snprintf(ret_wire, VRT_SETTING_NAME_BYTES, "%s", streams ? streams : "");
 }
 
 void vrt_wire_put_error(int r, const struct vrt_error *error, struct vrt_message *ret_message)

@@ -37,6 +37,9 @@ int vrt_wire_take_format(const struct vrt_message_format *wire,
 int vrt_wire_take_rational(const struct vrt_message_rational *wire, bool may_be_unknown,
                            struct vrt_rational *ret_q) VRT_MUST_CHECK;
 
+/* Which streams go on; NULL: all. */
+void vrt_wire_put_streams(const char *streams, char ret_wire[VRT_SETTING_NAME_BYTES]);
+
 /* Adds the sentences. Return: 0; -EBADMSG. */
 int vrt_wire_take_warnings(const struct vrt_message_warnings *wire,
                            struct vrt_warnings *warnings) VRT_MUST_CHECK;
