@@ -136,6 +136,31 @@ static int set_int(const struct parsing *p, const struct vrt_option *o, const ch
     return 0;
 }
 
+/* k, M and G are powers of 1000, Ki, Mi and Gi of 1024. */
+static int set_amount(const struct parsing *p, const struct vrt_option *o, const char *value)
+{
+    static const char units[] = "kMGT";
+    char *end, printable[80];
+    double x = strtod(value, &end);
+    const bool has_number = end > value && *value >= '0' && *value <= '9';
+    const char unit = *end == 'K' ? 'k' : *end;
+    const char *found = unit ? strchr(units, unit) : NULL;
+
+    if (found) {
+        const bool is_binary = *++end == 'i';
+        end += is_binary;
+        for (const char *u = units; u <= found; u++)
+            x *= is_binary ? 1024 : 1000;
+    }
+    if (!has_number || *end || !(x >= (double)o->min && x <= (double)o->max))
+        return vrt_refuse(p->error, -EINVAL, USAGE_ID,
+                          "--%s: expected a number from %" PRId64 " to %" PRId64 ", such as 8M "
+                          "(a million) or 8Mi, got \"%s\"", o->name, o->min, o->max,
+                          vrt_printable(value, printable, sizeof(printable)));
+    *(int64_t *)(void *)((char *)p->args + o->offset) = llrint(x);
+    return 0;
+}
+
 static int set_number(const struct parsing *p, const struct vrt_option *o, const char *value)
 {
     char *end, printable[80];
@@ -226,6 +251,8 @@ static int set(struct parsing *p, const struct vrt_option *o, const char *value)
         value = p->argv[p->next++];
     if (o->type == VRT_OPTION_INT)
         return set_int(p, o, value);
+    if (o->type == VRT_OPTION_AMOUNT)
+        return set_amount(p, o, value);
     if (o->type == VRT_OPTION_NUMBER)
         return set_number(p, o, value);
     if (o->type == VRT_OPTION_TIME)

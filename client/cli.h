@@ -31,6 +31,7 @@ enum vrt_option_type {
     VRT_OPTION_FLAG,            /* bool */
     VRT_OPTION_TEXT,            /* const char * */
     VRT_OPTION_INT,             /* int64_t from min to max */
+    VRT_OPTION_AMOUNT,          /* int64_t from min to max, as 8M or 700MiB */
     VRT_OPTION_NUMBER,          /* double from min to max */
     VRT_OPTION_TIME,            /* double: seconds from min to max */
     VRT_OPTION_WORD,            /* int: index into names */
@@ -54,7 +55,7 @@ struct vrt_args {
     int64_t timeout_s;
     bool json, help, version;
 
-    const char *model, *output, *device, *preset, *webhook, *sha256, *bitrate, *pixel_format;
+    const char *model, *output, *device, *preset, *webhook, *sha256, *pixel_format;
     const char *streams;
     struct vrt_job_settings settings;           /* but for those, and the next */
     const char *scene_cuts;

@@ -91,7 +91,7 @@ _vrtctl() {
     --scene-cuts) _vrtctl_words 'off on' "$current"; return ;;
     --clip | --clip-overlap | --sigma | --webhook | --sha256) return ;;
     --start | --duration | --at | --fps) return ;;
-    --tile | --overlap | --quality | --bitrate | --pix-fmt | --enc | --streams | --priority | --timeout | --size | -n | --frames) return ;;
+    --tile | --overlap | --quality | --bitrate | --target-size | --pix-fmt | --enc | --streams | --priority | --timeout | --size | -n | --frames) return ;;
     esac
 
     case $command:$current in
@@ -103,8 +103,8 @@ _vrtctl() {
     submit:-*)
         _vrtctl_words "--model --output --device --precision --tile --overlap --clip
             --clip-overlap --tiling --scene-cuts --sigma --codec --quality --preset
-            --bitrate --pix-fmt --enc --streams --start --duration --fps --deinterlace --priority
-            --strict --overwrite
+            --bitrate --target-size --pix-fmt --enc --streams --start --duration --fps
+            --deinterlace --priority --strict --overwrite
             --webhook --dry-run --follow --preview $common" "$current"
         ;;
     submit:*) compopt -o default ;;

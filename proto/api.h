@@ -186,8 +186,8 @@ enum vrt_api_error_index {
 #define VRT_API_TILE_MAX 16384      /* pixels of the input */
 #define VRT_API_OVERLAP_MAX 512     /* pixels of the input */
 #define VRT_API_CLIP_MAX 128            /* frames */
-#define VRT_API_BITRATE_MIN 1000        /* bits a second */
-#define VRT_API_BITRATE_MAX 2000000000
+#define VRT_API_TARGET_SIZE_MIN 1000    /* bytes of a result */
+#define VRT_API_TARGET_SIZE_MAX 1000000000000000
 #define VRT_API_TIME_MAX_S 1000000  /* within a video: 11 days */
 #define VRT_API_FPS_MAX 1000            /* pictures a second, of a folder */
 #define VRT_API_SIGMA_MAX 50        /* of 255: what VRT is trained to */

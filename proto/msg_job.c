@@ -101,8 +101,10 @@ const struct vrt_field vrt_job_request_fields[] = {
     /* Each codec's own is narrower. */
     VRT_FIELD_IN(INT, T, settings, quality, NULLABLE, .min = 0, .max = VRT_QUALITY_MAX),
     VRT_FIELD_IN(TEXT, T, settings, preset, NULLABLE, .size = VRT_SETTING_WORD_BYTES),
-    VRT_FIELD_IN(INT, T, settings, bitrate, NULLABLE, .min = VRT_API_BITRATE_MIN,
-                 .max = VRT_API_BITRATE_MAX),
+    VRT_FIELD_IN(INT, T, settings, bitrate, NULLABLE, .min = VRT_BITRATE_MIN,
+                 .max = VRT_BITRATE_MAX),
+    VRT_FIELD_IN(INT, T, settings, target_size_bytes, NULLABLE, .min = VRT_API_TARGET_SIZE_MIN,
+                 .max = VRT_API_TARGET_SIZE_MAX),
     VRT_FIELD_IN(TEXT, T, settings, pixel_format, NULLABLE, .size = VRT_SETTING_WORD_BYTES),
     VRT_FIELD_IN(TEXT, T, settings, encoder_options, NULLABLE, .size = VRT_SETTING_OPTIONS_BYTES),
     VRT_FIELD_IN(TEXT, T, settings, streams, NULLABLE, .size = VRT_SETTING_NAME_BYTES),
@@ -192,6 +194,7 @@ const struct vrt_field vrt_job_recipe_fields[] = {
     COUNT(T, quality, NULLABLE),
     VRT_FIELD_TEXT(T, preset, NULLABLE),
     COUNT(T, bitrate, NULLABLE),
+    COUNT(T, target_size_bytes, NULLABLE),
     VRT_FIELD_TEXT(T, pixel_format, NULLABLE),
     VRT_FIELD_TEXT(T, encoder_options, NULLABLE),
     VRT_FIELD_TEXT(T, streams, NULLABLE),
@@ -332,10 +335,25 @@ static int check_file(const struct vrt_file_ref *files, int i, bool name_needed,
     return r;
 }
 
+/* A size decides the bitrate, and that the quality. */
+static int check_size(const struct vrt_job_settings *settings, struct vrt_error *error)
+{
+    if (settings->target_size_bytes == VRT_UNKNOWN ||
+        (settings->quality == VRT_UNKNOWN && settings->bitrate == VRT_UNKNOWN))
+        return 0;
+    vrt_error_set_field(error, "target_size_bytes");
+    return vrt_refuse(error, vrt_raise(-EINVAL), VRT_E(REQUEST_FIELD),
+                      "target_size_bytes: a result has a target size, a bitrate or a quality: "
+                      "leave out all but one");
+}
+
 static int check_request(const struct vrt_job_request *q, struct vrt_error *error)
 {
     int r = check_places(q, error);
 
+    if (r < 0)
+        return r;
+    r = check_size(&q->settings, error);
     if (r < 0)
         return r;
     for (int i = 0; i < VRT_JOB_FILE_COUNT; i++) {

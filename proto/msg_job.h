@@ -119,6 +119,7 @@ struct vrt_job_recipe {
     int64_t quality;
     char preset[VRT_API_WORD_BYTES];
     int64_t bitrate;                        /* VRT_UNKNOWN: constant quality */
+    int64_t target_size_bytes;              /* that it follows from; VRT_UNKNOWN: from none */
     char pixel_format[VRT_API_WORD_BYTES];  /* "": by the input */
     char encoder_options[VRT_SETTING_OPTIONS_BYTES];
     char streams[VRT_SETTING_NAME_BYTES];   /* as asked for; "": all */

@@ -153,7 +153,7 @@ static void show_recipe(const struct vrt_job_info *job)
 {
     const struct vrt_job_recipe *recipe = &job->recipe;
     bool tiled = recipe->tile_width < job->video.width || recipe->tile_height < job->video.height;
-    struct text preset, frames, pixels, options;
+    struct text preset, frames, pixels, options, size;
 
     if (!job->has_recipe)
         return;
@@ -183,6 +183,9 @@ static void show_recipe(const struct vrt_job_info *job)
         printf(" %s", PRINTABLE(recipe->preset, preset));
     if (recipe->bitrate > 0)
         printf(" %g kbit/s", (double)recipe->bitrate / 1000);
+    if (recipe->target_size_bytes > 0)
+        printf(" for %s", vrt_format_bytes(recipe->target_size_bytes, size.data,
+                                           sizeof(size.data)));
     if (recipe->pixel_format[0])
         printf(" %s", PRINTABLE(recipe->pixel_format, pixels));
     if (recipe->encoder_options[0])

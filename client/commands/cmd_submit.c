@@ -11,7 +11,6 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <jansson.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -65,8 +64,12 @@ static const struct vrt_option options[] = {
       .help = "0 (best) to 51, or 63 (default: as configured, or by the codec)" },
     { "preset", 0, VRT_OPTION_TEXT, offsetof(A, preset), .argument = "PRESET",
       .help = "ultrafast to veryslow (default: as configured)" },
-    { "bitrate", 0, VRT_OPTION_TEXT, offsetof(A, bitrate), .argument = "RATE",
+    { "bitrate", 0, VRT_OPTION_AMOUNT, offsetof(A, settings.bitrate), VRT_BITRATE_MIN,
+      VRT_BITRATE_MAX, .argument = "RATE",
       .help = "bits a second, such as 8M, instead of a quality" },
+    { "target-size", 0, VRT_OPTION_AMOUNT, offsetof(A, settings.target_size_bytes),
+      VRT_API_TARGET_SIZE_MIN, VRT_API_TARGET_SIZE_MAX, .argument = "SIZE",
+      .help = "how large the result is to become, such as 700M bytes, instead of a quality" },
     { "pix-fmt", 0, VRT_OPTION_TEXT, offsetof(A, pixel_format), .argument = "FORMAT",
       .help = "how pictures are stored, such as yuv420p10le (default: by the input)" },
     { "enc", 0, VRT_OPTION_APPEND, offsetof(A, settings.encoder_options), 0,
@@ -138,24 +141,6 @@ static void submissions_done(struct submissions *s)
 }
 
 /* Takes `text` if there is room for it. */
-/* "8000000", "8000k" or "8M". */
-static int take_rate(const char *text, int64_t *ret_rate, struct vrt_error *error)
-{
-    char printable[80], *end;
-    double rate = strtod(text, &end);
-
-    if (*end == 'k' || *end == 'K')
-        rate *= 1e3, end++;
-    else if (*end == 'M')
-        rate *= 1e6, end++;
-    if (end == text || *end || !(rate >= VRT_API_BITRATE_MIN && rate <= VRT_API_BITRATE_MAX))
-        return vrt_refuse(error, vrt_raise(-EINVAL), "usage", "--bitrate: expected bits a second "
-                          "from 1k to 2000M, such as 8M, got \"%s\"",
-                          vrt_printable(text, printable, sizeof(printable)));
-    *ret_rate = llrint(rate);
-    return 0;
-}
-
 static int take_text(const char *text, const char *what, char *buffer, size_t size,
                      struct vrt_error *error)
 {
@@ -269,8 +254,6 @@ static int make_request(const struct vrt_args *args, const char *operand,
     if (r == 0 && args->streams)
         r = take_text(args->streams, "streams", q->settings.streams, sizeof(q->settings.streams),
                       error);
-    if (r == 0 && args->bitrate)
-        r = take_rate(args->bitrate, &q->settings.bitrate, error);
     if (r == 0 && args->webhook)
         r = take_text(args->webhook, "webhook", q->webhook, sizeof(q->webhook), error);
     if (r == 0)

@@ -76,6 +76,8 @@ static void print_video(const struct vrt_plan_report *plan)
         printf(" %s", vrt_printable(recipe->preset, text, sizeof(text)));
     if (recipe->bitrate > 0)
         printf(" %g kbit/s", (double)recipe->bitrate / 1000);
+    if (recipe->target_size_bytes > 0)
+        printf(" for %s", vrt_format_bytes(recipe->target_size_bytes, text, sizeof(text)));
     if (recipe->pixel_format[0])
         printf(" %s", vrt_printable(recipe->pixel_format, text, sizeof(text)));
     if (recipe->encoder_options[0])

@@ -13,6 +13,10 @@
 /* Of all codecs. */
 #define VRT_QUALITY_MAX 63
 
+/* Bits a second. */
+#define VRT_BITRATE_MIN 1000
+#define VRT_BITRATE_MAX 2000000000
+
 /* Numbers are stored in segments: new ones come last. */
 enum vrt_codec {
     VRT_CODEC_H264,

@@ -50,5 +50,6 @@ void vrt_job_settings_init(struct vrt_job_settings *settings)
         .quality_h264 = VRT_UNKNOWN,
         .quality_hevc = VRT_UNKNOWN,
         .bitrate = VRT_UNKNOWN,
+        .target_size_bytes = VRT_UNKNOWN,
     };
 }

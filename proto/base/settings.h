@@ -63,6 +63,7 @@ struct vrt_job_settings {
     int64_t quality_h264, quality_hevc;     /* where auto becomes those: as configured */
     char preset[VRT_SETTING_WORD_BYTES];        /* "": the encoder's default */
     int64_t bitrate;                /* bits a second, on average; unknown: constant quality */
+    int64_t target_size_bytes;      /* of the result, which the bitrate then follows from */
     char pixel_format[VRT_SETTING_WORD_BYTES];  /* FFmpeg's name; "": the input's, or the next */
     char encoder_options[VRT_SETTING_OPTIONS_BYTES];    /* FFmpeg's: "key=value key=value" */
     char streams[VRT_SETTING_NAME_BYTES];       /* of the input that go on: FFmpeg's specifiers,

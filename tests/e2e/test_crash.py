@@ -263,6 +263,14 @@ class Kills(Crashes):
             n += self.suffer(CONFIG, n_kills - n, source, self.path(f'{n}.mkv'), '--deinterlace',
                              'field', '--codec', 'ffv1')
 
+    def test_killed_while_a_size_is_kept(self):
+        """Each segment's bitrate follows from those before it."""
+        source = clip(self.path('s.mkv'), '-c:v', 'ffv1', frames=FRAMES, size=SIZE)
+        n_kills, n = 20 if LONG else 4, 0
+        while n < n_kills:
+            n += self.suffer(CONFIG, n_kills - n, source, self.path(f'{n}.mkv'), '--target-size',
+                             '60k')
+
     def test_killed_while_the_clock_jumps(self):
         source = clip(self.path('s.mkv'), '-c:v', 'ffv1', frames=FRAMES, size=SIZE)
         config = merged(CONFIG, {'daemon': {'wall_clock': JUMPING}})

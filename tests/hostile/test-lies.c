@@ -227,6 +227,7 @@ static int open_segment(void *ctx, int number)
 static bool join(struct vrt_child *child, struct vrt_error *error)
 {
     struct vrt_warnings warnings = { .n = 0 };
+    struct vrt_joiner_rest rest = { 0 };
     const struct vrt_joiner_preview preview = { .input_fd = input_fd, .input_name = "film.mkv" };
     const struct vrt_joiner_params params = {
         .segments = { .n = SEGMENTS, .open = open_segment },
@@ -244,8 +245,10 @@ static bool join(struct vrt_child *child, struct vrt_error *error)
                                               &n_frames, error), 0, error))
         return false;
     expect_true(n_frames >= 0 && n_frames <= NUMBER_MAX);
-    if (!judge(vrt_child_joiner_preview(child, &preview, &warnings, error), 0, error))
+    if (!judge(vrt_child_joiner_preview(child, &preview, &rest, &warnings, error), 0, error))
         return false;
+    expect_true(rest.size_bytes >= 0 && rest.size_bytes <= NUMBER_MAX);
+    expect_true(rest.n_packets >= 0 && rest.n_packets <= NUMBER_MAX);
     look_at_warnings(&warnings);
     if (!judge(vrt_child_joiner_run(child, &params, &result, error), 0, error))
         return false;

@@ -208,6 +208,19 @@ def codecs():
          arguments=['--codec', 'hevc', '--bitrate', '400k'])
     case('a bitrate of av1', 'in.mkv', f'{film} {X264} -c:a aac',
          arguments=['--codec', 'av1', '--bitrate', '400k'])
+    long = f'-f lavfi -i testsrc2=size=128x72:rate=25 {SOUND} -t 12 {X264}'
+    for codec, ending, size in (('h264', 'mp4', '500k'), ('hevc', 'mkv', '400k'),
+                                ('av1', 'webm', '400k'), ('h264', 'ts', '900k')):
+        sound = {'webm': 'libopus', 'ts': 'mp2'}.get(ending, 'aac')
+        case(f'a target size of {codec} in {ending}', 'in.mkv', f'{long} -c:a {sound}',
+             f'.{ending}', bytes=(int(size[:-1]) * 1000, 0.06), rewrapped=ending == 'ts',
+             arguments=['--codec', codec, '--target-size', size, '--preset', 'ultrafast'])
+    case('a target size for sound alone', 'in.mkv', f'{long} -c:a flac',
+         arguments=['--target-size', '100k'], refused='100 kB is too small for 300 frames')
+    case('a target size that is too much', 'in.mkv', f'{PICTURE} {FRAMES} {X264}',
+         arguments=['--target-size', '1G'], warns=['smaller than 1 GB'])
+    case('a target size of ffv1', 'in.mkv', f'{PICTURE} {FRAMES} {X264}',
+         arguments=['--target-size', '1M', '--codec', 'ffv1'], refused='FFV1 has no bitrate')
     case('a pixel format', 'in.mkv', f'{film} {X264} -c:a aac',
          arguments=['--codec', 'hevc', '--pix-fmt', 'yuv420p10le'])
     case('no such pixel format', 'in.mkv', f'{film} {X264}', '.mov',

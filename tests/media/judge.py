@@ -5,6 +5,7 @@ Times are compared from the video's first frame on, because an offset that all s
 change. What the two files' containers count in decides how exactly.
 """
 import json
+import os
 import subprocess
 
 PATIENCE_S = 240
@@ -177,12 +178,19 @@ def judge_length(film, given):
     return found
 
 
+def judge_size(result, given):
+    wanted, share = given.get('bytes', (os.path.getsize(result), 0))
+    size = os.path.getsize(result)
+    return [] if abs(size / wanted - 1) <= share else [f'{size} bytes, not {wanted}']
+
+
 def judge(source, result, given):
     """Compares the files. `given` says what isn't as usual: `frames`: the times that the result
     has, and `sound_s`: how long its sound is, and nothing else is compared; `any_rest`: nothing is;
     `left_out`: indices of streams; `aspect`; `rewrapped`; `ignore`: colours; `text`: times of its
-    lines; `loose`: seconds by which frames may be off; `part`: of what part of the input the result
-    is; `codec` of the result; `restored`: the stream's index. Return: complaints."""
+    lines; `bytes`: of the result, and by which share they may be off; `loose`: seconds by which
+    frames may be off; `part`: of what part of the input the result is; `codec` of the result;
+    `restored`: the stream's index. Return: complaints."""
     before, after = Film(source, given.get('part'), given.get('restored')), Film(result)
     if not after.video:
         return ['there is no video in the result']
@@ -195,6 +203,7 @@ def judge(source, result, given):
     slack_s = given.get('loose', 0.00101 if before.is_coarse or after.is_coarse else 0.0006)
     found = [] if given.get('codec') in (None, after.video['codec_name']) else \
         [f'{after.video["codec_name"]}, not {given["codec"]}']
+    found += judge_size(result, given)
     found += judge_times('frames', given.get('frames', times[0]), times[1], slack_s)
     if 'frames' in given:
         return found + judge_length(after, given)

@@ -7,6 +7,7 @@
 #include "frames/process/child-encoder.h"
 #include "workers/media/blender.h"
 #include "workers/media/encode-thread.h"
+#include "workers/media/target-size.h"
 
 /* Complete segments whose sizes are remembered: more than the process can have open. */
 #define VRT_ENCODE_THREAD_SIZES 64
@@ -17,6 +18,7 @@ struct vrt_encode_thread {
 
     /* Complete segments. */
     int64_t n_segments, n_frames, size_bytes;
+    struct vrt_target_size_course course;   /* n_frames 0: no size was asked for */
     int64_t n_concealed;            /* and of those in the segment in work */
     int64_t n_tails_gone;           /* segments, the first, whose tails were removed */
     int64_t sizes_bytes[VRT_ENCODE_THREAD_SIZES];   /* of number i: at i % the array's size */

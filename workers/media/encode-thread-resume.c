@@ -151,6 +151,7 @@ int vrt_encode_thread_resume(struct vrt_media_thread *base, struct vrt_media_tas
     for (int64_t i = 0; i < n; i++) {
         encode_thread->n_frames += segments[i].n_frames;
         encode_thread->size_bytes += segments[i].size_bytes;
+        vrt_target_size_note(&encode_thread->course, segments[i].n_frames, segments[i].size_bytes);
     }
     if (n > 0) {
         encode_thread->next_shard = segments[n - 1].next_shard;

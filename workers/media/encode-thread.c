@@ -93,17 +93,20 @@ int vrt_encode_thread_need_child(struct vrt_encode_thread *encode_thread, struct
 /* Opens the next segment's file and an encoder that writes to it. */
 static int begin_segment(struct vrt_encode_thread *encode_thread, struct vrt_error *error)
 {
+    struct vrt_encoder_params params = *encode_thread->params.encoder;
     int r = vrt_encode_thread_need_child(encode_thread, error);
 
     if (r < 0)
         return vrt_fold(r);
+    if (encode_thread->course.n_frames)
+        params.bitrate = vrt_target_size_next(&encode_thread->course);
     int fd = vrt_encode_thread_open(encode_thread, encode_thread->n_segments, "seg",
                                     O_RDWR | O_CREAT | O_TRUNC);
     if (fd < 0)
         return vrt_encode_thread_refuse(vrt_raise(fd), error);
     encode_thread->segment_fd = fd;
     encode_thread->n_open = 0;
-    return vrt_fold(vrt_child_encoder_new(encode_thread->child, encode_thread->params.encoder, fd,
+    return vrt_fold(vrt_child_encoder_new(encode_thread->child, &params, fd,
                                           &encode_thread->encoder, error));
 }
 
@@ -196,6 +199,7 @@ static int end_segment(struct vrt_encode_thread *encode_thread,
     encode_thread->n_segments++;
     encode_thread->n_frames += encode_thread->n_open;
     encode_thread->size_bytes += record.size_bytes;
+    vrt_target_size_note(&encode_thread->course, record.n_frames, record.size_bytes);
     encode_thread->n_open = 0;
     *ret_record = record;
     remove_tails(encode_thread);
@@ -337,6 +341,11 @@ int vrt_encode_thread_new(const struct vrt_encode_thread_params *params,
     encode_thread->base.ends_by_failure = true;
     encode_thread->params = *params;
     encode_thread->segment_fd = -1;
+    encode_thread->course = (struct vrt_target_size_course){
+        .bitrate = params->encoder->bitrate,
+        .fps = params->encoder->fps,
+        .n_frames = params->n_frames_fitted,
+    };
     return vrt_fold(vrt_media_thread_start(&encode_thread->base, &(struct vrt_media_thread_params){
         .outbox = params->outbox,
         .name = "vrt-encode",

@@ -71,6 +71,8 @@ struct vrt_encode_thread_params {
     int spool_fd;                   /* the job's own folder */
     const struct vrt_files *files;  /* lives until `ended`, as do its descriptors and names */
     const struct vrt_encoder_params *encoder;
+    int64_t n_frames_fitted;        /* a size was asked for: so many are to keep the encoder's
+                                     * bitrate, all together; 0: each segment is by itself */
     enum vrt_container container;
     bool is_part;                   /* of the input */
     const char *streams;            /* of it that go on */

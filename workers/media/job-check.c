@@ -18,6 +18,7 @@
 #include "frames/process/child-encoder.h"
 #include "workers/media/disk-check.h"
 #include "workers/media/files/input.h"
+#include "workers/media/target-size.h"
 
 /* The decoder's threads while it is only asked what it sees. */
 #define PROBE_THREADS 1
@@ -159,7 +160,8 @@ static void take_settings(const struct vrt_job_check *check, enum vrt_codec aske
                          : vrt_codec_for(check->container, check->input.format.depth);
     const struct vrt_codec_facts *facts = vrt_codec_facts(encoder->codec);
     int64_t quality = settings->quality;
-    if (quality == VRT_UNKNOWN && settings->bitrate == VRT_UNKNOWN && facts->quality_name)
+    if (quality == VRT_UNKNOWN && settings->bitrate == VRT_UNKNOWN &&
+        settings->target_size_bytes == VRT_UNKNOWN && facts->quality_name)
         quality = encoder->codec == VRT_CODEC_H264   ? settings->quality_h264
                   : encoder->codec == VRT_CODEC_HEVC ? settings->quality_hevc
                                                      : facts->quality;
@@ -218,6 +220,13 @@ static int check_kind(struct vrt_job_check *check, enum vrt_codec codec, struct 
     return 0;
 }
 
+/* Whether a size was asked for, and the bitrate is still to be found. */
+static bool needs_bitrate(const struct vrt_job_check *check)
+{
+    return check->settings->target_size_bytes != VRT_UNKNOWN &&
+           check->settings->bitrate == VRT_UNKNOWN;
+}
+
 /* What else the input holds, and the output won't: pictures are looked at when they are written. */
 static int check_rest(struct vrt_job_check *check, struct vrt_child *child,
                       struct vrt_error *error)
@@ -228,11 +237,34 @@ static int check_rest(struct vrt_job_check *check, struct vrt_child *child,
         .container = check->container,
         .streams = check->settings->streams,
         .deadline_ns = look_deadline(check),
+        .span_ns = needs_bitrate(check) ? VRT_MAX(check->input.duration_ns, 1) : 0,
     };
 
     if (check->files.is_sequence)
         return 0;
-    return vrt_fold(vrt_child_joiner_preview(child, &preview, &check->warnings, error));
+    return vrt_fold(vrt_child_joiner_preview(child, &preview, &check->rest, &check->warnings,
+                                             error));
+}
+
+/* The bitrate of a result that is to have a size. */
+static int choose_bitrate(struct vrt_job_check *check, struct vrt_error *error)
+{
+    const struct vrt_target_size target = {
+        .size_bytes = check->settings->target_size_bytes,
+        .container = check->container,
+        .rest = check->rest,
+        .encoder = &check->encoder,
+        .n_frames = check->input.n_frames_estimate,
+    };
+
+    if (target.size_bytes == VRT_UNKNOWN)
+        return 0;
+    int r = needs_bitrate(check) ?
+            vrt_target_size_bitrate(&target, &check->encoder.bitrate, &check->warnings, error) : 0;
+    if (r < 0)
+        return vrt_fold(r);
+    check->encoder.max_bitrate = VRT_TARGET_SIZE_TIMES_MAX * check->encoder.bitrate;
+    return 0;
 }
 
 /* Container, codec and format; then an encoder is made and dropped, to hear its objections now. */
@@ -341,6 +373,9 @@ static int look(struct vrt_job_check *check, struct vrt_error *error)
     if (r != 0)
         return vrt_fold(r);
     r = choose_encoder(check, child, error);
+    if (r != 0)
+        return vrt_fold(r);
+    r = choose_bitrate(check, error);
     if (r != 0)
         return vrt_fold(r);
     r = vrt_child_encoder_try(child, &check->encoder, error);

@@ -14,6 +14,7 @@
 #include "frames/encode/container.h"
 #include "frames/encode/encoder.h"
 #include "frames/decode/reader.h"
+#include "frames/join/joiner.h"
 #include "model/network.h"
 #include "workers/media/files/files.h"
 #include "workers/media/files/fingerprint.h"
@@ -43,6 +44,7 @@ struct vrt_job_check {
     struct vrt_encoder_params encoder;
     struct vrt_recipe recipe;       /* its tile: the coarsest wanted, unless it was given */
     struct vrt_fingerprint fingerprint;
+    struct vrt_joiner_rest rest;    /* of the result, where a size was asked for */
     int64_t output_bytes;           /* of the result, estimated; -1: unknown */
     struct vrt_warnings warnings;
 };

@@ -366,8 +366,8 @@ class Submit(Case):
             'device': 'cpu:0,cpu:1', 'precision': None,
             'tile': 64, 'overlap': None, 'clip': None, 'clip_overlap': None, 'tiling': 'blend',
             'scene_cuts': None, 'sigma': None, 'codec': 'hevc', 'quality': None, 'preset': None,
-            'bitrate': None, 'pixel_format': None, 'encoder_options': None,
-            'streams': None,
+            'bitrate': None, 'target_size_bytes': None, 'pixel_format': None,
+            'encoder_options': None, 'streams': None,
             'start_s': None, 'duration_s': None, 'pictures': None, 'fps': None,
             'deinterlace': 'auto',
             'priority': -3, 'strict': True, 'overwrite': False, 'dry_run': False,
@@ -394,8 +394,14 @@ class Submit(Case):
                               seen['encoder_options']],
                              ['auto', wanted, 'yuv420p10le', 'tune=film bf=2'])
         for rate in ('8X', '1', 'nan', '3000M', 'M'):
-            self.complaint('submit', '--bitrate', rate, '--overwrite', 'video.mp4', status=1,
-                           says='--bitrate: expected bits a second')
+            self.complaint('submit', '--bitrate', rate, '--overwrite', 'video.mp4', status=2,
+                           says='--bitrate: expected a number from 1000 to 2000000000')
+        for size, wanted in (('700M', 700000000), ('4Gi', 4 << 30), ('1.5k', 1500)):
+            self.run_it('submit', '--target-size', size, '--overwrite', 'video.mp4')
+            self.assertEqual(self.seen.json()['target_size_bytes'], wanted)
+        for size in ('12', '-7M', '7MB', 'Mi', '9999T'):
+            self.complaint('submit', '--target-size', size, '--overwrite', 'video.mp4', status=2,
+                           says='--target-size: expected a number')
 
     def test_warnings(self):
         """Who leaves after submitting is told what was found so far."""

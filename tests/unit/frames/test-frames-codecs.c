@@ -6,7 +6,10 @@
  */
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "tests/unit/frames/frames-fixture.h"
 #include "tests/unit/frames/frames-restore.h"
@@ -274,6 +277,52 @@ static void check_bitrate(enum vrt_codec codec)
     fixture_run("cmp out.mkv first");
 }
 
+/* A segment of a frame. */
+static void encode_one(const struct vrt_encoder_params *params, int fd)
+{
+    VRT_CLEANUP(vrt_encoder_freep) struct vrt_encoder *encoder = NULL;
+    VRT_CLEANUP(vrt_frame_unrefp) struct vrt_frame *frame = NULL;
+    struct vrt_error error = { 0 };
+    int64_t size_bytes;
+
+    expect_int(vrt_frame_new(&params->format, &frame), 0);
+    for (int i = 0; i < vrt_frame_format_n_planes(&params->format); i++)
+        memset(frame->planes[i].data, 90, (size_t)frame->planes[i].stride_bytes);
+    expect_int(vrt_encoder_new(params, fd, &encoder, &error), 0);
+    expect_int(vrt_encoder_send(encoder, frame, &error), 0);
+    expect_int(vrt_encoder_finish(encoder, &size_bytes, &error), 0);
+}
+
+/* Of one video, whatever each has of it: the head stays. */
+static void test_bitrates(void)
+{
+    static const int64_t bitrates[] = { 60000, 500000, 3000000, 20000000 };
+    const char *path = fixture_path("one.seg");
+
+    for (int codec = 0; codec < VRT_CODEC_COUNT; codec++) {
+        if (!vrt_codec_is_there((enum vrt_codec)codec) ||
+            !vrt_codec_facts((enum vrt_codec)codec)->has_bitrate)
+            continue;
+        struct vrt_encoder_params params = small_params((enum vrt_codec)codec);
+        for (size_t i = 0; i < VRT_ARRAY_SIZE(bitrates); i++) {
+            struct vrt_error error = { 0 };
+            struct vrt_encoder_params other = params;
+            const int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+            fprintf(stderr, "  %s %lld\n", vrt_codec_names[codec], (long long)bitrates[i]);
+            params.max_bitrate = 2 * bitrates[i];
+            other = params;
+            other.bitrate = 2 * bitrates[i];
+            encode_one(&other, fd);
+            params.bitrate = bitrates[i];
+            expect_int(vrt_encoder_check_segment(&params, fd, &error), 0);
+            other.bitrate = bitrates[i] / 2;
+            encode_one(&other, fd);
+            expect_int(vrt_encoder_check_segment(&params, fd, &error), 0);
+            close(fd);
+        }
+    }
+}
+
 static void test_bitrate(void)
 {
     struct vrt_error error = { 0 };
@@ -386,6 +435,7 @@ TEST_MAIN_AFTER(fixture_init(),
     { "rates", test_rates },
     { "options", test_options },
     { "bitrate", test_bitrate },
+    { "bitrates", test_bitrates },
     { "pixfmts", test_pixfmts },
     { "picks", test_picks },
     { "pairs", test_pairs },

@@ -98,6 +98,33 @@ int vrt_container_check_rate(enum vrt_container container, struct vrt_rational f
                       ".mov or .mkv");
 }
 
+/*
+ * Of FFmpeg's muxers: sizes, times and places in tables (mp4, mov); a head each, and what finds key
+ * frames (Matroska); of MPEG-TS a PES head and, on average, half a packet of 188 bytes that stays
+ * empty, for each frame and each 2,930 bytes of sound, 4 bytes of each 188, and the programme's
+ * tables ten times a second.
+ */
+double vrt_container_overhead_bytes(enum vrt_container container,
+                                    const struct vrt_container_load *load)
+{
+    static const struct {
+        double file, frame, packet, frame_share, packet_share, second;
+    } costs[VRT_CONTAINER_COUNT] = {
+        [VRT_CONTAINER_MP4] = { 2000, 16, 8, 0, 0, 0 },
+        [VRT_CONTAINER_MOV] = { 2000, 16, 8, 0, 0, 0 },
+        [VRT_CONTAINER_MKV] = { 2000, 9, 9, 0, 0, 20 },
+        [VRT_CONTAINER_WEBM] = { 2000, 9, 9, 0, 0, 20 },
+        [VRT_CONTAINER_TS] = { 0, 115, 0, 4.0 / 184, 4.0 / 184 + 115.0 / 2930, 4200 },
+    };
+
+    vrt_assert((unsigned int)container < VRT_CONTAINER_COUNT);
+    return costs[container].file + costs[container].frame * load->n_frames +
+           costs[container].packet * load->n_packets +
+           costs[container].frame_share * load->frame_bytes +
+           costs[container].packet_share * load->packet_bytes +
+           costs[container].second * load->duration_s;
+}
+
 /* Of pictures OpenEXR alone holds linear light, and nothing else; PNG can say that it does. */
 static int check_light(const struct vrt_container_content *content, struct vrt_warnings *warnings,
                        struct vrt_error *error)

@@ -34,6 +34,15 @@ int vrt_container_check_codec(enum vrt_container container, enum vrt_codec codec
 int vrt_container_check_rate(enum vrt_container container, struct vrt_rational fps, bool variable,
                              struct vrt_error *error);
 
+/* What a file holds: frames of its video, and other packets. */
+struct vrt_container_load {
+    double n_frames, n_packets, frame_bytes, packet_bytes, duration_s;
+};
+
+/* What a file of this kind takes besides, in bytes: right within a tenth or so. Thread: any. */
+double vrt_container_overhead_bytes(enum vrt_container container,
+                                    const struct vrt_container_load *load);
+
 /* What is encoded, and into what. */
 struct vrt_container_content {
     enum vrt_container container;

@@ -11,6 +11,7 @@
 
 #include "frames/encode/encoder-kinds.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -31,10 +32,17 @@ static int set_quality(const struct vrt_encoder_params *params, int quality,
     return params->bitrate > 0 ? 0 : av_dict_set_int(options, "crf", quality, 0);
 }
 
-static int set_rate(const struct vrt_encoder_params *params, int quality, AVDictionary **options)
+/* The level, which is in the stream's head, follows from the bitrate unless a highest one is
+ * told. */
+static int set_rate(const struct vrt_encoder_params *params, int quality, AVCodecContext *codec,
+                    AVDictionary **options)
 {
     int r = av_dict_set(options, "preset", vrt_preset_names[preset_of(params)], 0);
 
+    if (params->max_bitrate > 0) {
+        codec->rc_max_rate = params->max_bitrate;
+        codec->rc_buffer_size = (int)VRT_MIN(params->max_bitrate, INT_MAX);
+    }
     return r < 0 ? r : set_quality(params, quality, options);
 }
 
@@ -42,9 +50,8 @@ static int set_rate(const struct vrt_encoder_params *params, int quality, AVDict
 static int set_x264(const struct vrt_encoder_params *params, int quality, AVCodecContext *codec,
                     AVDictionary **options)
 {
-    int r = set_rate(params, quality, options);
+    int r = set_rate(params, quality, codec, options);
 
-    (void)codec;
     return r < 0 ? r : av_dict_set(options, "x264-params", "cpu-independent=1", 0);
 }
 
@@ -58,8 +65,7 @@ static int set_x265(const struct vrt_encoder_params *params, int quality, AVCode
     int n_frame_threads = VRT_MIN(1 + params->n_threads / 4, 4);
     char text[96];
 
-    (void)codec;
-    int r = set_rate(params, quality, options);
+    int r = set_rate(params, quality, codec, options);
     if (r < 0)
         return r;
     snprintf(text, sizeof(text), "log-level=none:info=0:pools=%d:frame-threads=%d",

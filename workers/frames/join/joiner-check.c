@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "frames/av.h"
+#include "frames/join/join-rest.h"
 #include "frames/join/join-streams.h"
 #include "frames/join/joiner.h"
 #include "frames/encode/segment.h"
@@ -57,8 +58,8 @@ static int compare(const struct vrt_joiner_expected *expected, int64_t n_frames,
     return 0;
 }
 
-int vrt_joiner_preview(const struct vrt_joiner_preview *preview, struct vrt_warnings *warnings,
-                       struct vrt_error *error)
+int vrt_joiner_preview(const struct vrt_joiner_preview *preview, struct vrt_joiner_rest *ret_rest,
+                       struct vrt_warnings *warnings, struct vrt_error *error)
 {
     VRT_CLEANUP(vrt_source_closep) struct vrt_source *source = NULL;
     VRT_CLEANUP(vrt_join_streams_done) struct vrt_join_streams plan = {
@@ -72,6 +73,7 @@ int vrt_joiner_preview(const struct vrt_joiner_preview *preview, struct vrt_warn
         .streams = preview->streams,
     };
 
+    *ret_rest = (struct vrt_joiner_rest){ 0 };
     int r = vrt_source_open(&params, &source, error);
     if (r < 0)
         return vrt_fold(r);
@@ -87,7 +89,8 @@ int vrt_joiner_preview(const struct vrt_joiner_preview *preview, struct vrt_warn
         return vrt_fold(r);
     if (vrt_join_streams_plan(&plan, VRT_JOIN_EVERYTHING, warnings) < 0)
         return vrt_refuse_errno(error, vrt_raise(-ENOMEM), "the output");
-    return 0;
+    return preview->span_ns ?
+           vrt_fold(vrt_join_rest_estimate(&plan, preview->span_ns, ret_rest, error)) : 0;
 }
 
 int vrt_joiner_check_segment(int fd, int number, enum vrt_joiner_check check,

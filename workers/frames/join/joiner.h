@@ -60,17 +60,25 @@ struct vrt_joiner_preview {
     enum vrt_container container;
     const char *streams;            /* as of vrt_joiner_params */
     const atomic_bool *cancel;      /* or NULL */
-    int64_t deadline_ns;            /* of vrt_clock_now_ns(), for opening the input; 0: none */
+    int64_t deadline_ns;            /* of vrt_clock_now_ns(), for reading the input; 0: none */
+    int64_t span_ns;                /* of the result, to estimate what it takes; 0: that isn't
+                                     * asked */
+};
+
+/* What a result takes besides its restored video, estimated from the beginning of the input. */
+struct vrt_joiner_rest {
+    int64_t size_bytes;             /* of packets and files, without what the container adds */
+    int64_t n_packets;
 };
 
 /*
  * Says before any work is done what vrt_joiner_run() will leave out of the input, and whether it
  * can read it a second time at all.
  * Return: 0, with the streams that will be left out in `warnings`; -ESPIPE, -ETIMEDOUT, -errno
- *         with the sentence in `error`.
+ *         with the sentence in `error`. *ret_rest is zero where it isn't asked.
  */
-int vrt_joiner_preview(const struct vrt_joiner_preview *preview, struct vrt_warnings *warnings,
-                       struct vrt_error *error) VRT_MUST_CHECK;
+int vrt_joiner_preview(const struct vrt_joiner_preview *preview, struct vrt_joiner_rest *ret_rest,
+                       struct vrt_warnings *warnings, struct vrt_error *error) VRT_MUST_CHECK;
 
 /*
  * Writes the whole output file and syncs it.

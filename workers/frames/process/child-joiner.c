@@ -77,7 +77,8 @@ static bool is_number(int64_t number)
 }
 
 int vrt_child_joiner_preview(struct vrt_child *child, const struct vrt_joiner_preview *preview,
-                             struct vrt_warnings *warnings, struct vrt_error *error)
+                             struct vrt_joiner_rest *ret_rest, struct vrt_warnings *warnings,
+                             struct vrt_error *error)
 {
     VRT_CLEANUP(vrt_freep) struct vrt_message *message = calloc(1, sizeof(*message));
     char doing[VRT_MESSAGE_NAME_BYTES + 16];
@@ -89,6 +90,7 @@ int vrt_child_joiner_preview(struct vrt_child *child, const struct vrt_joiner_pr
     snprintf(doing, sizeof(doing), "reading %s", message->body.join.name);
     message->body.join.container = (int32_t)preview->container;
     vrt_wire_put_streams(preview->streams, message->body.join.streams);
+    message->body.join.span_ns = preview->span_ns;
     if (preview->deadline_ns)
         message->body.join.limit_ns = VRT_MAX(preview->deadline_ns - vrt_clock_now_ns(), 1);
     const struct vrt_child_call call = {
@@ -101,8 +103,15 @@ int vrt_child_joiner_preview(struct vrt_child *child, const struct vrt_joiner_pr
     int r = vrt_child_ask(child, &call, message, error);
     if (r < 0)
         return vrt_fold(r);
-    return vrt_wire_take_warnings(&message->body.joined.warnings, warnings) < 0 ?
-           vrt_child_distrust(child, doing, error) : 0;
+    const struct vrt_joiner_rest rest = {
+        .size_bytes = message->body.joined.size_bytes,
+        .n_packets = message->body.joined.n_frames,
+    };
+    if (!is_number(rest.size_bytes) || !is_number(rest.n_packets) ||
+        vrt_wire_take_warnings(&message->body.joined.warnings, warnings) < 0)
+        return vrt_child_distrust(child, doing, error);
+    *ret_rest = rest;
+    return 0;
 }
 
 /* The joiner wants a segment: the process may have those that there are, one after the other. */

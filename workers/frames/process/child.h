@@ -60,7 +60,7 @@ struct vrt_child_reader *vrt_child_reader_close(struct vrt_child_reader *reader)
 
 /* Of joiner.h and preview.h. */
 int vrt_child_joiner_preview(struct vrt_child *child, const struct vrt_joiner_preview *preview,
-                             struct vrt_warnings *warnings,
+                             struct vrt_joiner_rest *ret_rest, struct vrt_warnings *warnings,
                              struct vrt_error *error) VRT_MUST_CHECK;
 int vrt_child_joiner_run(struct vrt_child *child, const struct vrt_joiner_params *params,
                          struct vrt_joiner_result *ret_result,

@@ -72,7 +72,7 @@ struct vrt_message_info {
 
 struct vrt_message_encoder {
     int32_t codec, quality, n_threads, has_preset;
-    int64_t bitrate;
+    int64_t bitrate, max_bitrate;
     char preset[16], options[VRT_SETTING_OPTIONS_BYTES];
     struct vrt_message_format format;
     struct vrt_message_rational time_base, fps;
@@ -125,7 +125,7 @@ union vrt_message_body {
     } segment;
     struct {
         char name[VRT_MESSAGE_NAME_BYTES];
-        int64_t limit_ns, n_segments, span_ns, n_frames;
+        int64_t limit_ns, n_segments, span_ns, n_frames;    /* of a preview: the result's span */
         int32_t container, is_part;
         char streams[VRT_SETTING_NAME_BYTES];
     } join;
@@ -135,7 +135,8 @@ union vrt_message_body {
         int32_t container, has_original;
     } picture;
     struct {
-        int64_t n_frames, duration_ns, size_bytes;
+        int64_t n_frames, duration_ns, size_bytes;  /* of a preview: packets and bytes of the
+                                                     * rest */
         struct vrt_message_warnings warnings;
     } joined;
     struct {

@@ -44,8 +44,12 @@ int vrt_serve_join_preview(struct vrt_server *server, struct vrt_message *messag
         .streams = message->body.join.streams,
         .deadline_ns = message->body.join.limit_ns ?
                        vrt_clock_now_ns() + message->body.join.limit_ns : 0,
+        .span_ns = message->body.join.span_ns,
     };
-    int r = vrt_joiner_preview(&preview, &warnings, error);
+    struct vrt_joiner_rest rest = { 0 };
+    int r = vrt_joiner_preview(&preview, &rest, &warnings, error);
+    message->body.joined.n_frames = rest.n_packets;
+    message->body.joined.size_bytes = rest.size_bytes;
     vrt_wire_put_warnings(&warnings, &message->body.joined.warnings);
     *size = VRT_MESSAGE_BYTES(joined);
     return vrt_fold(r);

@@ -104,6 +104,7 @@ void vrt_wire_put_encoder(const struct vrt_encoder_params *params,
         .quality = params->quality,
         .n_threads = params->n_threads,
         .bitrate = params->bitrate,
+        .max_bitrate = params->max_bitrate,
         .has_preset = params->preset != NULL,
     };
     snprintf(ret_wire->preset, sizeof(ret_wire->preset), "%s",
@@ -284,6 +285,7 @@ int vrt_wire_take_encoder(struct vrt_message_encoder *wire, struct vrt_encoder_p
     params.codec = (enum vrt_codec)wire->codec;
     params.preset = wire->has_preset ? wire->preset : NULL;
     params.bitrate = wire->bitrate;
+    params.max_bitrate = wire->max_bitrate;
     params.options = wire->options;
     *ret_params = params;
     return 0;

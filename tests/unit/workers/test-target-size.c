@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: MIT */
+
+/* Which bitrate makes a result as large as was asked for. */
+
+#include <errno.h>
+
+#include "tests/unit/test.h"
+#include "workers/media/target-size.h"
+
+#define FPS 25
+#define N_FRAMES 3000               /* two minutes */
+
+static const struct vrt_encoder_params encoder = {
+    .codec = VRT_CODEC_H264, .quality = VRT_UNKNOWN, .bitrate = VRT_UNKNOWN, .n_threads = 4,
+    .format = { .width = 640, .height = 360, .depth = 8, .layout = VRT_LAYOUT_YUV,
+                .chroma_shift_x = 1, .chroma_shift_y = 1 },
+    .time_base = { 1, FPS }, .fps = { FPS, 1 },
+};
+
+static int choose(int64_t size_bytes, int64_t rest_bytes, int64_t n_frames, int64_t *ret_bitrate,
+                  struct vrt_warnings *warnings, struct vrt_error *error)
+{
+    const struct vrt_target_size target = {
+        .size_bytes = size_bytes, .container = VRT_CONTAINER_MKV,
+        .rest = { .size_bytes = rest_bytes, .n_packets = 5000 },
+        .encoder = &encoder, .n_frames = n_frames,
+    };
+
+    *error = (struct vrt_error){ .id = NULL };
+    warnings->n = 0;
+    return vrt_target_size_bitrate(&target, ret_bitrate, warnings, error);
+}
+
+static void test_bitrate(void)
+{
+    struct vrt_warnings warnings = { .n = 0 };
+    struct vrt_error error;
+    int64_t bitrate, other;
+
+    expect_int(choose(30000000, 2000000, N_FRAMES, &bitrate, &warnings, &error), 0);
+    expect_int(warnings.n, 0);
+    /* All but the sound, half a percent, and some bytes for each packet. */
+    expect_near((double)bitrate, (30e6 * 0.995 - 2e6 - 9 * (N_FRAMES + 5000)) * 8 * FPS / N_FRAMES,
+                500);
+    /* A byte of sound more is one of picture less. */
+    expect_int(choose(30000000, 3000000, N_FRAMES, &other, &warnings, &error), 0);
+    expect_near((double)(bitrate - other), 1e6 * 8 * FPS / N_FRAMES, 1);
+    expect_int(choose(800000000000, 0, N_FRAMES, &bitrate, &warnings, &error), 0);
+    expect_int(warnings.n, 1);
+    expect_contains(warnings.sentences[0], "smaller than 800 GB");
+    expect_int(bitrate, 640LL * 360 * 3 / 2 * 8 * FPS);
+}
+
+static void test_refusals(void)
+{
+    struct vrt_warnings warnings = { .n = 0 };
+    struct vrt_error error;
+    int64_t bitrate = -7;
+
+    expect_int(choose(2000000, 2000000, N_FRAMES, &bitrate, &warnings, &error), -EINVAL);
+    expect_contains(error.message, "2 MB is too small for 3000 frames of 640x360");
+    expect_int(choose(30000000, 0, -1, &bitrate, &warnings, &error), -EINVAL);
+    expect_contains(error.message, "length is known");
+    expect_str(error.id, "output.quality");
+    expect_int(bitrate, -7);
+    /* What is said to be enough is. */
+    expect_int(choose(2000000, 1950000, N_FRAMES, &bitrate, &warnings, &error), -EINVAL);
+    expect_contains(error.message, "ask for 2.17 MB");
+    expect_int(choose(2175000, 1950000, N_FRAMES, &bitrate, &warnings, &error), 0);
+}
+
+/* An encoder that always takes more than it was told, or less. */
+static void test_sum(void)
+{
+    static const double misses[] = { 1, 1.25, 0.75, 1.6, 0.6 };
+    const int64_t segment = 96;
+
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(misses); i++) {
+        struct vrt_target_size_course course = {
+            .bitrate = 2000000, .fps = encoder.fps, .n_frames = N_FRAMES,
+        };
+        double size_bytes = 0;
+        while (course.n_done < N_FRAMES) {
+            const int64_t n = VRT_MIN(segment, N_FRAMES - course.n_done);
+            const double took = (double)vrt_target_size_next(&course) / 8 * (double)n / FPS *
+                                misses[i];
+            size_bytes += took;
+            vrt_target_size_note(&course, n, (int64_t)took + 500 + 36 * n);
+        }
+        expect_near(size_bytes / (2e6 / 8 * N_FRAMES / FPS), 1, 0.01);
+    }
+}
+
+/* Never out of bounds, of frames that nobody foresaw neither. */
+static void test_bounds(void)
+{
+    static const struct {
+        int64_t n_done;
+        double told, took, times;
+    } cases[] = {
+        { 0, 0, 0, 1 }, { 2900, 3e7, 1e9, 0.5 }, { 2900, 3e7, 100, 2 }, { 3000, 3e7, 3e7, 0.5 },
+        { 3100, 1e7, 1e7, 0.5 }, { 1500, 15e6, 15e6, 1 }, { 1500, 15e6, 14e6, 16.0 / 14 },
+    };
+
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(cases); i++) {
+        const struct vrt_target_size_course course = {
+            .bitrate = 2000000, .fps = encoder.fps, .n_frames = N_FRAMES,
+            .n_done = cases[i].n_done, .told_bytes = cases[i].told, .took_bytes = cases[i].took,
+        };
+        expect_near((double)vrt_target_size_next(&course), 2e6 * cases[i].times, 1);
+    }
+}
+
+TEST_MAIN(
+    { "bitrate", test_bitrate },
+    { "refusals", test_refusals },
+    { "sum", test_sum },
+    { "bounds", test_bounds },
+)
