@@ -11,7 +11,6 @@
 
 #include "frames/encode/encoder-kinds.h"
 
-#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -32,17 +31,10 @@ static int set_quality(const struct vrt_encoder_params *params, int quality,
     return params->bitrate > 0 ? 0 : av_dict_set_int(options, "crf", quality, 0);
 }
 
-/* The level, which is in the stream's head, follows from the bitrate unless a highest one is
- * told. */
-static int set_rate(const struct vrt_encoder_params *params, int quality, AVCodecContext *codec,
-                    AVDictionary **options)
+static int set_rate(const struct vrt_encoder_params *params, int quality, AVDictionary **options)
 {
     int r = av_dict_set(options, "preset", vrt_preset_names[preset_of(params)], 0);
 
-    if (params->max_bitrate > 0) {
-        codec->rc_max_rate = params->max_bitrate;
-        codec->rc_buffer_size = (int)VRT_MIN(params->max_bitrate, INT_MAX);
-    }
     return r < 0 ? r : set_quality(params, quality, options);
 }
 
@@ -50,14 +42,17 @@ static int set_rate(const struct vrt_encoder_params *params, int quality, AVCode
 static int set_x264(const struct vrt_encoder_params *params, int quality, AVCodecContext *codec,
                     AVDictionary **options)
 {
-    int r = set_rate(params, quality, codec, options);
+    int r = set_rate(params, quality, options);
 
+    if (params->level)
+        codec->level = params->level;
     return r < 0 ? r : av_dict_set(options, "x264-params", "cpu-independent=1", 0);
 }
 
 /*
  * Threads are chosen here rather than by libx265 from the machine. info=0: its note in the stream
- * names the machine's vector instructions. Its log goes to standard error whatever we do.
+ * names the machine's vector instructions. Its log goes to standard error whatever we do. Where
+ * bitrates of segments differ the tier must not follow from them either.
  */
 static int set_x265(const struct vrt_encoder_params *params, int quality, AVCodecContext *codec,
                     AVDictionary **options)
@@ -65,12 +60,50 @@ static int set_x265(const struct vrt_encoder_params *params, int quality, AVCode
     int n_frame_threads = VRT_MIN(1 + params->n_threads / 4, 4);
     char text[96];
 
-    int r = set_rate(params, quality, codec, options);
+    (void)codec;
+    int r = set_rate(params, quality, options);
     if (r < 0)
         return r;
-    snprintf(text, sizeof(text), "log-level=none:info=0:pools=%d:frame-threads=%d",
-             params->n_threads, n_frame_threads);
-    return av_dict_set(options, "x265-params", text, 0);
+    snprintf(text, sizeof(text), "log-level=none:info=0:pools=%d:frame-threads=%d%s",
+             params->n_threads, n_frame_threads, params->max_bitrate > 0 ? ":high-tier=0" : "");
+    r = av_dict_set(options, "x265-params", text, 0);
+    if (r < 0 || !params->level)
+        return r;
+    snprintf(text, sizeof(text), ":level-idc=%.1f", params->level / 30.0);
+    return av_dict_set(options, "x265-params", text, AV_DICT_APPEND);
+}
+
+/* The byte at `index` of the first NAL unit (ITU-T H.264, H.265: annex B) whose first byte is
+ * `first`, without what keeps it from looking like a start code. 0: there is none. */
+static int byte_of_unit(const uint8_t *head, int size, uint8_t first, int index)
+{
+    for (int i = 0; i + 3 < size; i++) {
+        if (head[i] || head[i + 1] || head[i + 2] != 1 || head[i + 3] != first)
+            continue;
+        int n_zeros = 0;
+        for (int k = i + 3; k < size; k++) {
+            if (n_zeros >= 2 && head[k] == 3) {
+                n_zeros = 0;
+                continue;
+            }
+            if (!index--)
+                return head[k];
+            n_zeros = head[k] ? 0 : n_zeros + 1;
+        }
+    }
+    return 0;
+}
+
+/* level_idc: the third byte of the sequence parameter set. */
+static int level_of_h264(const uint8_t *head, int size)
+{
+    return byte_of_unit(head, size, 0x67, 3);
+}
+
+/* general_level_idc: of the video parameter set, whose profiles begin at the fifth byte. */
+static int level_of_hevc(const uint8_t *head, int size)
+{
+    return byte_of_unit(head, size, 0x40, 2 + 4 + 11);
 }
 
 /* One for each thread, of the numbers that the format has. */
@@ -230,8 +263,8 @@ static int set_exr(const struct vrt_encoder_params *params, int quality, AVCodec
 }
 
 static const struct vrt_encoder_kind kinds[] = {
-    { "libx264", 1, .even_only = true, .set_options = set_x264 },
-    { "libx265", 1, .even_only = true, .set_options = set_x265 },
+    { "libx264", 1, .even_only = true, .level_of = level_of_h264, .set_options = set_x264 },
+    { "libx265", 1, .even_only = true, .level_of = level_of_hevc, .set_options = set_x265 },
     { "ffv1", 1, .set_options = set_ffv1 },
     /* Its threads wait for a first frame for ever (seen in 1.4). */
     { "libsvtav1", 64, .even_only = true, .needs_frame = true, .set_options = set_svtav1 },

@@ -197,17 +197,40 @@ static int borrow_extradata(AVCodecContext *codec, AVCodecContext *other, AVPack
     return 0;
 }
 
+/* Finds the level of the highest bitrate, so that segments of lower ones have the same. Return: 0;
+ * -errno with a sentence. */
+static int find_level(const struct vrt_encoder *encoder, const struct vrt_codec_choice *choice,
+                      struct vrt_encoder_params *params, struct vrt_error *error)
+{
+    VRT_CLEANUP(avcodec_free_context) AVCodecContext *codec = NULL;
+    struct vrt_encoder_params highest = *params;
+
+    if (!choice->kind->level_of || params->max_bitrate <= params->bitrate)
+        return 0;
+    highest.bitrate = params->max_bitrate;
+    int r = open_codec(encoder, &highest, choice, &codec, error);
+    if (r < 0)
+        return vrt_fold(r);
+    params->level = choice->kind->level_of(codec->extradata, codec->extradata_size);
+    return 0;
+}
+
 /* Opens the encoder that suits the frames. Return: 0; -errno with a sentence. */
-static int open_choice(struct vrt_encoder *encoder, const struct vrt_encoder_params *params,
+static int open_choice(struct vrt_encoder *encoder, const struct vrt_encoder_params *asked,
                        struct vrt_error *error)
 {
-    const struct vrt_codec_choice choice = vrt_codec_choose(params->codec, &params->format);
+    const struct vrt_codec_choice choice = vrt_codec_choose(asked->codec, &asked->format);
     VRT_CLEANUP(avcodec_free_context) AVCodecContext *other = NULL;
+    struct vrt_encoder_params found = *asked;
+    const struct vrt_encoder_params *params = &found;
 
     if (!choice.kind)
         return refuse_format(encoder, params, -ENOTSUP, error);
     encoder->kind = choice.kind;
-    int r = open_codec(encoder, params, &choice, &encoder->codec, error);
+    int r = find_level(encoder, &choice, &found, error);
+    if (r < 0)
+        return vrt_fold(r);
+    r = open_codec(encoder, params, &choice, &encoder->codec, error);
     if (r < 0 || !choice.kind->late_extradata || encoder->codec->extradata_size)
         return vrt_fold(r);
     r = open_codec(encoder, params, &choice, &other, error);

@@ -31,6 +31,8 @@ struct vrt_encoder_params {
     int64_t bitrate;                /* bits a second, on average; <= 0: constant quality */
     int64_t max_bitrate;            /* segments of one video have such up to this; <= 0: they all
                                      * have the same */
+    int level;                      /* as in the stream's head; 0: the encoder's choice, for the
+                                     * highest bitrate */
     const char *options;            /* FFmpeg's, "key=value key=value"; NULL: none */
     int n_threads;                  /* 1 to 64 */
     struct vrt_frame_format format; /* from vrt_encoder_pick_format() */
