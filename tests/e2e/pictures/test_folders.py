@@ -4,6 +4,7 @@
 import json
 import os
 import shutil
+import struct
 import unittest
 
 import harness
@@ -170,6 +171,68 @@ class Folders(harness.Case):
             f.write(b'no picture at all, but text\n' * 9)
         done = self.vrtctl('submit', '--follow', source, status=1)
         self.assertIn('0002.png is not a video, nor a picture', done.stderr)
+
+
+@unittest.skipIf(os.geteuid() != 0, 'only root can be several users')
+class OtherUsers(harness.FolderCase):
+    """A daemon of one user, a folder of another's: both must be allowed."""
+
+    DAEMON, USER, STRANGER = 61001, 61002, 61003
+
+    @staticmethod
+    def as_user(uid, *command):
+        return ['setpriv', f'--reuid={uid}', f'--regid={uid}', '--clear-groups', *command]
+
+    def submit(self, daemon, uid, *arguments):
+        return harness.subprocess.run(
+            self.as_user(uid, harness.VRTCTL, '--socket', daemon.socket, 'submit', '--follow',
+                         *arguments), text=True, capture_output=True,
+            timeout=harness.PATIENCE_S, stdin=harness.subprocess.DEVNULL)
+
+    def make_folder(self, path, mode):
+        os.mkdir(path)
+        os.chown(path, self.USER, self.USER)
+        os.chmod(path, mode)
+        return path
+
+    def let_in(self, path, uid):
+        """As setfacl -m u:UID:rwx does."""
+        everyone = 0xffffffff
+        entries = [(1, 7, everyone), (2, 7, uid), (4, 0, everyone), (0x10, 7, everyone),
+                   (0x20, 0, everyone)]
+        try:
+            os.setxattr(path, 'system.posix_acl_access', struct.pack('<I', 2) + b''.join(
+                struct.pack('<HHI', *entry) for entry in entries))
+        except OSError:         # the file system has no lists
+            os.chmod(path, 0o777)
+
+    def test_rights(self):
+        os.chmod(self.folder, 0o777)
+        home = self.make_folder(self.path('home'), 0o700)
+        source = self.make_folder(home + '/in', 0o755)
+        ffmpeg('-f', 'lavfi', '-i', 'testsrc2=size=32x24', '-frames:v', 2, source + '/%d.png')
+        daemon = harness.Daemon(self.folder, prefix=self.as_user(self.DAEMON))
+        self.addCleanup(daemon.stop)
+        os.chmod(daemon.socket, 0o666)
+        target = self.make_folder(home + '/out', 0o700)
+        done = self.submit(daemon, self.USER, '-o', target, source)
+        self.assertIn('may not make files in this folder', done.stderr)
+        self.let_in(target, self.DAEMON)
+        done = self.submit(daemon, self.USER, '-o', target, source)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        read = harness.subprocess.run(self.as_user(self.USER, 'cat', target + '/1.png'),
+                                      capture_output=True)
+        self.assertEqual(read.stdout[1:4], b'PNG')
+        # Who may list a folder may not read by way of the daemon what it alone may.
+        os.chmod(home, 0o755)
+        secret = source + '/2.png'
+        os.chown(secret, self.DAEMON, self.DAEMON)
+        os.chmod(secret, 0o600)
+        stolen = self.make_folder(self.path('stolen'), 0o777)
+        os.chown(stolen, self.STRANGER, self.STRANGER)
+        done = self.submit(daemon, self.STRANGER, '-o', stolen, source)
+        self.assertIn('2.png: you may not open it', done.stderr)
+        self.assertEqual(daemon.stop(), 0)
 
 
 class Interrupted(harness.FolderCase):
