@@ -152,9 +152,11 @@ static int open_old(const struct walk *walk, int folder_fd, const char *name,
     int r = judge(walk, path_fd, VRT_RIGHTS_READ | (writes ? VRT_RIGHTS_WRITE : 0), &st);
     if (r < 0)
         return vrt_fold(r);
+    if (S_ISLNK(st.st_mode))
+        return refuse(walk, -EINVAL, VRT_E(PATH_FORBIDDEN), "it is a symbolic link, which vrtd "
+                      "doesn't follow: give the file itself");
     if (!S_ISREG(st.st_mode))
-        return refuse(walk, -EINVAL, S_ISLNK(st.st_mode) ? VRT_E(PATH_FORBIDDEN) :
-                      VRT_E(INPUT_NOT_REGULAR), "it is no regular file");
+        return refuse(walk, -EINVAL, VRT_E(INPUT_NOT_REGULAR), "it is no regular file");
     return reopen(walk, path_fd, writes ? O_RDWR : O_RDONLY);
 }
 
@@ -250,12 +252,27 @@ static struct walk beneath(const struct vrt_peer *peer, const char *name, struct
     return walk;
 }
 
+/* Whether the peer may make files in the folder `fd`, and replace those that are called alike:
+ * where the sticky bit keeps users from each other's files, the folder's owner alone. */
+static int judge_output(const struct walk *walk, int fd, struct stat *ret_stat)
+{
+    int r = judge(walk, fd, VRT_RIGHTS_WRITE | VRT_RIGHTS_ENTER, ret_stat);
+
+    if (r < 0)
+        return vrt_fold(r);
+    if (ret_stat->st_mode & S_ISVTX && ret_stat->st_uid != walk->peer->uid)
+        return refuse(walk, -EACCES, VRT_E(PATH_FORBIDDEN), "the folder is shared (its sticky bit "
+                      "is set), and others' files in it are not yours to replace: name a folder of "
+                      "your own");
+    return 0;
+}
+
 int vrt_media_check_folder(const struct vrt_peer *peer, int folder_fd, const char *name,
                            struct vrt_error *error)
 {
     const struct walk walk = beneath(peer, name, error);
     struct stat st;
-    int r = judge(&walk, folder_fd, VRT_RIGHTS_WRITE | VRT_RIGHTS_ENTER, &st);
+    int r = judge_output(&walk, folder_fd, &st);
 
     if (r < 0)
         return vrt_fold(r);
@@ -273,7 +290,8 @@ int vrt_media_open_beneath(const struct vrt_peer *peer, int folder_fd, const cha
 
     if (is_odd(name) || strchr(name, '/'))
         return refuse(&walk, -EINVAL, VRT_E(PATH_FORBIDDEN), "this is no name of a file");
-    int r = judge(&walk, folder_fd, VRT_RIGHTS_ENTER, &folder);
+    int r = mode == VRT_MEDIA_WRITE ? judge_output(&walk, folder_fd, &folder)
+                                    : judge(&walk, folder_fd, VRT_RIGHTS_ENTER, &folder);
     if (r < 0)
         return vrt_fold(r);
     int fd = mode == VRT_MEDIA_WRITE ? open_new(&walk, folder_fd, name)

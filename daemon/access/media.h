@@ -62,7 +62,8 @@ void vrt_media_remove(const struct vrt_media *media, const struct vrt_media_requ
 
 /*
  * Opens a file of the folder `folder_fd`, which came from `peer`: a name without slashes. One for
- * writing is new, and readable by whoever may look into the folder.
+ * writing is new, and readable by whoever may look into the folder; of a folder with the sticky bit
+ * the peer must be the owner.
  * Return: a descriptor; -EEXIST among others: it is there already; -errno, with `error`.
  */
 int vrt_media_open_beneath(const struct vrt_peer *peer, int folder_fd, const char *name,

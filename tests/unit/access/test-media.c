@@ -448,6 +448,14 @@ static void test_beneath(void)
     for (size_t i = 0; i < VRT_ARRAY_SIZE(outside); i++)
         expect_true(!opens_beneath(&peers[0], fd, outside[i], VRT_MEDIA_READ));
     expect_true(!opens_beneath(&peers[0], fd, "f", VRT_MEDIA_WRITE));
+    /* As /tmp is: who isn't its owner could replace others' files by way of the daemon. */
+    expect_int(fchmod(fd, 01777), 0);
+    expect_true(opens_beneath(&peers[0], fd, "new", VRT_MEDIA_WRITE));
+    unlinkat(fd, "new", 0);
+    expect_int(vrt_media_check_folder(&peers[0], fd, "d", &error), 0);
+    expect_true(!opens_beneath(&peers[1], fd, "new", VRT_MEDIA_WRITE));
+    expect_int(vrt_media_check_folder(&peers[1], fd, "d", &error), -EACCES);
+    expect_contains(error.message, "sticky");
     close(fd);
     disk_done(&disk);
 }
