@@ -352,11 +352,21 @@ static void test_pixfmts(void)
         enum vrt_codec codec;
         const char *name;
         int layout, depth, shift_x, shift_y;        /* depth 0: refused */
+        bool full_range;                            /* the input hasn't */
     } cases[] = {
         { VRT_CODEC_HEVC, "yuv420p10le", YUV, 10, 1, 1 },
+        { VRT_CODEC_H264, "yuvj420p", YUV, 8, 1, 1, true },
+        { VRT_CODEC_VP9, "yuvj444p", YUV, 8, 0, 0, true },
+        { VRT_CODEC_PNG, "rgb24", GBR, 8, 0, 0, true },
+        { VRT_CODEC_PNG, "rgb48be", GBR, 16, 0, 0, true },
+        { VRT_CODEC_PNG, "gray16be", GRAY, 16, 0, 0, true },
+        { VRT_CODEC_TIFF, "rgb48le", GBR, 16, 0, 0, true },
+        { VRT_CODEC_EXR, "gbrpf32le", GBR, 16, 0, 0, true },
+        { VRT_CODEC_FFV1, "bgr0", GBR, 8, 0, 0, true },
+        { VRT_CODEC_FFV1, "rgb48le", YUV, 0, 0, 0 },
         { VRT_CODEC_H264, "yuv444p", YUV, 8, 0, 0 },
-        { VRT_CODEC_FFV1, "gbrp", GBR, 8, 0, 0 },
-        { VRT_CODEC_FFV1, "gray16le", GRAY, 16, 0, 0 },
+        { VRT_CODEC_FFV1, "gbrp", GBR, 8, 0, 0, true },
+        { VRT_CODEC_FFV1, "gray16le", GRAY, 16, 0, 0, true },
         { VRT_CODEC_PRORES, "yuv444p10le", YUV, 10, 0, 0 },
         { VRT_CODEC_PRORES, "yuv420p", YUV, 0, 0, 0 },
         { VRT_CODEC_H264, "yuv420p12le", YUV, 0, 0, 0 },
@@ -385,6 +395,55 @@ static void test_pixfmts(void)
         expect_int(format.depth, cases[i].depth);
         expect_int(format.chroma_shift_x, cases[i].shift_x);
         expect_int(format.chroma_shift_y, cases[i].shift_y);
+        expect_int(format.full_range, cases[i].full_range);
+    }
+}
+
+/* Whether the text lists the name: whole, between commas. */
+static bool lists(const char *text, const char *name)
+{
+    char with_ends[520], whole[64];
+
+    snprintf(with_ends, sizeof(with_ends), ", %s,", text);
+    snprintf(whole, sizeof(whole), ", %s,", name);
+    return strstr(with_ends, whole) != NULL;
+}
+
+/* What is listed can be asked for, each of it, and nothing is missing that is a part of another's
+ * name. */
+static void test_lists(void)
+{
+    static const struct {
+        enum vrt_codec codec;
+        const char *name;
+    } cases[] = {
+        { VRT_CODEC_PNG, "rgb24" }, { VRT_CODEC_PNG, "rgb48be" }, { VRT_CODEC_PNG, "gray" },
+        { VRT_CODEC_TIFF, "rgb48le" }, { VRT_CODEC_EXR, "gbrpf32le" }, { VRT_CODEC_FFV1, "gray" },
+        { VRT_CODEC_FFV1, "yuv440p12le" }, { VRT_CODEC_H264, "yuvj420p" },
+    };
+    struct vrt_frame_format input = {
+        .width = 256, .height = 144, .depth = 8, .layout = YUV, .chroma_shift_x = 1,
+        .chroma_shift_y = 1, .matrix = VRT_FRAME_MATRIX_BT709, .color_space = 1,
+    };
+    struct vrt_codec_found found;
+
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(cases); i++) {
+        vrt_codec_find(cases[i].codec, &found);
+        if (vrt_codec_is_there(cases[i].codec) && !lists(found.pixel_formats, cases[i].name))
+            test_fail("%s: %s: %s", vrt_codec_names[cases[i].codec], cases[i].name,
+                      found.pixel_formats);
+    }
+    for (int codec = 0; codec < VRT_CODEC_COUNT; codec++) {
+        vrt_codec_find((enum vrt_codec)codec, &found);
+        for (char *rest = found.pixel_formats, *name; (name = strsep(&rest, ","));) {
+            const struct vrt_encoder_pick pick = { (enum vrt_codec)codec, &input, 256, 144,
+                                                   name + strspn(name, " ") };
+            struct vrt_frame_format format = { 0 };
+            struct vrt_warnings warnings = { 0 };
+            struct vrt_error error = { 0 };
+            if (name[0] && vrt_encoder_pick_format(&pick, &format, &warnings, &error) < 0)
+                test_fail("%s", error.message);
+        }
     }
 }
 
@@ -437,6 +496,7 @@ TEST_MAIN_AFTER(fixture_init(),
     { "bitrate", test_bitrate },
     { "bitrates", test_bitrates },
     { "pixfmts", test_pixfmts },
+    { "lists of pixfmts", test_lists },
     { "picks", test_picks },
     { "pairs", test_pairs },
 )

@@ -73,23 +73,38 @@ static bool encoder_takes(const AVCodec *encoder, enum AVPixelFormat pixfmt)
     return false;
 }
 
+/* What encoders take in the place of planes of ours, the first that they do (frames/encode/pack.h).
+ */
+static const struct {
+    enum AVPixelFormat plain, packed;
+} packed[] = {
+    { AV_PIX_FMT_GBRP, AV_PIX_FMT_RGB24 },
+    { AV_PIX_FMT_GBRP, AV_PIX_FMT_BGR0 },
+    { AV_PIX_FMT_GBRP, AV_PIX_FMT_BGRA },
+    { AV_PIX_FMT_GBRP16, AV_PIX_FMT_RGB48LE },
+    { AV_PIX_FMT_GBRP16, AV_PIX_FMT_RGB48BE },
+    { AV_PIX_FMT_GRAY16, AV_PIX_FMT_GRAY16LE },
+    { AV_PIX_FMT_GRAY16, AV_PIX_FMT_GRAY16BE },
+    { AV_PIX_FMT_GBRP16, AV_PIX_FMT_GBRPF32 },
+    { AV_PIX_FMT_GRAY16, AV_PIX_FMT_GRAYF32 },
+};
+
+/* The planes of ours that are encoded as `pixfmt`; AV_PIX_FMT_NONE: none are, or it has alpha. */
+static enum AVPixelFormat plain_of(enum AVPixelFormat pixfmt)
+{
+    if (vrt_pixfmt_has_alpha(pixfmt))
+        return AV_PIX_FMT_NONE;
+    if (vrt_pixfmt_is_ours(pixfmt))
+        return pixfmt;
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(packed); i++)
+        if (packed[i].packed == pixfmt)
+            return packed[i].plain;
+    return AV_PIX_FMT_NONE;
+}
+
 /* The pixel format in which the encoder takes frames that are `plain` in FFmpeg's words. */
 static enum AVPixelFormat pick_pixfmt(const AVCodec *encoder, enum AVPixelFormat plain)
 {
-    static const struct {
-        enum AVPixelFormat plain, packed;
-    } packed[] = {
-        { AV_PIX_FMT_GBRP, AV_PIX_FMT_RGB24 },
-        { AV_PIX_FMT_GBRP, AV_PIX_FMT_BGR0 },
-        { AV_PIX_FMT_GBRP, AV_PIX_FMT_BGRA },
-        { AV_PIX_FMT_GBRP16, AV_PIX_FMT_RGB48LE },
-        { AV_PIX_FMT_GBRP16, AV_PIX_FMT_RGB48BE },
-        { AV_PIX_FMT_GRAY16, AV_PIX_FMT_GRAY16LE },
-        { AV_PIX_FMT_GRAY16, AV_PIX_FMT_GRAY16BE },
-        { AV_PIX_FMT_GBRP16, AV_PIX_FMT_GBRPF32 },
-        { AV_PIX_FMT_GRAY16, AV_PIX_FMT_GRAYF32 },
-    };
-
     if (encoder_takes(encoder, plain))
         return plain;
     for (size_t i = 0; i < VRT_ARRAY_SIZE(packed); i++)
@@ -260,6 +275,17 @@ static int check_size(const struct vrt_encoder_pick *pick, struct vrt_error *err
     return 0;
 }
 
+/* Whether one of the codec's first `n` encoders takes frames of the format. */
+static bool is_taken(const struct vrt_codec_facts *facts, int n, enum AVPixelFormat pixfmt)
+{
+    for (int i = 0; i < n; i++) {
+        const AVCodec *encoder = avcodec_find_encoder_by_name(facts->encoders[i]);
+        if (encoder && encoder_takes(encoder, pixfmt))
+            return true;
+    }
+    return false;
+}
+
 /* The names of the formats that the codec's encoders take, for a sentence. */
 static const char *list_pixfmts(const struct vrt_codec_facts *facts, char *text, size_t size)
 {
@@ -269,11 +295,10 @@ static const char *list_pixfmts(const struct vrt_codec_facts *facts, char *text,
     for (int i = 0; i < VRT_CODEC_ENCODERS_MAX && facts->encoders[i]; i++) {
         const AVCodec *encoder = avcodec_find_encoder_by_name(facts->encoders[i]);
         for (const enum AVPixelFormat *p = encoder ? vrt_av_encoder_pixfmts(encoder) : NULL;
-             p && *p != AV_PIX_FMT_NONE && n < size; p++) {
-            const char *name = av_get_pix_fmt_name(*p);
-            if (vrt_pixfmt_is_ours(*p) && !vrt_pixfmt_has_alpha(*p) && !strstr(text, name))
-                n += (size_t)snprintf(text + n, size - n, "%s%s", n ? ", " : "", name);
-        }
+             p && *p != AV_PIX_FMT_NONE && n < size; p++)
+            if (pick_pixfmt(encoder, plain_of(*p)) == *p && !is_taken(facts, i, *p))
+                n += (size_t)snprintf(text + n, size - n, "%s%s", n ? ", " : "",
+                                      av_get_pix_fmt_name(*p));
     }
     return text;
 }
@@ -297,20 +322,25 @@ static int take_pixfmt(const struct vrt_encoder_pick *pick, struct vrt_frame_for
 {
     const struct vrt_codec_facts *facts = vrt_codec_facts(pick->codec);
     const enum AVPixelFormat pixfmt = av_get_pix_fmt(pick->pixel_format);
+    const enum AVPixelFormat plain = plain_of(pixfmt);
     struct vrt_frame_format wanted = *format;
     char shown[64], there[400];
 
-    if (vrt_pixfmt_is_ours(pixfmt) && !vrt_pixfmt_has_alpha(pixfmt) &&
-        vrt_pixfmt_nearest(pixfmt, &wanted) == 0) {
+    if (plain != AV_PIX_FMT_NONE && vrt_pixfmt_nearest(plain, &wanted) == 0) {
         const struct vrt_frame_format asked = wanted;
         wanted.layout = format->layout;
         if (asked.layout != format->layout)
             make_layout(asked.layout, &wanted);
         wanted.chroma_shift_x = asked.chroma_shift_x;
         wanted.chroma_shift_y = asked.chroma_shift_y;
+        /* These names say it; of all others the range is the input's. */
+        wanted.full_range |= strncmp(av_get_pix_fmt_name(pixfmt), "yuvj", 4) == 0;
         make_usual(facts->colors, &wanted);
         *format = wanted;
-        if (vrt_frame_format_is_valid(&wanted) && vrt_codec_choose(pick->codec, &wanted).kind)
+        const struct vrt_codec_choice choice =
+            vrt_frame_format_is_valid(&wanted) ? vrt_codec_choose(pick->codec, &wanted)
+                                               : (struct vrt_codec_choice){ .kind = NULL };
+        if (choice.kind && (plain == pixfmt || choice.pixfmt == pixfmt))
             return 0;
     }
     return vrt_refuse(error, vrt_raise(-ENOTSUP), "output.format",
