@@ -204,7 +204,13 @@ class Pictures(harness.Case):
                      says='holds linear light')
         bright = self.picture('bright.exr', '-vf', 'format=gbrpf32le,exposure=2')
         job = self.restore(bright, self.path('bright.out.exr'))
-        self.assertEqual(job['warnings'], ['values over 1 (white) or below 0 are cut off'])
+        cut_off = ['values over 1 (white), below 0, or that are none (NaN), are cut off']
+        self.assertEqual(job['warnings'], cut_off)
+        write(self.path('nan.raw'), struct.pack('<f', float('nan')) + struct.pack('<f', 0.5) * 191)
+        ffmpeg('-f', 'rawvideo', '-pix_fmt', 'gbrpf32le', '-video_size', '8x8', '-i',
+               self.path('nan.raw'), self.path('nan.exr'))
+        job = self.restore(self.path('nan.exr'), self.path('nan.out.exr'))
+        self.assertEqual(job['warnings'], cut_off)
 
     def test_exif_and_profile(self):
         png, jpeg = self.picture('extras.png'), self.picture('extras.jpg')

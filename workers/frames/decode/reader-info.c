@@ -149,7 +149,7 @@ void vrt_reader_info_fill(struct vrt_reader_info *info, const struct vrt_source 
     }
 }
 
-/* Whether colours are floats of 32 bits, some of them outside of 0 to 1. */
+/* Whether colours are floats of 32 bits, some of them outside of 0 to 1, or no numbers at all. */
 static bool has_bright_floats(const AVFrame *frame)
 {
     const AVPixFmtDescriptor *desc = av_pix_fmt_desc_get(frame->format);
@@ -163,7 +163,7 @@ static bool has_bright_floats(const AVFrame *frame)
         for (int y = 0; y < frame->height; y++, row += frame->linesize[i])
             for (int x = 0; x < frame->width; x++) {
                 const float value = av_int2float(AV_RL32(row + sizeof(float) * (size_t)x));
-                has_some |= value > 1 || value < 0;
+                has_some |= !(value >= 0 && value <= 1);
             }
     }
     return has_some;
@@ -211,7 +211,8 @@ static void look(struct vrt_reader_info *info, const AVFrame *frame, enum AVFiel
     info->has_alpha |= info->is_still ? vrt_alpha_shows(frame)
                                       : vrt_pixfmt_has_alpha(frame->format);
     if (has_bright_floats(frame))
-        vrt_warnings_add(&info->warnings, "values over 1 (white) or below 0 are cut off");
+        vrt_warnings_add(&info->warnings, "values over 1 (white), below 0, or that are none (NaN), "
+                         "are cut off");
     if (info->format.layout == VRT_LAYOUT_YUV &&
         (frame->colorspace == AVCOL_SPC_YCGCO || frame->colorspace == AVCOL_SPC_ICTCP))
         vrt_warnings_add(&info->warnings, "the colour system %s is not known to the networks: they "
