@@ -111,9 +111,7 @@ static int join(struct vrt_encode_thread *encode_thread, int fd,
     if (r == 0 && files->is_sequence) {
         /* Nothing but pictures: the first has no sound either. */
         params.input_name = files->sequence.names[0];
-        r = params.input_fd = picture_fd =
-            files->access.open(files->access.ctx, files->input_fd, params.input_name,
-                                &finish->base.error);
+        r = params.input_fd = picture_fd = vrt_files_open_picture(files, 0, &finish->base.error);
         r = VRT_MIN(r, 0);
     }
     if (r == 0)

@@ -29,13 +29,14 @@ struct writing {
     struct vrt_error *error;
 };
 
-/* Says why the folder can't be written to. */
-static int refuse_folder(const struct writing *writing, int r)
+/* Says why `file` of the folder, or "" the folder, can't be written. */
+static int refuse_folder(const struct writing *writing, const char *file, int r)
 {
     const char *name = writing->encode_thread->params.files->output_name;
-    char shown[160];
+    char shown[160], path[160 + ASIDE_BYTES];
 
-    vrt_printable(name, shown, sizeof(shown));
+    snprintf(path, sizeof(path), "%.150s%s%s", name, file[0] ? "/" : "", file);
+    vrt_printable(path, shown, sizeof(shown));
     if (r == -ENOSPC || r == -EDQUOT)
         return vrt_refuse(writing->error, r, "output.full",
                           "the disk of %s is full: free some space and try again", shown);
@@ -43,8 +44,28 @@ static int refuse_folder(const struct writing *writing, int r)
                       strerror(-r));
 }
 
-/* Has the picture written to `fd`, and looks at it. */
-static int fill(const struct writing *writing, int fd)
+/* Has the picture written. Of one that is damaged nothing is kept beside what is seen of it; strict
+ * jobs don't get so far. */
+static int make(const struct writing *writing, struct vrt_joiner_picture *picture)
+{
+    struct vrt_encode_thread *encode_thread = writing->encode_thread;
+    int64_t size_bytes;
+    int r = vrt_child_joiner_picture(encode_thread->child, picture, &size_bytes,
+                                     writing->warnings, writing->error);
+
+    if (r != -EBADMSG || picture->original_fd < 0 ||
+        vrt_error_is(writing->error, "segment.damaged"))
+        return vrt_fold(r);
+    vrt_warnings_add(writing->warnings, "what else the files of damaged pictures hold (EXIF, a "
+                     "colour profile, transparency) is left out");
+    *writing->error = (struct vrt_error){ .id = NULL };
+    picture->original_fd = -1;
+    return vrt_fold(vrt_child_joiner_picture(encode_thread->child, picture, &size_bytes,
+                                             writing->warnings, writing->error));
+}
+
+/* Has the picture `name` written to `fd`, and looks at it. */
+static int fill(const struct writing *writing, const char *name, int fd)
 {
     struct vrt_encode_thread *encode_thread = writing->encode_thread;
     const struct vrt_files *files = encode_thread->params.files;
@@ -57,22 +78,19 @@ static int fill(const struct writing *writing, int fd)
         .original_fd = -1,
         .output_fd = fd,
     };
-    int64_t size_bytes;
 
     if (files->is_sequence) {
         picture.original_name = files->sequence.names[writing->k];
-        original_fd = files->access.open(files->access.ctx, files->input_fd,
-                                          picture.original_name, writing->error);
+        original_fd = vrt_files_open_picture(files, (size_t)writing->k, writing->error);
         if (original_fd < 0)
             return vrt_fold(original_fd);
         picture.original_fd = original_fd;
     }
-    int r = vrt_child_joiner_picture(encode_thread->child, &picture, &size_bytes,
-                                     writing->warnings, writing->error);
+    int r = make(writing, &picture);
     if (r < 0 && vrt_error_is(writing->error, "spool.full")) {
         /* It takes every disk for that of the working files. */
         *writing->error = (struct vrt_error){ .id = NULL };
-        return refuse_folder(writing, r);
+        return refuse_folder(writing, name, r);
     }
     if (r < 0)
         return vrt_fold(r);
@@ -89,14 +107,14 @@ static int write_picture(const struct writing *writing)
                              encode_thread->params.container, name);
     snprintf(aside, sizeof(aside), ".%s.part", name);
     if (unlinkat(files->output_fd, aside, 0) < 0 && errno != ENOENT)
-        return refuse_folder(writing, vrt_raise(-errno));
+        return refuse_folder(writing, aside, vrt_raise(-errno));
     VRT_CLEANUP(vrt_closep) int fd = files->access.create(files->access.ctx, files->output_fd,
                                                            aside, writing->error);
     if (fd < 0)
         return vrt_fold(fd);
-    int r = fill(writing, fd);
+    int r = fill(writing, name, fd);
     if (r == 0 && renameat(files->output_fd, aside, files->output_fd, name) < 0)
-        r = refuse_folder(writing, vrt_raise(-errno));
+        r = refuse_folder(writing, name, vrt_raise(-errno));
     if (r < 0 && unlinkat(files->output_fd, aside, 0) < 0)
         vrt_log_warning("job %s: %s stays in the output: %s, ignoring",
                         encode_thread->params.job_id, aside, strerror(errno));
@@ -151,6 +169,6 @@ int vrt_encode_thread_write_pictures(struct vrt_encode_thread *encode_thread, in
                           "the folder holds %lld pictures where %lld were restored: run the job "
                           "again", (long long)writing.k, (long long)n_frames);
     if (fsync(files->output_fd) < 0 && errno != EINVAL && errno != ENOTSUP)
-        return refuse_folder(&writing, vrt_raise(-errno));
+        return refuse_folder(&writing, "", vrt_raise(-errno));
     return vrt_fold(vrt_files_check(files, error));
 }

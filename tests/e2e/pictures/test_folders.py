@@ -158,19 +158,62 @@ class Folders(harness.Case):
         self.assertEqual(len(os.listdir(full)), 3)
 
     def test_unlike_pictures(self):
-        source = self.frames('unlike', n=3)
-        ffmpeg('-f', 'lavfi', '-i', 'testsrc2=size=32x32', '-frames:v', 1,
-               os.path.join(source, '0002.png'))
-        done = self.vrtctl('submit', '--follow', source, status=1)
-        self.assertIn('0002.png is 32x32', done.stderr)
+        """Known before anything is restored."""
+        source = self.frames('unlike', n=30)
+        other = os.path.join(source, '0023.png')
+        ffmpeg('-f', 'lavfi', '-i', 'testsrc2=size=32x32', '-frames:v', 1, other)
+        self.refused('submit', source, says='0023.png is 32x32')
+        ffmpeg('-f', 'lavfi', '-i', 'testsrc2=size=64x48', '-frames:v', 3, '-f', 'apng', other)
+        self.refused('submit', source, says='0023.png is a video')
+        os.truncate(other, 0)
+        self.refused('submit', source, says='0023.png is empty')
+        os.remove(other)
+        os.symlink('0022.png', other)
+        self.refused('submit', source, says='a symbolic link, which vrtd doesn\'t follow')
+        os.remove(other)
+        self.refused('submit', '--deinterlace', 'field', source, says='deinterlaced')
         self.assertFalse(os.path.exists(self.path('unlike.restored')))
 
-    def test_broken_picture(self):
-        source = self.frames('broken', n=3)
-        with open(os.path.join(source, '0002.png'), 'wb') as f:
-            f.write(b'no picture at all, but text\n' * 9)
-        done = self.vrtctl('submit', '--follow', source, status=1)
-        self.assertIn('0002.png is not a video, nor a picture', done.stderr)
+    def test_damaged_picture(self):
+        """The one before it once more, as in a damaged video, and said; unless strict."""
+        source = self.frames('broken', n=4)
+        good = self.path('broken.good')
+        self.submit(source, '-o', good)
+        damaged = os.path.join(source, '0003.png')
+        os.truncate(damaged, os.path.getsize(damaged) // 2)
+        self.refused('submit', '--strict', source, says='0003.png is damaged')
+        for ending, options in (('', ()), ('.mkv', ('--fps', '25', '--codec', 'ffv1'))):
+            target = self.path('broken.out' + ending)
+            job = self.submit(source, '-o', target, *options)
+            self.assertEqual(job['frames_done'], 4)
+            self.assertIn('0003.png is damaged: the picture before it stands in its place',
+                          job['warnings'])
+        for name, shows in (('0002.png', '0002.png'), ('0003.png', '0002.png'),
+                            ('0004.png', '0004.png')):
+            self.assertEqual(pixels(self.path('broken.out/' + name), 'rgb24'),
+                             pixels(os.path.join(good, shows), 'rgb24'))
+        os.truncate(os.path.join(source, '0001.png'), 70)
+        self.refused('submit', source, says='0001.png is damaged')
+
+    def test_changes_meanwhile(self):
+        """A picture that changes before it is read ends the job; what else comes into the folder
+        doesn't, the results of others among it."""
+        source = self.frames('changes', n=60, size='160x120')
+        for change, state in (('none', 'done'), ('picture', 'failed')):
+            target = self.path('changes.' + change)
+            job = json.loads(self.vrtctl('submit', '--json', '-o', target, source).stdout)['id']
+            self.wait_until(lambda job=job: json.loads(
+                self.vrtctl('show', '--json', job).stdout)['frames_done'])
+            if change == 'none':
+                os.mkdir(os.path.join(source, 'results'))
+            else:
+                with open(os.path.join(source, '0060.png'), 'r+b') as f:
+                    f.write(b'\x89')
+            self.vrtctl('wait', job, status=None)
+            job = json.loads(self.vrtctl('show', '--json', job).stdout)
+            self.assertEqual(job['state'], state, job['error'])
+        self.assertIn('0060.png was changed after the job was submitted', job['error']['message'])
+        self.assertNotIn('0060.png', os.listdir(target))
 
 
 @unittest.skipIf(os.geteuid() != 0, 'only root can be several users')

@@ -155,6 +155,61 @@ static void test_output_without_a_name(void)
     close(files.output_fd);
 }
 
+static int open_plainly(void *ctx, int folder_fd, const char *name, struct vrt_error *error)
+{
+    int fd = openat(folder_fd, name, O_RDONLY | O_CLOEXEC);
+
+    (void)ctx;
+    return fd >= 0 ? fd : vrt_refuse_errno(error, -errno, name);
+}
+
+/* Of a folder only its pictures count, each as it is opened. */
+static void test_pictures(void)
+{
+    struct vrt_error error = { 0 };
+    const struct timespec times[2] = { { .tv_sec = 1000 }, { .tv_sec = 1000 } };
+    static const char *const names[] = { "1.png", "2.png", "3.png" };
+    int pictures[VRT_ARRAY_SIZE(names)];
+
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(names); i++) {
+        pictures[i] = make(names[i], "picture");
+        expect_int(futimens(pictures[i], times), 0);
+    }
+    struct vrt_files files = {
+        .input_fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC),
+        .output_fd = make("out.mp4", ""),
+        .input_name = "folder",
+        .output_name = "out.mp4",
+        .access = { .open = open_plainly },
+    };
+    expect_int(vrt_files_note(&files, &error), 0);
+    expect_int(files.sequence.n, 3);
+    /* Nothing of the video. */
+    close(make("notes.txt", "more"));
+    expect_int(unlink(path_of("notes.txt")), 0);
+    expect_int(vrt_files_check(&files, &error), 0);
+    expect_int(pwrite(pictures[1], "P", 1, 0), 1);
+    expect_int(unlink(path_of("3.png")), 0);
+    int fd = vrt_files_open_picture(&files, 0, &error);
+    expect_true(fd >= 0);
+    close(fd);
+    expect_int(vrt_files_open_picture(&files, 1, &error), -ESTALE);
+    expect_str(error.id, "input.changed");
+    expect_contains(error.message, "2.png was changed");
+    expect_int(vrt_files_open_picture(&files, 2, &error), -ENOENT);
+    error = (struct vrt_error){ 0 };
+    expect_int(ftruncate(pictures[1], 0), 0);
+    expect_int(vrt_files_note(&files, &error), -ENODATA);
+    expect_contains(error.message, "2.png is empty");
+    vrt_files_done(&files);
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(names); i++) {
+        close(pictures[i]);
+        unlink(path_of(names[i]));
+    }
+    close(files.input_fd);
+    close(files.output_fd);
+}
+
 /* Return: what noting this pair of files says. */
 static const char *refusal_of(int input_fd, int output_fd)
 {
@@ -215,6 +270,7 @@ int main(int argc, char **argv)
     static const struct test_case cases[] = {
         { "changes", test_changes },
         { "output without a name", test_output_without_a_name },
+        { "pictures", test_pictures },
         { "refusals", test_refusals },
     };
 

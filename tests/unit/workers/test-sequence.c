@@ -57,6 +57,7 @@ static void test_order(void)
         { "1.PNG 2.jpeg 3.TIF 4.webp 5.bmp", " 1.PNG 2.jpeg 3.TIF 4.webp 5.bmp" },
         { "1.png notes.txt film.mp4 .hidden.png png 2", " 1.png" },
         { "1.png 1.jpg", "input.unsupported" },
+        { "1.png $(printf %0244d 2).png", "input.unsupported" },     /* none is left out */
         { "x.txt", "input.no_video" },
     };
     char command[256];

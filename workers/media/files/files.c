@@ -10,9 +10,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "base/macro.h"
 
 #define SHOWN_BYTES 160
@@ -65,6 +67,66 @@ static int check_access(const struct vrt_files *files, struct vrt_error *error)
                       vrt_printable(files->input_name, shown, sizeof(shown)));
 }
 
+static struct vrt_file_stamp stamp_of(const struct stat *st)
+{
+    return (struct vrt_file_stamp){ st->st_size, st->st_mtim };
+}
+
+static bool is_same(const struct vrt_file_stamp *a, const struct vrt_file_stamp *b)
+{
+    return a->size_bytes == b->size_bytes && a->modified.tv_sec == b->modified.tv_sec &&
+           a->modified.tv_nsec == b->modified.tv_nsec;
+}
+
+static int refuse_changed(const char *name, struct vrt_error *error)
+{
+    char shown[SHOWN_BYTES];
+
+    return vrt_refuse(error, vrt_raise(-ESTALE), "input.changed",
+                      "%s was changed after the job was submitted: submit it again, and leave "
+                      "it alone until that job is done", vrt_printable(name, shown, sizeof(shown)));
+}
+
+/* Opens picture `k`. Return: a descriptor, and what it is; -errno with a sentence. */
+static int open_picture(const struct vrt_files *files, size_t k, struct vrt_file_stamp *ret_stamp,
+                        struct vrt_error *error)
+{
+    const char *name = files->sequence.names[k];
+    VRT_CLEANUP(vrt_closep) int fd = files->access.open(files->access.ctx, files->input_fd, name,
+                                                        error);
+    struct stat st;
+
+    if (fd < 0)
+        return vrt_fold(fd);
+    if (fstat(fd, &st) < 0)
+        return vrt_refuse_errno(error, vrt_raise(-errno), name);
+    *ret_stamp = stamp_of(&st);
+    return VRT_STEAL_FD(fd);
+}
+
+static int note_pictures(struct vrt_files *files, struct vrt_error *error)
+{
+    char shown[SHOWN_BYTES];
+    int r = vrt_sequence_list(files->input_fd, files->input_name,
+                              files->pattern ? files->pattern : "", &files->sequence, error);
+
+    if (r < 0)
+        return vrt_fold(r);
+    files->pictures = calloc(files->sequence.n, sizeof(*files->pictures));
+    if (!files->pictures)
+        return vrt_refuse_errno(error, vrt_raise(-ENOMEM), files->input_name);
+    for (size_t k = 0; k < files->sequence.n; k++) {
+        VRT_CLEANUP(vrt_closep) int fd = open_picture(files, k, &files->pictures[k], error);
+        if (fd < 0)
+            return vrt_fold(fd);
+        if (files->pictures[k].size_bytes == 0)
+            return vrt_refuse(error, vrt_raise(-ENODATA), "input.empty",
+                              "%s is empty: it holds no picture",
+                              vrt_printable(files->sequence.names[k], shown, sizeof(shown)));
+    }
+    return 0;
+}
+
 int vrt_files_note(struct vrt_files *files, struct vrt_error *error)
 {
     bool has_output = files->output_fd >= 0;
@@ -94,22 +156,19 @@ int vrt_files_note(struct vrt_files *files, struct vrt_error *error)
     r = has_output ? check_output(files, &in, &out, error) : 0;
     if (r < 0)
         return r;
-    files->input_bytes = in.st_size;
-    files->input_modified = in.st_mtim;
+    files->input = stamp_of(&in);
     files->output_has_name = out.st_nlink > 0;
     files->output_is_folder = has_output && S_ISDIR(out.st_mode);
     files->is_sequence = is_sequence;
-    vrt_sequence_done(&files->sequence);
-    if (!is_sequence)
-        return 0;
-    return vrt_fold(vrt_sequence_list(files->input_fd, files->input_name,
-                                      files->pattern ? files->pattern : "", &files->sequence,
-                                      error));
+    vrt_files_done(files);
+    return is_sequence ? vrt_fold(note_pictures(files, error)) : 0;
 }
 
 void vrt_files_done(struct vrt_files *files)
 {
     vrt_sequence_done(&files->sequence);
+    free(files->pictures);
+    files->pictures = NULL;
 }
 
 int vrt_files_check(const struct vrt_files *files, struct vrt_error *error)
@@ -120,15 +179,24 @@ int vrt_files_check(const struct vrt_files *files, struct vrt_error *error)
 
     if (r < 0)
         return vrt_fold(r);
-    if (in.st_size != files->input_bytes || in.st_mtim.tv_sec != files->input_modified.tv_sec ||
-        in.st_mtim.tv_nsec != files->input_modified.tv_nsec)
-        return vrt_refuse(error, vrt_raise(-ESTALE), "input.changed",
-                          "%s was changed after the job was submitted: submit it again, and leave "
-                          "it alone until that job is done",
-                          vrt_printable(files->input_name, shown, sizeof(shown)));
+    const struct vrt_file_stamp input = stamp_of(&in);
+    if (!files->is_sequence && !is_same(&input, &files->input))
+        return vrt_fold(refuse_changed(files->input_name, error));
     if (files->output_has_name && out.st_nlink == 0)
         return vrt_refuse(error, vrt_raise(-ESTALE), "job.output",
                           "%s was deleted before the job was done, and the result with it",
                           vrt_printable(files->output_name, shown, sizeof(shown)));
     return 0;
+}
+
+int vrt_files_open_picture(const struct vrt_files *files, size_t k, struct vrt_error *error)
+{
+    struct vrt_file_stamp stamp;
+    VRT_CLEANUP(vrt_closep) int fd = open_picture(files, k, &stamp, error);
+
+    if (fd < 0)
+        return vrt_fold(fd);
+    if (!is_same(&stamp, &files->pictures[k]))
+        return vrt_fold(refuse_changed(files->sequence.names[k], error));
+    return VRT_STEAL_FD(fd);
 }

@@ -127,8 +127,7 @@ int vrt_fingerprint_take_pictures(const struct vrt_files *files,
 
     for (size_t i = 0; i < files->sequence.n; i++) {
         const char *name = files->sequence.names[i];
-        VRT_CLEANUP(vrt_closep) int fd = files->access.open(files->access.ctx, files->input_fd,
-                                                             name, error);
+        VRT_CLEANUP(vrt_closep) int fd = vrt_files_open_picture(files, i, error);
         if (fd < 0)
             return vrt_fold(fd);
         int r = add_picture(name, fd, buffer, &sum);

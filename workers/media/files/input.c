@@ -14,6 +14,11 @@
  * no file of pictures tells. */
 #define FPS_DEFAULT 25
 
+/* How long pictures are looked at before a job of theirs is admitted. */
+#define LOOK_NS (3 * VRT_NS_PER_S)
+
+#define SHOWN_BYTES 128             /* that a sentence shows of a name */
+
 struct vrt_input {
     struct vrt_child *child;
     struct vrt_child_reader *reader;    /* of the video, or of one picture; NULL: of none */
@@ -23,6 +28,7 @@ struct vrt_input {
     struct vrt_reader_params params;
     struct vrt_reader_info info;        /* of all; where it is a video the reader has it */
     size_t next;                        /* picture to be given out */
+    struct vrt_frame *last;             /* the one before it */
 };
 
 struct vrt_rational vrt_input_fps(double fps)
@@ -39,21 +45,31 @@ struct vrt_rational vrt_input_fps(double fps)
     return (struct vrt_rational){ (int)round(fps * 1000), 1000 };
 }
 
+static const char *name_of(const struct vrt_input *input, size_t k, char shown[SHOWN_BYTES])
+{
+    return vrt_printable(input->files->sequence.names[k], shown, SHOWN_BYTES);
+}
+
 /* Opens picture input->next. */
 static int open_picture(struct vrt_input *input, struct vrt_error *error)
 {
     const struct vrt_files *files = input->files;
     const char *name = files->sequence.names[input->next];
     struct vrt_reader_params params = input->params;
+    char shown[SHOWN_BYTES];
 
-    VRT_CLEANUP(vrt_closep) int fd = files->access.open(files->access.ctx, files->input_fd, name,
-                                                         error);
+    VRT_CLEANUP(vrt_closep) int fd = vrt_files_open_picture(files, input->next, error);
     if (fd < 0)
         return vrt_fold(fd);
     params.name = name;
     params.n_threads = 1;
     input->reader = vrt_child_reader_close(input->reader);
-    return vrt_fold(vrt_child_reader_open(input->child, fd, &params, &input->reader, error));
+    int r = vrt_child_reader_open(input->child, fd, &params, &input->reader, error);
+    if (r < 0 || vrt_child_reader_info(input->reader)->is_still)
+        return vrt_fold(r);
+    return vrt_refuse(error, vrt_raise(-ENOTSUP), "input.unsupported",
+                      "%s is a video, whatever its name says: restore it by itself",
+                      name_of(input, input->next, shown));
 }
 
 /* What the first picture says, said of all. */
@@ -103,18 +119,55 @@ static int check_alike(const struct vrt_input *input, struct vrt_error *error)
 {
     const struct vrt_frame_format *is = &vrt_child_reader_info(input->reader)->format;
     const struct vrt_frame_format *was = &input->info.format;
-    char shown[2][128], text[2][80];
+    char shown[2][SHOWN_BYTES], text[2][80];
 
     if (vrt_frame_format_same_planes(is, was))
         return 0;
     return vrt_refuse(error, vrt_raise(-ENOTSUP), "input.changed",
                       "%s is %s, and %s, the first, is %s: pictures of a folder must be alike, "
                       "restore those that aren't by themselves",
-                      vrt_printable(input->files->sequence.names[input->next], shown[0],
-                                    sizeof(shown[0])),
+                      name_of(input, input->next, shown[0]),
                       vrt_frame_format_describe(is, text[0], sizeof(text[0])),
-                      vrt_printable(input->files->sequence.names[0], shown[1], sizeof(shown[1])),
+                      name_of(input, 0, shown[1]),
                       vrt_frame_format_describe(was, text[1], sizeof(text[1])));
+}
+
+/* Picture input->next, decoded. Return: 0; -EBADMSG: it is damaged; -errno. */
+static int decode_picture(struct vrt_input *input, struct vrt_frame **ret_frame,
+                          struct vrt_error *error)
+{
+    char shown[SHOWN_BYTES];
+    int r = input->next > 0 ? open_picture(input, error) : 0;
+
+    if (r < 0)
+        return vrt_fold(r);
+    r = check_alike(input, error);
+    if (r < 0)
+        return vrt_fold(r);
+    vrt_warnings_merge(&input->info.warnings, &vrt_child_reader_info(input->reader)->warnings);
+    r = vrt_child_reader_next(input->reader, ret_frame, error);
+    if (r == VRT_READER_END)
+        return vrt_refuse(error, vrt_raise(-EBADMSG), "input.damaged", "%s holds no picture",
+                          name_of(input, input->next, shown));
+    return vrt_fold(r);
+}
+
+/* In the place of a picture that is damaged: what the one before it shows. */
+static int conceal(struct vrt_input *input, struct vrt_frame **ret_frame, struct vrt_error *error)
+{
+    struct vrt_warnings *warnings = &input->info.warnings;
+    char shown[SHOWN_BYTES];
+    int r = vrt_frame_new(&input->info.format, ret_frame);
+
+    if (r < 0)
+        return vrt_refuse_errno(error, vrt_fold(r), "the input");
+    vrt_frame_copy_samples(input->last, *ret_frame);
+    (*ret_frame)->concealed = true;
+    if (warnings->n < VRT_WARNINGS_MAX / 2)
+        vrt_warnings_add(warnings, "%s is damaged: the picture before it stands in its place",
+                         name_of(input, input->next, shown));
+    *error = (struct vrt_error){ .id = NULL };
+    return 0;
 }
 
 static int next_picture(struct vrt_input *input, struct vrt_frame **ret_frame,
@@ -125,17 +178,9 @@ static int next_picture(struct vrt_input *input, struct vrt_frame **ret_frame,
 
     if (input->next == input->files->sequence.n)
         return VRT_READER_END;
-    int r = input->next > 0 ? open_picture(input, error) : 0;
-    if (r < 0)
-        return vrt_fold(r);
-    r = check_alike(input, error);
-    if (r < 0)
-        return vrt_fold(r);
-    vrt_warnings_merge(&info->warnings, &vrt_child_reader_info(input->reader)->warnings);
-    r = vrt_child_reader_next(input->reader, &frame, error);
-    if (r == VRT_READER_END)
-        return vrt_refuse(error, vrt_raise(-EBADMSG), "input.damaged", "%s holds no picture",
-                          input->files->sequence.names[input->next]);
+    int r = decode_picture(input, &frame, error);
+    if (r == -EBADMSG && input->last && !input->params.strict)
+        r = conceal(input, &frame, error);
     if (r < 0)
         return vrt_fold(r);
     frame->index = frame->pts = (int64_t)input->next++;
@@ -144,6 +189,8 @@ static int next_picture(struct vrt_input *input, struct vrt_frame **ret_frame,
         info->concealed[info->n_concealed] = frame->index;
     info->n_concealed += frame->concealed;
     info->n_frames++;
+    vrt_frame_unref(input->last);
+    input->last = vrt_frame_ref(frame);
     *ret_frame = frame;
     return 0;
 }
@@ -155,10 +202,47 @@ int vrt_input_next(struct vrt_input *input, struct vrt_frame **ret_frame, struct
     return vrt_fold(vrt_child_reader_next(input->reader, ret_frame, error));
 }
 
+/* Whether picture input->next would do. */
+static int look_at_picture(struct vrt_input *input, struct vrt_error *error)
+{
+    int r = open_picture(input, error);
+
+    if (r == -EBADMSG && !input->params.strict) {
+        *error = (struct vrt_error){ .id = NULL };
+        return 0;
+    }
+    return r < 0 ? vrt_fold(r) : vrt_fold(check_alike(input, error));
+}
+
+/* The first was opened. Each other one has its turn once: the middle, the quarters, and so on, so
+ * that they are from everywhere when time is up. */
+static int look_at_pictures(struct vrt_input *input, struct vrt_error *error)
+{
+    const size_t n = input->files->sequence.n;
+    const int64_t end_ns = vrt_clock_now_ns() + LOOK_NS;
+    size_t step = 1;
+
+    while (step < n)
+        step *= 2;
+    for (; step > 0; step /= 2) {
+        for (input->next = step; input->next < n; input->next += 2 * step) {
+            int r = vrt_clock_now_ns() < end_ns ? look_at_picture(input, error) : 0;
+            if (r < 0)
+                return vrt_fold(r);
+        }
+    }
+    return 0;
+}
+
 int vrt_input_look(struct vrt_input *input, enum vrt_deinterlace asked,
                    struct vrt_reader_info *info, struct vrt_error *error)
 {
-    return input->files ? 0 : vrt_fold(vrt_child_reader_look(input->reader, asked, info, error));
+    if (!input->files)
+        return vrt_fold(vrt_child_reader_look(input->reader, asked, info, error));
+    if (asked == VRT_DEINTERLACE_FRAME || asked == VRT_DEINTERLACE_FIELD)
+        return vrt_refuse(error, vrt_raise(-EINVAL), "input.unsupported",
+                          "pictures of a folder aren't deinterlaced: make a video of them first");
+    return vrt_fold(look_at_pictures(input, error));
 }
 
 const struct vrt_reader_info *vrt_input_info(const struct vrt_input *input)
@@ -171,6 +255,7 @@ struct vrt_input *vrt_input_close(struct vrt_input *input)
     if (!input)
         return NULL;
     vrt_child_reader_close(input->reader);
+    vrt_frame_unref(input->last);
     free(input);
     return NULL;
 }

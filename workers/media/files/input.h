@@ -22,6 +22,7 @@ struct vrt_input_params {
 };
 
 /* As vrt_child_reader_open() and so on. Whatever a picture is told to be wrong with has its name.
+ * In the place of a damaged one, unless strict, comes the one before it once more, and a warning.
  * *ret_input is closed by vrt_input_close(). */
 int vrt_input_open(const struct vrt_input_params *params, struct vrt_input **ret_input,
                    struct vrt_error *error) VRT_MUST_CHECK;
@@ -29,7 +30,8 @@ int vrt_input_next(struct vrt_input *input, struct vrt_frame **ret_frame,
                    struct vrt_error *error) VRT_MUST_CHECK;
 const struct vrt_reader_info *vrt_input_info(const struct vrt_input *input);
 
-/* As vrt_child_reader_look(); pictures have no fields. */
+/* As vrt_child_reader_look(). Pictures have no fields: as many of them as three seconds allow are
+ * looked at, whether they are like the first, and the input can only be closed after that. */
 int vrt_input_look(struct vrt_input *input, enum vrt_deinterlace asked,
                    struct vrt_reader_info *info, struct vrt_error *error) VRT_MUST_CHECK;
 

@@ -133,8 +133,11 @@ static DIR *open_list(int folder_fd)
     return list;
 }
 
+/* Return: 0; -ENAMETOOLONG: its result would have no room for a name; -errno. */
 static int add_name(struct vrt_sequence *sequence, size_t *capacity, const char *name)
 {
+    if (strlen(name) >= VRT_SEQUENCE_NAME_BYTES - 8)
+        return vrt_raise(-ENAMETOOLONG);
     if (sequence->n == NAMES_MAX)
         return vrt_raise(-E2BIG);
     if (sequence->n == *capacity) {
@@ -164,8 +167,7 @@ static int collect(int folder_fd, const char *text, const struct pattern *patter
     if (!list)
         r = vrt_raise(-errno);
     for (const struct dirent *entry; r == 0 && (errno = 0, entry = readdir(list));)
-        if (strlen(entry->d_name) < VRT_SEQUENCE_NAME_BYTES - 8 &&
-            (pattern ? matches(text, pattern, entry->d_name) : is_picture(entry->d_name)))
+        if (pattern ? matches(text, pattern, entry->d_name) : is_picture(entry->d_name))
             r = add_name(sequence, &capacity, entry->d_name);
     if (r == 0 && errno)
         r = vrt_raise(-errno);
@@ -204,6 +206,11 @@ int vrt_sequence_list(int folder_fd, const char *folder_name, const char *patter
                           "%s is no pattern for names: it has one number, such as %%04d.png",
                           vrt_printable(pattern, shown, sizeof(shown)));
     int r = collect(folder_fd, pattern, pattern[0] ? &parsed : NULL, &sequence);
+    if (r == -ENAMETOOLONG)
+        return vrt_refuse(error, r, "input.unsupported", "%s holds a picture whose name is longer "
+                          "than %d bytes: give it a shorter one, as its result needs some more",
+                          vrt_printable(folder_name, shown, sizeof(shown)),
+                          VRT_SEQUENCE_NAME_BYTES - 9);
     if (r < 0)
         return vrt_refuse_errno(error, vrt_fold(r), folder_name);
     if (!sequence.n)

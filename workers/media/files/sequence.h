@@ -43,7 +43,7 @@ struct vrt_sequence {
  * Finds the pictures of a folder, `folder_name` in sentences. `pattern`: a name with one number in
  * it, as printf() has it (%d, %04d); "": all pictures.
  * Return: 0, and `ret_sequence` needs vrt_sequence_done(); -ENOENT: there are none; -EINVAL: it is
- * no pattern; -EEXIST: two differ by their endings alone; -errno. With a sentence.
+ * no pattern; -EEXIST: two differ by their endings alone; -ENAMETOOLONG; -errno. With a sentence.
  */
 int vrt_sequence_list(int folder_fd, const char *folder_name, const char *pattern,
                       struct vrt_sequence *ret_sequence, struct vrt_error *error) VRT_MUST_CHECK;
