@@ -30,6 +30,7 @@ static struct vrt_decode_thread_params thread_params(struct vrt_decoding *decodi
         .range = vrt_job_check_range(check->settings),
         .fields = check->recipe.fields,
         .streams = check->settings->streams,
+        .keeps_extra = vrt_codec_facts(check->encoder.codec)->has_metadata,
         .strict = check->settings->strict,
         .n_decoder_threads = (int)VRT_MAX(check->settings->decoder_threads, 0),
         .cancel = decoding->params.cancel,

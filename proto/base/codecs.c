@@ -30,14 +30,14 @@ static const struct vrt_codec_facts facts[VRT_CODEC_COUNT] = {
         .title = "H.264", .ffmpeg = "h264", .encoders = { "libx264" },
         .containers = MP4 | MOV | MKV | TS, .container = VRT_CONTAINER_MKV,
         .quality_name = "CRF", .quality_max = 51, .quality = 17,
-        .has_presets = true, .has_bitrate = true, .yuv_only = true,
+        .has_presets = true, .has_bitrate = true, .yuv_only = true, .has_metadata = true,
         .even_only = true, .max_side = 16384, .instead = "HEVC or FFV1",
     },
     [VRT_CODEC_HEVC] = {
         .title = "HEVC", .ffmpeg = "hevc", .encoders = { "libx265" },
         .containers = MP4 | MOV | MKV | TS, .container = VRT_CONTAINER_MKV,
         .quality_name = "CRF", .quality_max = 51, .quality = 19,
-        .has_presets = true, .has_bitrate = true, .yuv_only = true,
+        .has_presets = true, .has_bitrate = true, .yuv_only = true, .has_metadata = true,
         .even_only = true, .max_side = 8192, .instead = "FFV1",
     },
     [VRT_CODEC_FFV1] = {
@@ -49,7 +49,7 @@ static const struct vrt_codec_facts facts[VRT_CODEC_COUNT] = {
         .title = "AV1", .ffmpeg = "av1", .encoders = { "libsvtav1", "libaom-av1" },
         .containers = MP4 | MKV | WEBM, .container = VRT_CONTAINER_MKV,
         .quality_name = "CRF", .quality_max = 63, .quality = 22,
-        .has_presets = true, .has_bitrate = true, .yuv_only = true,
+        .has_presets = true, .has_bitrate = true, .yuv_only = true, .has_metadata = true,
         .max_side = SIDE_MAX, .instead = "FFV1",
     },
     [VRT_CODEC_VP9] = {

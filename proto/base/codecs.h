@@ -72,6 +72,7 @@ struct vrt_codec_facts {
     bool has_bitrate;               /* it can be told how large to become, rather than how good */
     bool yuv_only;                  /* RGB and gray are converted for the sake of the players */
     bool rgb_only;                  /* Y'CbCr is converted: the format has none */
+    bool has_metadata;              /* its stream has a place for captions and what HDR says */
     bool keeps_alpha;               /* of a picture; else it is dropped */
     int max_depth;                  /* deeper samples lose what is below; 0: such are refused */
     bool even_only;                 /* sides must be multiples of the chroma's step */

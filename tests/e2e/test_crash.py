@@ -271,6 +271,23 @@ class Kills(Crashes):
             n += self.suffer(CONFIG, n_kills - n, source, self.path(f'{n}.mkv'), '--target-size',
                              '60k')
 
+    def test_killed_with_metadata(self):
+        """What goes with frames goes with the same ones, also those that wait in a tail."""
+        sei = [sys.executable, os.path.join(os.path.dirname(__file__), '..', 'media', 'sei.py')]
+        hdr = 'master-display=G(13250,34500)B(7500,3000)R(34000,16000)WP(15635,16450)' \
+              'L(10000000,50):max-cll=1000,400:repeat-headers=1:bframes=0:log-level=none'
+        raw = clip(self.path('s.hevc'), '-c:v', 'libx265', '-preset', 'ultrafast', '-pix_fmt',
+                   'yuv420p10le', '-x265-params', hdr, frames=FRAMES, size=SIZE)
+        plus, source = self.path('plus.hevc'), self.path('s.mkv')
+        subprocess.run([*sei, 'hevc', raw, plus, 'hdr10plus'], check=True)
+        subprocess.run(['ffmpeg', '-v', 'error', '-nostdin', '-r', '25', '-i', plus, '-c', 'copy',
+                        source], check=True)
+        n_kills, n = 10 if LONG else 2, 0
+        for codec in ('hevc', 'av1'):
+            while n < n_kills * (1 + (codec == 'av1')):
+                n += self.suffer(CONFIG, 2, source, self.path(f'{n}.mkv'), '--codec', codec,
+                                 '--preset', 'ultrafast')
+
     def test_killed_while_the_clock_jumps(self):
         source = clip(self.path('s.mkv'), '-c:v', 'ffv1', frames=FRAMES, size=SIZE)
         config = merged(CONFIG, {'daemon': {'wall_clock': JUMPING}})

@@ -91,6 +91,7 @@ static void look_at_info(const struct vrt_reader_info *info)
     expect_true(info->n_frames >= 0 && info->n_concealed >= 0 && info->n_missing >= 0);
     expect_true(info->n_audio >= 0 && info->n_subtitles >= 0 && info->n_attachments >= 0 &&
                 info->n_chapters >= 0 && info->n_covers >= 0);
+    expect_true(vrt_hdr_is_valid(&info->format.hdr));
     expect_true((unsigned int)info->fields.deinterlace < VRT_DEINTERLACE_COUNT &&
                 info->fields.deinterlace != VRT_DEINTERLACE_AUTO &&
                 (unsigned int)info->fields.order < VRT_FIELD_ORDER_COUNT);
@@ -133,6 +134,7 @@ static void look_at_frame(const struct vrt_frame *frame, int64_t index, int64_t 
     expect_true(index == 0 || frame->pts > last_pts);
     expect_true(llabs(frame->pts) <= NUMBER_MAX);
     expect_true(frame->duration >= 0 && frame->duration <= NUMBER_MAX);
+    expect_true(vrt_frame_extra_is_valid(&frame->extra));
     expect_true(is_in_depth(frame));
     vrt_scene_draw(frame, &sketch);
 }

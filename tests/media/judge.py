@@ -4,15 +4,27 @@
 Times are compared from the video's first frame on, because an offset that all streams share is no
 change. What the two files' containers count in decides how exactly.
 """
+import fractions
 import json
 import os
 import subprocess
+
+import sei
 
 PATIENCE_S = 240
 
 # Of a stream, and what is the same where a container has no word for it.
 COLOURS = {'color_range': 'tv', 'color_space': 'unknown', 'color_primaries': 'unknown',
            'color_transfer': 'unknown', 'chroma_location': 'unspecified'}
+
+
+# What is said of HDR10, and the unit of each in which it is whole.
+HDR = {f'{colour}_{axis}': 2e-5 for colour in ('red', 'green', 'blue', 'white_point')
+       for axis in 'xy'}
+HDR.update(min_luminance=1e-4, max_luminance=1e-4, max_content=1, max_average=1)
+
+# Of side data, in ffprobe's words.
+NAMES = {'hdr10plus': 'HDR10+'}
 
 
 def ffprobe(*arguments):
@@ -111,6 +123,69 @@ def judge_times(name, wanted, found, slack_s):
     return []
 
 
+def hdr(film):
+    """What container and first frame say of the mastering display and the content's light, in
+    HEVC's units, and whether both say the same."""
+    found = {}
+    for said in (film.frames()[1], film.video):
+        for data in said.get('side_data_list', []):
+            for key, value in data.items():
+                if key in HDR:
+                    number = round(float(fractions.Fraction(value)) / HDR[key])
+                    found.setdefault(key, set()).add(number)
+    return {key: sorted(numbers) for key, numbers in found.items()}
+
+
+def judge_hdr(before, after, given):
+    """`no_hdr`: the result has none; `hdr_less`: what of it is missing; `hdr_coarse`."""
+    was = {} if given.get('no_hdr') else hdr(before)
+    was = {key: value for key, value in was.items() if key not in given.get('hdr_less', ())}
+    now = hdr(after)
+    # AV1 has binary fractions.
+    slack = 1 if given.get('hdr_coarse') else 0
+    same = was.keys() == now.keys() and all(
+        abs(a - b) <= slack for key in was for a in was[key] for b in now[key])
+    return [] if same else [f'HDR: {now}, not {was}']
+
+
+def carried(film, kind):
+    """What frames carry of a kind: captions as they are decoded, the rest in ffprobe's words; of
+    what FFmpeg doesn't read the number of the message (see sei.py) that stands in the bytes."""
+    if hasattr(sei, kind) and film.video['codec_name'] == 'av1':
+        packets = ffprobe('-select_streams', str(film.video['index']), '-show_packets',
+                          '-show_data', film.path)['packets']
+        data = [bytes.fromhex(''.join(line[10:49] for line in p['data'].splitlines()))
+                for p in sorted(packets, key=lambda p: p['pts'])]
+        return [[n for n in range(26) if getattr(sei, kind)(n) in d] for d in data]
+    if kind == 'captions':
+        done = subprocess.run(['ffmpeg', '-v', 'error', '-f', 'lavfi', '-i',
+                               f'movie={film.path}[out+subcc]', '-map', '0:s', '-c', 'copy', '-f',
+                               'framemd5', '-'], capture_output=True, text=True, check=False,
+                              timeout=PATIENCE_S)
+        return [line.split(',')[-1].strip() for line in done.stdout.splitlines()
+                if not line.startswith('#')]
+    frames = ffprobe('-select_streams', str(film.video['index']), '-show_frames',
+                     film.path)['frames']
+    return [[d for d in f.get('side_data_list', []) if NAMES[kind] in d.get('side_data_type', '')]
+            for f in frames]
+
+
+def judge_carried(before, after, given):
+    """`carries`: what each frame has, and of a part of frames the result's."""
+    found = []
+    for kind in given.get('carries', ()):
+        was, now = carried(before, kind), carried(after, kind)
+        if now and isinstance(now[0], list) and now[0] and isinstance(now[0][0], int):
+            was = [[n] for n in range(len(was))]
+        if 'part' in given:
+            rate = before.video['avg_frame_rate']
+            first, last = (round(t * float(fractions.Fraction(rate))) for t in given['part'])
+            was = was[first:last]
+        if not was or not was[0] or was != now:
+            found.append(f'{kind}: {now[:3]} and so on, {len(now)}, not {was[:3]}, {len(was)}')
+    return found
+
+
 def judge_picture(before, after, given):
     """Size's shape, colours and field order."""
     found = []
@@ -129,7 +204,7 @@ def judge_picture(before, after, given):
               for s in (was, now)]
     if turned[0] != turned[1]:
         found.append(f'turned by {turned[1]}, not {turned[0]}')
-    return found
+    return found + judge_hdr(before, after, given) + judge_carried(before, after, given)
 
 
 def judge_stream(was, now, before, after, given):

@@ -55,6 +55,7 @@ static int make_result(const struct vrt_job_spec *spec, struct vrt_shard_frames 
         picture->duration = in->duration;
         picture->index = in->index;
         picture->concealed = in->concealed;
+        picture->extra = in->extra;
         frames->shared[i] = picture;
         return 0;
     }
@@ -65,6 +66,7 @@ static int make_result(const struct vrt_job_spec *spec, struct vrt_shard_frames 
     out->duration = in->duration;
     out->index = in->index;
     out->concealed = in->concealed;
+    out->extra = in->extra;
     frames->out[i] = out;
     return 0;
 }

@@ -4,6 +4,7 @@
 
 #include "frames/format.h"
 
+#include <stdint.h>
 #include <stdio.h>
 
 #include "base/error.h"
@@ -97,4 +98,28 @@ const char *vrt_frame_format_describe(const struct vrt_frame_format *format, cha
              yuv ? chroma_name(format) : "", depth, yuv ? " " : "",
              yuv ? matrix_names[format->matrix] : "", format->full_range ? "full" : "limited");
     return buffer;
+}
+
+bool vrt_hdr_has_display(const struct vrt_hdr *hdr)
+{
+    return hdr->display.white[1] > 0 || hdr->display.max > 0;
+}
+
+bool vrt_hdr_has_light(const struct vrt_hdr *hdr)
+{
+    return hdr->max_light > 0 || hdr->average_light > 0;
+}
+
+bool vrt_hdr_is_valid(const struct vrt_hdr *hdr)
+{
+    const int *const points[] = { hdr->display.red, hdr->display.green, hdr->display.blue,
+                                  hdr->display.white };
+    bool is_valid = hdr->display.min >= 0 && hdr->display.min <= hdr->display.max &&
+                    hdr->max_light >= 0 && hdr->max_light <= UINT16_MAX &&
+                    hdr->average_light >= 0 && hdr->average_light <= UINT16_MAX;
+
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(points); i++)
+        is_valid &= points[i][0] >= 0 && points[i][0] <= VRT_HDR_ONE && points[i][1] >= 0 &&
+                    points[i][1] <= VRT_HDR_ONE;
+    return is_valid;
 }

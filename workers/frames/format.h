@@ -15,6 +15,9 @@
 #define VRT_FRAME_MAX_PLANES 3
 #define VRT_FRAME_MAX_SIDE 32768
 
+/* 1 in the unit of colours' places, which is that of HEVC. */
+#define VRT_HDR_ONE 50000
+
 struct vrt_rational {
     int num, den;
 };
@@ -44,6 +47,18 @@ enum vrt_chroma_location {
     VRT_CHROMA_LOCATION_BOTTOM,
 };
 
+/*
+ * HDR10's static metadata, in the units of HEVC and MP4: of the display on which the video was
+ * mastered (SMPTE ST 2086), and of the video itself (CTA-861.3). What is unknown is 0.
+ */
+struct vrt_hdr {
+    struct {
+        int red[2], green[2], blue[2], white[2];    /* x and y, in 1/50,000 */
+        int max, min;               /* luminance in 1/10,000 cd/m2; max 0: unknown */
+    } display;
+    int max_light, average_light;   /* of the brightest pixel and the brightest frame, in cd/m2 */
+};
+
 struct vrt_frame_format {
     int width, height;
     int depth;                          /* bits per sample, 8 to 16 */
@@ -55,7 +70,17 @@ struct vrt_frame_format {
     struct vrt_rational sample_aspect;  /* 0/1: unknown */
     int primaries, transfer;            /* H.273 numbers; 2: unspecified */
     int color_space;                    /* H.273 number of `matrix`: the more exact of the two */
+    struct vrt_hdr hdr;                 /* of the whole video */
 };
+
+/* Whether the mastering display's colours, or its luminances, are known. Thread: any. */
+bool vrt_hdr_has_display(const struct vrt_hdr *hdr);
+
+/* Whether the content's light is. Thread: any. */
+bool vrt_hdr_has_light(const struct vrt_hdr *hdr);
+
+/* Whether the numbers are possible at all. Thread: any. */
+bool vrt_hdr_is_valid(const struct vrt_hdr *hdr);
 
 /* Planes of `format`: 1 or 3. Thread: any. */
 int vrt_frame_format_n_planes(const struct vrt_frame_format *format);

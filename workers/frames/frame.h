@@ -16,6 +16,7 @@
 
 #include "base/cleanup.h"
 #include "base/macro.h"
+#include "frames/extra.h"
 #include "frames/format.h"
 
 /* Rows of vrt_frame_new() start at multiples of this. */
@@ -36,6 +37,7 @@ struct vrt_frame {
     int64_t index;              /* 0, 1, 2, ... in presentation order */
     bool concealed;             /* the decoder made some of it up */
     bool interlaced, top_first; /* two fields, as file or decoder say, and which is shown first */
+    struct vrt_frame_extra extra;
     bool writable;              /* from vrt_frame_new() or a pool */
     void (*release)(struct vrt_frame *frame);   /* gives the samples back; NULL: nobody's */
     void *owner;                /* of the samples, for release() */

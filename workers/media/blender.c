@@ -294,6 +294,7 @@ static int blend(struct vrt_blender *blender, const struct vrt_picture *last,
     frame->duration = last->duration;
     frame->index = last->index;
     frame->concealed = last->concealed;
+    frame->extra = last->extra;
     *ret_frame = VRT_STEAL(frame);
     return 0;
 }

@@ -36,6 +36,7 @@ struct vrt_decode_thread_params {
     struct vrt_reader_range range;  /* to decode: what of the input */
     struct vrt_fields fields;       /* what is done about its fields */
     const char *streams;            /* of it that go on; likewise */
+    bool keeps_extra;               /* captions and HDR10+ have a place in the output */
     bool strict;
     int n_decoder_threads;          /* 0: one per core */
     bool is_waited_for;             /* somebody is told when it is done: as urgent as the loop */

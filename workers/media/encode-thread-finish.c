@@ -99,6 +99,7 @@ static int join(struct vrt_encode_thread *encode_thread, int fd,
         .container = encode_thread->params.container,
         .is_part = encode_thread->params.is_part,
         .streams = encode_thread->params.streams,
+        .hdr = encode_thread->params.encoder->format.hdr,
         .size_bytes_max = finish->size_bytes_max,
     };
     const struct vrt_joiner_expected expected = {

@@ -47,6 +47,13 @@ struct vrt_reader_range vrt_job_check_range(const struct vrt_job_settings *setti
     };
 }
 
+/* As far as that is known before the input is. */
+static bool keeps_extra(const struct vrt_job_settings *settings)
+{
+    return settings->codec == VRT_UNKNOWN || settings->codec == VRT_CODEC_AUTO ||
+           vrt_codec_facts((enum vrt_codec)settings->codec)->has_metadata;
+}
+
 static int probe_input(struct vrt_job_check *check, struct vrt_child *child,
                        struct vrt_error *error)
 {
@@ -59,6 +66,7 @@ static int probe_input(struct vrt_job_check *check, struct vrt_child *child,
             .n_threads = PROBE_THREADS,
             .fields = check->has_recipe ? check->recipe.fields : (struct vrt_fields){ 0 },
             .streams = check->settings->streams,
+            .keeps_extra = keeps_extra(check->settings),
             .strict = check->settings->strict,
             .name = check->files.input_name,
             .open_deadline_ns = look_deadline(check),

@@ -20,8 +20,8 @@
 
 /* Of the file: see frames/encode/tail.h. */
 #define HEAD_BYTES 24
-#define PART_BYTES (40 + WIDTH * HEIGHT * 12)
-#define TAIL_BYTES (HEAD_BYTES + N_PICTURES * PART_BYTES + 4)
+#define PART_BYTES (40 + sizeof(struct vrt_frame_extra) + WIDTH * HEIGHT * 12)
+#define TAIL_BYTES ((int64_t)(HEAD_BYTES + N_PICTURES * PART_BYTES + 4))
 
 static int temporary_file(void)
 {
@@ -49,6 +49,8 @@ static void make(struct vrt_tail *ret_tail)
         picture->duration = 40;
         picture->index = 25 + i % 2;
         picture->concealed = i == 1;
+        picture->extra.n_captions = 3 * i;
+        picture->extra.captions[2] = (uint8_t)(100 + i);
         for (int k = 0; k < WIDTH * HEIGHT * 3; k++)
             picture->rgb[k] = values[(k + i) % 6];
     }
@@ -64,6 +66,7 @@ static void expect_same(const struct vrt_tail *a, const struct vrt_tail *b)
         expect_int(one->index, other->index);
         expect_int(one->concealed, other->concealed);
         expect_int(one->share.n, other->share.n);
+        expect_true(memcmp(&one->extra, &other->extra, sizeof(one->extra)) == 0);
         expect_true(memcmp(&one->share.weight, &other->share.weight, 4) == 0);
         expect_true(memcmp(&one->share.total, &other->share.total, 4) == 0);
         expect_true(memcmp(one->rgb, other->rgb, vrt_picture_bytes(WIDTH, HEIGHT)) == 0);

@@ -15,13 +15,15 @@
 #include "base/cleanup.h"
 #include "base/macro.h"
 #include "frames/clips/overlap.h"
+#include "frames/extra.h"
 
 struct vrt_picture {
     atomic_int n_refs;
     int width, height;
     struct vrt_share share;         /* what it is worth */
     int64_t pts, duration, index;   /* as of the frame that it was made from */
-    bool concealed;
+    bool concealed;                 /* likewise */
+    struct vrt_frame_extra extra;   /* likewise */
     float *rgb;                     /* [height,width,3], 0 to 1 where it can be shown */
 };
 

@@ -17,7 +17,7 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
-#include "frames/decode/deinterlacer.h"
+#include "frames/filter/deinterlacer.h"
 #include "frames/decode/reader-info.h"
 
 #define LOOK_FRAMES 100

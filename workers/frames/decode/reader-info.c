@@ -17,6 +17,8 @@
 
 #include "frames/alpha.h"
 #include "frames/av.h"
+#include "frames/decode/side-data.h"
+#include "frames/metadata/hdr.h"
 #include "frames/pixfmt.h"
 
 /* "mov,mp4,m4a,3gp,3g2,mj2" is one demuxer: the file's brand says which of them it is. */
@@ -115,12 +117,9 @@ static void fill_rates(struct vrt_reader_info *info, const AVFormatContext *form
 static void fill_dropped(struct vrt_reader_info *info, const AVStream *stream)
 {
     const AVDictionaryEntry *alpha = av_dict_get(stream->metadata, "alpha_mode", NULL, 0);
-    size_t size;
 
     if (alpha && strcmp(alpha->value, "0") != 0)
         info->has_alpha = true;
-    if (vrt_av_stream_side_data(stream, AV_PKT_DATA_DOVI_CONF, &size))
-        vrt_warnings_add(&info->warnings, "the Dolby Vision configuration is dropped");
 }
 
 void vrt_reader_info_fill(struct vrt_reader_info *info, const struct vrt_source *source,
@@ -199,14 +198,34 @@ void vrt_reader_info_deinterlace(struct vrt_reader_info *info, const struct vrt_
         info->n_frames_estimate *= 2;
 }
 
+/* What is true of all frames, and not known by samples alone. */
+static void complete_format(struct vrt_frame_format *format, const struct vrt_reader_watch *watch,
+                            AVFrame *frame)
+{
+    /* The container's, where it has one: players believe it, and so does who has corrected it. */
+    AVRational aspect = av_guess_sample_aspect_ratio(watch->source->format, watch->stream, frame);
+
+    /* What OpenEXR is, though FFmpeg's decoder doesn't say so. */
+    if (watch->stream->codecpar->codec_id == AV_CODEC_ID_EXR)
+        format->transfer = AVCOL_TRC_LINEAR;
+    if (aspect.num > 0 && aspect.den > 0)
+        av_reduce(&aspect.num, &aspect.den, aspect.num, aspect.den, INT_MAX);
+    else
+        aspect = (AVRational){ 0, 1 };
+    format->sample_aspect = vrt_av_rational(aspect);
+    vrt_hdr_read(watch->stream, frame, &format->hdr);
+}
+
 /* What a first frame tells beside its format. */
-static void look(struct vrt_reader_info *info, const AVFrame *frame, enum AVFieldOrder field_order)
+static void look(struct vrt_reader_info *info, const struct vrt_reader_watch *watch,
+                 const AVFrame *frame)
 {
     const char *pixel_format = av_get_pix_fmt_name(frame->format);
 
     av_strlcpy(info->pixel_format, pixel_format ? pixel_format : "",
                sizeof(info->pixel_format));
-    info->interlaced = has_fields(field_order) || vrt_av_frame_is_interlaced(frame);
+    info->interlaced = has_fields(watch->stream->codecpar->field_order) ||
+                       vrt_av_frame_is_interlaced(frame);
     /* Many pictures have room for it, and nothing there. */
     info->has_alpha |= info->is_still ? vrt_alpha_shows(frame)
                                       : vrt_pixfmt_has_alpha(frame->format);
@@ -220,48 +239,12 @@ static void look(struct vrt_reader_info *info, const AVFrame *frame, enum AVFiel
                          av_color_space_name(frame->colorspace));
 }
 
-/* What a frame may carry that isn't kept, unless it stands in the container as well. */
-static const struct {
-    enum AVFrameSideDataType type;
-    enum AVPacketSideDataType of_stream;    /* NB: the container doesn't have it */
-    const char *what;
-} carried[] = {
-    { AV_FRAME_DATA_MASTERING_DISPLAY_METADATA, AV_PKT_DATA_MASTERING_DISPLAY_METADATA,
-      "the mastering display's brightness and colours (HDR10), which the container lacks, are" },
-    { AV_FRAME_DATA_CONTENT_LIGHT_LEVEL, AV_PKT_DATA_CONTENT_LIGHT_LEVEL,
-      "the content's light level (HDR10), which the container lacks, is" },
-    { AV_FRAME_DATA_DYNAMIC_HDR_PLUS, AV_PKT_DATA_NB, "HDR10+ metadata is" },
-    { AV_FRAME_DATA_DOVI_METADATA, AV_PKT_DATA_NB, "Dolby Vision metadata is" },
-    { AV_FRAME_DATA_A53_CC, AV_PKT_DATA_NB, "captions in the pictures' data (CEA-608) are" },
-};
-
-/* Further bits of vrt_reader_watch.said. */
-enum {
-    SAID_ASPECT = VRT_ARRAY_SIZE(carried),
-    SAID_COLOUR,
-    SAID_INTERLACED,
-};
-
-/* Whether it is the first time. */
-static bool begin_saying(struct vrt_reader_watch *watch, unsigned int kind)
+bool vrt_reader_info_is_news(struct vrt_reader_watch *watch, unsigned int what)
 {
-    bool was_said = watch->said & 1u << kind;
+    bool was_said = watch->said & 1u << what;
 
-    watch->said |= 1u << kind;
+    watch->said |= 1u << what;
     return !was_said;
-}
-
-static void watch_carried(struct vrt_reader_info *info, struct vrt_reader_watch *watch,
-                          const AVFrame *frame)
-{
-    size_t size;
-
-    for (unsigned int i = 0; frame->nb_side_data && i < VRT_ARRAY_SIZE(carried); i++)
-        if (av_frame_get_side_data(frame, carried[i].type) &&
-            !(carried[i].of_stream != AV_PKT_DATA_NB &&
-              vrt_av_stream_side_data(watch->stream, carried[i].of_stream, &size)) &&
-            begin_saying(watch, i))
-            vrt_warnings_add(&info->warnings, "%s dropped", carried[i].what);
 }
 
 /* Whether both are known and differ. */
@@ -277,7 +260,7 @@ static void watch_aspect(struct vrt_reader_info *info, struct vrt_reader_watch *
     AVRational now = av_guess_sample_aspect_ratio(watch->source->format, watch->stream, frame);
 
     if (now.num > 0 && first.num > 0 && av_cmp_q(now, vrt_rational_av(first)) != 0 &&
-        begin_saying(watch, SAID_ASPECT))
+        vrt_reader_info_is_news(watch, VRT_READER_SAYS_ASPECT))
         vrt_warnings_add(&info->warnings, "the aspect ratio changes at frame %lld, from pixels of "
                          "%d:%d to %d:%d, and the output keeps the first: split the input there "
                          "to have both", (long long)index, first.num, first.den, now.num, now.den);
@@ -288,7 +271,7 @@ static void watch_colours(struct vrt_reader_info *info, struct vrt_reader_watch 
 {
     if ((differs(frame->colorspace, watch->first_space, AVCOL_SPC_UNSPECIFIED) ||
          differs(frame->color_range, watch->first_range, AVCOL_RANGE_UNSPECIFIED)) &&
-        begin_saying(watch, SAID_COLOUR))
+        vrt_reader_info_is_news(watch, VRT_READER_SAYS_COLOUR))
         vrt_warnings_add(&info->warnings, "the coding of colours changes at frame %lld, from %s "
                          "(%s) to %s (%s), and is taken as it was: split the input there to have "
                          "both", (long long)index, av_color_space_name(watch->first_space),
@@ -300,7 +283,7 @@ static void watch_colours(struct vrt_reader_info *info, struct vrt_reader_watch 
 void vrt_reader_info_watch(struct vrt_reader_info *info, struct vrt_reader_watch *watch,
                            AVFrame *frame, int64_t index)
 {
-    watch_carried(info, watch, frame);
+    vrt_side_data_watch(info, watch, frame, index);
     if (index == 0) {
         watch->first_space = frame->colorspace;
         watch->first_range = frame->color_range;
@@ -309,7 +292,7 @@ void vrt_reader_info_watch(struct vrt_reader_info *info, struct vrt_reader_watch
     watch_aspect(info, watch, frame, index);
     watch_colours(info, watch, frame, index);
     if (!info->interlaced && !info->fields.deinterlace && vrt_av_frame_is_interlaced(frame) &&
-        begin_saying(watch, SAID_INTERLACED))
+        vrt_reader_info_is_news(watch, VRT_READER_SAYS_INTERLACED))
         vrt_warnings_add(&info->warnings, "the video is interlaced from frame %lld on and is "
                          "restored as if it were not: --deinterlace frame makes whole frames",
                          (long long)index);
@@ -327,17 +310,11 @@ int vrt_reader_info_begin(struct vrt_reader_info *info, struct vrt_reader_watch 
                           "%s has frames that cannot be processed: %dx%d in the pixel format %s",
                           watch->source->name, frame->width, frame->height,
                           av_get_pix_fmt_name(frame->format));
-    /* What OpenEXR is, though FFmpeg's decoder doesn't say so. */
-    if (par->codec_id == AV_CODEC_ID_EXR)
-        info->format.transfer = AVCOL_TRC_LINEAR;
-    /* The container's, where it has one: players believe it, and so does who has corrected it. */
-    AVRational aspect = av_guess_sample_aspect_ratio(watch->source->format, watch->stream, frame);
-    if (aspect.num > 0 && aspect.den > 0)
-        av_reduce(&aspect.num, &aspect.den, aspect.num, aspect.den, INT_MAX);
-    else
-        aspect = (AVRational){ 0, 1 };
-    info->format.sample_aspect = vrt_av_rational(aspect);
-    look(info, frame, par->field_order);
+    int r = vrt_side_data_check(info, watch, frame, error);
+    if (r < 0)
+        return vrt_fold(r);
+    complete_format(&info->format, watch, frame);
+    look(info, watch, frame);
     vrt_reader_info_watch(info, watch, frame, 0);
     return 0;
 }

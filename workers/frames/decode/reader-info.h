@@ -19,11 +19,23 @@ void vrt_reader_info_note_fields(const AVStream *stream, const AVFrame *decoded,
 /* Frames are given out as `fields` says: of each field one makes twice as many. */
 void vrt_reader_info_deinterlace(struct vrt_reader_info *info, const struct vrt_fields *fields);
 
+/* What is said once. */
+enum vrt_reader_says {
+    VRT_READER_SAYS_ASPECT,
+    VRT_READER_SAYS_COLOUR,
+    VRT_READER_SAYS_INTERLACED,
+    VRT_READER_SAYS_HDR,
+    VRT_READER_SAYS_WINDOWS,
+    VRT_READER_SAYS_CARRIED,        /* from here on: each of side-data.c's kinds */
+};
+
 /* What is said once, when it is first seen; all but the first two members zero-initialised. */
 struct vrt_reader_watch {
     const struct vrt_source *source;
     AVStream *stream;
-    unsigned int said;              /* bit i: about kind i of reader-info.c */
+    bool keeps_extra;               /* captions and HDR10+ go with the frames */
+    bool drops_hdr;                 /* the pictures become others, of which they aren't true */
+    unsigned int said;              /* bit i: that of enum vrt_reader_says */
     enum AVPixelFormat first_pixfmt;
     enum AVColorSpace first_space;
     enum AVColorRange first_range;
@@ -42,6 +54,9 @@ int vrt_reader_info_begin(struct vrt_reader_info *info, struct vrt_reader_watch 
  */
 void vrt_reader_info_watch(struct vrt_reader_info *info, struct vrt_reader_watch *watch,
                            AVFrame *frame, int64_t index);
+
+/* Whether it was not said yet; from now on it is. */
+bool vrt_reader_info_is_news(struct vrt_reader_watch *watch, unsigned int what);
 
 /* Return: 0; -ENOTSUP with a sentence if frame `index` is unlike the first one. */
 int vrt_reader_info_check_frame(const struct vrt_reader_info *info,

@@ -16,10 +16,11 @@
 #include "frames/convert.h"
 #include "frames/decode/damage.h"
 #include "frames/decode/decoder.h"
-#include "frames/decode/deinterlacer.h"
+#include "frames/filter/deinterlacer.h"
 #include "frames/decode/part.h"
 #include "frames/pixfmt.h"
 #include "frames/decode/reader-info.h"
+#include "frames/decode/side-data.h"
 #include "frames/decode/source.h"
 
 #define MAX_ERRORS 1024             /* in a row, without a packet in between */
@@ -264,6 +265,8 @@ static int convert(struct vrt_reader *reader, int64_t pts, struct vrt_frame **re
                           "yuv444p16 with ffmpeg first", reader->source->name,
                           av_get_pix_fmt_name(decoded->format));
     vrt_reader_info_note_fields(reader->stream, decoded, *ret_frame);
+    if (reader->watch.keeps_extra)
+        vrt_side_data_take(decoded, &(*ret_frame)->extra);
     (*ret_frame)->pts = pts;
     return 0;
 }
@@ -523,6 +526,7 @@ int vrt_reader_open(int fd, const struct vrt_reader_params *params, struct vrt_r
     if (!reader)
         return vrt_refuse_errno(error, vrt_raise(-ENOMEM), "the input");
     reader->strict = params->strict;
+    reader->watch.keeps_extra = params->keeps_extra;
     reader->damage.from = INT64_MIN;
     reader->part.range = params->range;
     int r = vrt_source_open(&source_params, &reader->source, error);

@@ -143,6 +143,23 @@ static int check_light(const struct vrt_container_content *content, struct vrt_w
     return 0;
 }
 
+/* Whose streams have a place for it need none in the container. */
+static void check_hdr(const struct vrt_container_content *content, struct vrt_warnings *warnings)
+{
+    const struct vrt_hdr *hdr = &content->format->hdr;
+    const bool is_mxf = content->container == VRT_CONTAINER_MXF;
+
+    if (vrt_codec_facts(content->codec)->has_metadata ||
+        vrt_container_is_matroska(content->container) || vrt_container_is_mov(content->container))
+        return;
+    if (vrt_hdr_has_light(hdr) || (!is_mxf && vrt_hdr_has_display(hdr)))
+        vrt_warnings_add(warnings, "an .%s file of %s doesn't tell of %sthe content's light "
+                         "(HDR10)%s", vrt_container_name(content->container),
+                         vrt_codec_facts(content->codec)->title,
+                         is_mxf ? "" : "the mastering display and ",
+                         is_mxf ? ": name the output .mov to keep that" : "");
+}
+
 /*
  * Other codecs carry their colours in the stream, or have but one kind; FFV1 doesn't. In .mov
  * FFmpeg writes them only where primaries, transfer and matrix are all known, and never the range.
@@ -152,6 +169,7 @@ int vrt_container_check_colors(const struct vrt_container_content *content,
 {
     const struct vrt_frame_format *format = content->format;
 
+    check_hdr(content, warnings);
     if (vrt_container_is_picture(content->container))
         return vrt_fold(check_light(content, warnings, error));
     if (content->codec != VRT_CODEC_FFV1 || vrt_container_is_matroska(content->container) ||

@@ -17,6 +17,7 @@
 #include "frames/av.h"
 #include "frames/encode/codec.h"
 #include "frames/encode/encoder-options.h"
+#include "frames/metadata/insert.h"
 #include "frames/encode/pack.h"
 #include "frames/encode/segment.h"
 #include "frames/encode/sink.h"
@@ -31,6 +32,7 @@
 
 struct vrt_encoder {
     const struct vrt_encoder_kind *kind;
+    enum vrt_codec is;
     const char *title;
     struct vrt_frame_format format;
     AVCodecContext *codec;
@@ -38,6 +40,7 @@ struct vrt_encoder {
     struct vrt_sink *sink;
     struct {
         int64_t pts, duration;
+        struct vrt_frame_extra extra;
     } frames[WINDOW];               /* frame k of the segment is frames[k % WINDOW] */
     int64_t n_sent;
     struct vrt_segment_end end;     /* grows with what is written */
@@ -282,6 +285,7 @@ static int prepare(const struct vrt_encoder_params *params, struct vrt_encoder *
     if (!encoder)
         return vrt_refuse_errno(error, vrt_raise(-ENOMEM), "the encoder");
     encoder->title = vrt_codec_facts(params->codec)->title;
+    encoder->is = params->codec;
     encoder->format = params->format;
     encoder->packet = av_packet_alloc();
     if (!encoder->packet)
@@ -324,7 +328,7 @@ int vrt_encoder_new(const struct vrt_encoder_params *params, int fd,
  */
 static int write_packet(struct vrt_encoder *encoder, struct vrt_error *error)
 {
-    const AVPacket *packet = encoder->packet;
+    AVPacket *packet = encoder->packet;
     struct vrt_segment_end *end = &encoder->end;
 
     int64_t index = packet->pts;
@@ -339,6 +343,10 @@ static int write_packet(struct vrt_encoder *encoder, struct vrt_error *error)
     };
     end->delay = VRT_MAX(end->delay, end->n_packets - index);
     end->n_packets++;
+    int r = vrt_metadata_insert(encoder->is, packet, &encoder->format.hdr,
+                                &encoder->frames[index % WINDOW].extra);
+    if (r < 0)
+        return refuse_encoder(encoder, r == -ENOMEM ? AVERROR(ENOMEM) : AVERROR_BUG, error);
     return vrt_fold(vrt_segment_write_packet(encoder->sink, &out, packet->data, packet->size,
                                              error));
 }
@@ -381,6 +389,7 @@ int vrt_encoder_send(struct vrt_encoder *encoder, struct vrt_frame *frame,
     view->quality = encoder->codec->global_quality;
     encoder->frames[encoder->n_sent % WINDOW].pts = frame->pts;
     encoder->frames[encoder->n_sent % WINDOW].duration = frame->duration;
+    encoder->frames[encoder->n_sent % WINDOW].extra = frame->extra;
     if (end->n_first <= VRT_SEGMENT_MAX_DELAY)
         end->first_pts[end->n_first++] = frame->pts;
     end->end_pts = frame->pts + frame->duration;

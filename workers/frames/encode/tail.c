@@ -15,7 +15,7 @@
 #include "base/macro.h"
 #include "frames/encode/crc.h"
 
-static const char magic[8] = { 'V', 'R', 'T', 'T', 'A', 'I', 'L', '1' };
+static const char magic[8] = { 'V', 'R', 'T', 'T', 'A', 'I', 'L', '2' };
 
 struct head {
     char magic[8];
@@ -27,6 +27,7 @@ struct part {
     int32_t n;                      /* clips that share it */
     uint32_t concealed;
     float weight, total;
+    struct vrt_frame_extra extra;
 };
 
 /* More than any clip's neighbours. */
@@ -88,6 +89,7 @@ static int put_picture(struct place *to, const struct vrt_picture *picture,
         .concealed = picture->concealed,
         .weight = picture->share.weight,
         .total = picture->share.total,
+        .extra = picture->extra,
     };
     int r = put(to, &part, sizeof(part), error);
 
@@ -153,7 +155,7 @@ static bool is_sane(const struct part *part)
 {
     return part->index >= 0 && part->duration >= 0 && part->n > 1 &&
            part->n <= SHARERS_MAX && isfinite(part->weight) && part->weight > 0 &&
-           isfinite(part->total) && part->total > 0;
+           isfinite(part->total) && part->total > 0 && vrt_frame_extra_is_valid(&part->extra);
 }
 
 static int get_picture(struct place *from, const struct head *head, struct vrt_tail *tail,
@@ -174,6 +176,7 @@ static int get_picture(struct place *from, const struct head *head, struct vrt_t
     picture->duration = part.duration;
     picture->index = part.index;
     picture->concealed = part.concealed;
+    picture->extra = part.extra;
     picture->share = (struct vrt_share){ .weight = part.weight, .total = part.total,
                                          .n = part.n };
     return vrt_fold(get(from, picture->rgb,

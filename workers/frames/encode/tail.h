@@ -7,9 +7,9 @@
  * They keep every bit, so that what is blended after a restart is what would have been blended
  * without it. Of this machine alone, in the host's byte order:
  *
- *     magic "VRTTAIL1", n u32, width u32, height u32, 0 u32
+ *     magic "VRTTAIL2", n u32, width u32, height u32, 0 u32
  *     per picture: pts, duration, index i64, n of the share i32, concealed u32, weight f32,
- *         total f32, pixels f32 [height,width,3]
+ *         total f32, struct vrt_frame_extra, pixels f32 [height,width,3]
  *     the crc of all before it, u32
  *
  * Thread: any.

@@ -14,6 +14,7 @@
 
 #include "frames/av.h"
 #include "frames/encode/codec.h"
+#include "frames/metadata/hdr.h"
 #include "frames/pixfmt.h"
 #include "frames/join/join-caps.h"
 #include "frames/join/tags.h"
@@ -205,8 +206,8 @@ static int copy_side_data(AVStream *out, const AVStream *in, bool reencoded)
         { AV_PKT_DATA_DISPLAYMATRIX, false },
         { AV_PKT_DATA_STEREO3D, false },
         { AV_PKT_DATA_SPHERICAL, false },
-        { AV_PKT_DATA_MASTERING_DISPLAY_METADATA, false },
-        { AV_PKT_DATA_CONTENT_LIGHT_LEVEL, false },
+        { AV_PKT_DATA_MASTERING_DISPLAY_METADATA, true },
+        { AV_PKT_DATA_CONTENT_LIGHT_LEVEL, true },
         { AV_PKT_DATA_REPLAYGAIN, false },
         { AV_PKT_DATA_AUDIO_SERVICE_TYPE, false },
         { AV_PKT_DATA_CPB_PROPERTIES, true },
@@ -275,9 +276,10 @@ static unsigned int pick_tag(const struct vrt_segment_head *head, enum vrt_conta
 }
 
 /* From the segment and nothing else: the input's parameters describe another encoding. */
-static int create_restored(struct vrt_join_stream *stream, const struct vrt_join_video *video,
-                           enum vrt_container container)
+static int create_restored(const struct vrt_join_streams *plan, struct vrt_join_stream *stream,
+                           const struct vrt_join_video *video)
 {
+    const enum vrt_container container = plan->container;
     const struct vrt_segment_head *head = &video->head;
     const struct vrt_frame_format *format = &head->format;
     AVCodecParameters *par = stream->out->codecpar;
@@ -312,7 +314,7 @@ static int create_restored(struct vrt_join_stream *stream, const struct vrt_join
                                  : (AVRational){ 1, head->time_base.den };
     stream->out->sample_aspect_ratio = par->sample_aspect_ratio;
     stream->out->avg_frame_rate = vrt_rational_av(head->fps);
-    return 0;
+    return vrt_fold(vrt_hdr_write(&plan->hdr, stream->out));
 }
 
 /* As it was, but for the tag: containers have names of their own for codecs. */
@@ -377,7 +379,7 @@ static int create_stream(struct vrt_join_streams *plan, struct vrt_join_stream *
         return vrt_fold(r);
     switch (stream->kind) {
     case VRT_JOIN_RESTORED:
-        return vrt_fold(create_restored(stream, video, plan->container));
+        return vrt_fold(create_restored(plan, stream, video));
     case VRT_JOIN_CONVERTED:
         return vrt_fold(vrt_subtitle_open(stream->in, containers[plan->container].subtitles,
                                           stream->out->codecpar, &stream->subtitle));

@@ -51,6 +51,7 @@ struct vrt_join_streams {
     enum vrt_container container;
     struct vrt_source *source;
     int video;                          /* index of the stream that was restored */
+    struct vrt_hdr hdr;                 /* of the restored video */
     bool is_part;                       /* what counts the input's streams isn't true of it */
     int n;
     struct vrt_join_stream *streams;    /* one for each stream of the input, in its order */

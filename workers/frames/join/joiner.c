@@ -485,6 +485,7 @@ static int open_inputs(struct joiner *joiner, struct vrt_error *error)
         return vrt_fold(r);
     joiner->plan.container = params->container;
     joiner->plan.is_part = params->is_part;
+    joiner->plan.hdr = params->hdr;
     joiner->plan.source = joiner->source;
     r = joiner->plan.video = vrt_source_pick_video(joiner->source, error);
     if (r < 0)

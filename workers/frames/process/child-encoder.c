@@ -215,6 +215,7 @@ int vrt_child_encoder_send(struct vrt_child_encoder *encoder, struct vrt_frame *
         .duration = frame->duration,
         .index = frame->index,
         .concealed = frame->concealed,
+        .extra = frame->extra,
     };
     vrt_wire_put_format(&frame->format, &message.body.encoder_send.format);
     struct vrt_child_call call = call_of(VRT_MESSAGE_BYTES(encoder_send), shared->share.fd);

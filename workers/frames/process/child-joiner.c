@@ -182,6 +182,7 @@ int vrt_child_joiner_run(struct vrt_child *child, const struct vrt_joiner_params
     message->body.join.is_part = params->is_part;
     vrt_wire_put_streams(params->streams, message->body.join.streams);
     message->body.join.n_segments = params->segments.n;
+    vrt_wire_put_hdr(&params->hdr, &message->body.join.hdr);
     const struct vrt_child_call call = {
         .size = VRT_MESSAGE_BYTES(join),
         .fds = { 2, { params->input_fd, params->output_fd } },

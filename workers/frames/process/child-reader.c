@@ -45,6 +45,7 @@ int vrt_child_reader_open(struct vrt_child *child, int fd, const struct vrt_read
     message->body.reader_open.limit_ns = limit_ns;
     message->body.reader_open.n_threads = params->n_threads;
     message->body.reader_open.strict = params->strict;
+    message->body.reader_open.keeps_extra = params->keeps_extra;
     message->body.reader_open.deinterlace = (int32_t)params->fields.deinterlace;
     message->body.reader_open.field_order = (int32_t)params->fields.order;
     vrt_wire_put_streams(params->streams, message->body.reader_open.streams);
@@ -123,6 +124,7 @@ static bool is_next(const struct vrt_child_reader *reader, const struct vrt_mess
            told->pts <= VRT_WIRE_NUMBER_MAX && (told->index == 0 || told->pts > reader->last_pts) &&
            told->duration >= 0 && told->duration <= VRT_WIRE_NUMBER_MAX &&
            told->concealed >= 0 && told->concealed <= 1 &&
+           vrt_frame_extra_is_valid(&told->extra) &&
            message->body.reader_next.n_frames == info->n_frames + 1 &&
            message->body.reader_next.n_concealed >= info->n_concealed &&
            message->body.reader_next.n_concealed <= info->n_frames + 1;
@@ -143,6 +145,7 @@ static int take_frame(struct vrt_child_reader *reader, const struct vrt_message 
     frame->duration = told->duration;
     frame->index = told->index;
     frame->concealed = told->concealed;
+    frame->extra = told->extra;
     reader->info.n_frames++;
     reader->info.n_concealed = message->body.reader_next.n_concealed;
     *ret_frame = frame;

@@ -46,10 +46,16 @@ struct vrt_message_rational {
     int32_t num, den;
 };
 
+/* As struct vrt_hdr. */
+struct vrt_message_hdr {
+    int32_t red[2], green[2], blue[2], white[2], max, min, max_light, average_light;
+};
+
 struct vrt_message_format {
     int32_t width, height, depth, layout, chroma_shift_x, chroma_shift_y, matrix, full_range;
     int32_t chroma_location, primaries, transfer, color_space;
     struct vrt_message_rational sample_aspect;
+    struct vrt_message_hdr hdr;
 };
 
 struct vrt_message_warnings {
@@ -88,6 +94,7 @@ struct vrt_message_found {
 struct vrt_message_frame {
     int64_t offset_bytes, pts, duration, index;
     int32_t concealed;
+    struct vrt_frame_extra extra;       /* which is integers and bytes itself */
 };
 
 /* What is said of each kind: the question's and the answer's. */
@@ -95,7 +102,7 @@ union vrt_message_body {
     struct {
         char name[VRT_MESSAGE_NAME_BYTES];
         int64_t start_ns, duration_ns, limit_ns;
-        int32_t n_threads, strict, deinterlace, field_order;
+        int32_t n_threads, strict, keeps_extra, deinterlace, field_order;
         char streams[VRT_SETTING_NAME_BYTES];
     } reader_open;
     struct {
@@ -128,6 +135,7 @@ union vrt_message_body {
         int64_t limit_ns, n_segments, span_ns, n_frames;    /* of a preview: the result's span */
         int32_t container, is_part;
         char streams[VRT_SETTING_NAME_BYTES];
+        struct vrt_message_hdr hdr;
     } join;
     struct {
         char name[VRT_MESSAGE_NAME_BYTES];

@@ -143,7 +143,7 @@ int vrt_serve_encoder_send(struct vrt_server *server, struct vrt_message *messag
     struct vrt_frame *frame = NULL;
     struct vrt_frame_format format;
 
-    if (!server->encoder ||
+    if (!server->encoder || !vrt_frame_extra_is_valid(&told->extra) ||
         vrt_wire_take_format(&message->body.encoder_send.format, &format) < 0)
         return vrt_raise(-EBADMSG);
     int r = vrt_serve_map(fds->fds[0], &format, told->offset_bytes, false, &place);
@@ -155,6 +155,7 @@ int vrt_serve_encoder_send(struct vrt_server *server, struct vrt_message *messag
     frame->duration = told->duration;
     frame->index = told->index;
     frame->concealed = told->concealed;
+    frame->extra = told->extra;
     r = vrt_encoder_send(server->encoder, frame, error);
     vrt_frame_unref(frame);
     message->body.encoder_send.n_held = atomic_load(&server->n_held);

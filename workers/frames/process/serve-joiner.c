@@ -79,8 +79,10 @@ int vrt_serve_join(struct vrt_server *server, struct vrt_message *message,
                    struct vrt_message_fds *fds, size_t *size, struct vrt_error *error)
 {
     struct vrt_joiner_result *result = calloc(1, sizeof(*result));
+    struct vrt_hdr hdr;
 
-    if (!result || !is_container(message->body.join.container)) {
+    if (!result || !is_container(message->body.join.container) ||
+        vrt_wire_take_hdr(&message->body.join.hdr, &hdr) < 0) {
         free(result);
         return vrt_raise(result ? -EBADMSG : -ENOMEM);
     }
@@ -93,6 +95,7 @@ int vrt_serve_join(struct vrt_server *server, struct vrt_message *message,
         .container = (enum vrt_container)message->body.join.container,
         .is_part = message->body.join.is_part,
         .streams = message->body.join.streams,
+        .hdr = hdr,
     };
     int r = vrt_joiner_run(&params, result, error);
     message->body.joined.n_frames = result->n_frames;

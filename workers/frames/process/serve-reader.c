@@ -21,6 +21,7 @@ int vrt_serve_reader_open(struct vrt_server *server, struct vrt_message *message
         },
         .streams = message->body.reader_open.streams,
         .strict = message->body.reader_open.strict,
+        .keeps_extra = message->body.reader_open.keeps_extra,
         .name = message->body.reader_open.name,
         .open_deadline_ns = message->body.reader_open.limit_ns ?
                             vrt_clock_now_ns() + message->body.reader_open.limit_ns : 0,
@@ -63,6 +64,7 @@ int vrt_serve_reader_next(struct vrt_server *server, struct vrt_message *message
         .duration = frame->duration,
         .index = frame->index,
         .concealed = frame->concealed,
+        .extra = frame->extra,
     };
     message->body.reader_next.n_frames = info->n_frames;
     message->body.reader_next.n_concealed = info->n_concealed;

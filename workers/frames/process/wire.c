@@ -28,6 +28,45 @@ void vrt_wire_put_rational(struct vrt_rational q, struct vrt_message_rational *r
                                           (struct vrt_message_rational){ 0, 1 };
 }
 
+static void put_point(const int point[2], int32_t ret_wire[2])
+{
+    ret_wire[0] = point[0];
+    ret_wire[1] = point[1];
+}
+
+void vrt_wire_put_hdr(const struct vrt_hdr *hdr, struct vrt_message_hdr *ret_wire)
+{
+    put_point(hdr->display.red, ret_wire->red);
+    put_point(hdr->display.green, ret_wire->green);
+    put_point(hdr->display.blue, ret_wire->blue);
+    put_point(hdr->display.white, ret_wire->white);
+    ret_wire->max = hdr->display.max;
+    ret_wire->min = hdr->display.min;
+    ret_wire->max_light = hdr->max_light;
+    ret_wire->average_light = hdr->average_light;
+}
+
+int vrt_wire_take_hdr(const struct vrt_message_hdr *wire, struct vrt_hdr *ret_hdr)
+{
+    const struct vrt_hdr hdr = {
+        .display = {
+            .red = { wire->red[0], wire->red[1] },
+            .green = { wire->green[0], wire->green[1] },
+            .blue = { wire->blue[0], wire->blue[1] },
+            .white = { wire->white[0], wire->white[1] },
+            .max = wire->max,
+            .min = wire->min,
+        },
+        .max_light = wire->max_light,
+        .average_light = wire->average_light,
+    };
+
+    if (!vrt_hdr_is_valid(&hdr))
+        return -EBADMSG;
+    *ret_hdr = hdr;
+    return 0;
+}
+
 void vrt_wire_put_format(const struct vrt_frame_format *format,
                          struct vrt_message_format *ret_wire)
 {
@@ -46,6 +85,7 @@ void vrt_wire_put_format(const struct vrt_frame_format *format,
         .color_space = format->color_space,
     };
     vrt_wire_put_rational(format->sample_aspect, &ret_wire->sample_aspect);
+    vrt_wire_put_hdr(&format->hdr, &ret_wire->hdr);
 }
 
 void vrt_wire_put_warnings(const struct vrt_warnings *warnings,
@@ -174,11 +214,13 @@ int vrt_wire_take_format(const struct vrt_message_format *wire,
         .color_space = wire->color_space,
     };
     struct vrt_rational aspect;
-    if (!vrt_frame_format_is_valid(&format) ||
+    struct vrt_hdr hdr;
+    if (!vrt_frame_format_is_valid(&format) || vrt_wire_take_hdr(&wire->hdr, &hdr) < 0 ||
         vrt_wire_take_rational(&wire->sample_aspect, true, &aspect) < 0)
         return -EBADMSG;
     *ret_format = format;
     ret_format->sample_aspect = aspect;
+    ret_format->hdr = hdr;
     return 0;
 }
 

@@ -23,6 +23,8 @@ void vrt_wire_put_info(const struct vrt_reader_info *info, struct vrt_message_in
 void vrt_wire_put_encoder(const struct vrt_encoder_params *params,
                           struct vrt_message_encoder *ret_wire);
 
+void vrt_wire_put_hdr(const struct vrt_hdr *hdr, struct vrt_message_hdr *ret_wire);
+
 /* A name, cut where it is too long. */
 void vrt_wire_put_name(const char *name, char ret_wire[VRT_MESSAGE_NAME_BYTES]);
 
@@ -32,6 +34,9 @@ void vrt_wire_put_error(int r, const struct vrt_error *error, struct vrt_message
 /* Return: 0; -EBADMSG. */
 int vrt_wire_take_format(const struct vrt_message_format *wire,
                          struct vrt_frame_format *ret_format) VRT_MUST_CHECK;
+
+/* Return: 0; -EBADMSG. */
+int vrt_wire_take_hdr(const struct vrt_message_hdr *wire, struct vrt_hdr *ret_hdr) VRT_MUST_CHECK;
 
 /* Likewise; both numbers positive, or where `may_be_unknown` the first is 0. */
 int vrt_wire_take_rational(const struct vrt_message_rational *wire, bool may_be_unknown,

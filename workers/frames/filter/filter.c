@@ -2,7 +2,7 @@
 
 /* A graph of three: frames come from a buffer, pass the filter and leave by a sink. */
 
-#include "frames/decode/filter.h"
+#include "frames/filter/filter.h"
 
 #include <errno.h>
 #include <libavfilter/avfilter.h>

@@ -5,7 +5,7 @@
  * known of a frame beside its samples waits here meanwhile, in the same order.
  */
 
-#include "frames/decode/deinterlacer.h"
+#include "frames/filter/deinterlacer.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -13,7 +13,7 @@
 
 #include "base/error.h"
 #include "frames/av.h"
-#include "frames/decode/filter.h"
+#include "frames/filter/filter.h"
 #include "frames/view.h"
 
 /* One that is given out, one that waits for the next, and that one. */
@@ -23,6 +23,7 @@
 struct waiting {
     int64_t pts, duration;
     bool concealed, is_context;
+    struct vrt_frame_extra extra;
 };
 
 struct vrt_deinterlacer {
@@ -74,6 +75,7 @@ int vrt_deinterlacer_push(struct vrt_deinterlacer *deinterlacer, struct vrt_fram
             .duration = frame->duration,
             .concealed = frame->concealed,
             .is_context = is_context,
+            .extra = frame->extra,
         };
     }
     return vrt_fold(vrt_filter_push(deinterlacer->filter, frame));
@@ -99,6 +101,9 @@ static void date(const struct vrt_deinterlacer *deinterlacer, struct vrt_frame *
     frame->concealed = is->concealed;
     frame->pts = is->pts;
     frame->duration = is->duration;
+    /* Captions are spelled out once. */
+    if (!is_second)
+        frame->extra = is->extra;
     if (deinterlacer->n_fields == 1)
         return;
     frame->pts = 2 * is->pts + (is_second ? span : 0);
