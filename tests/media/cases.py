@@ -11,7 +11,7 @@ CASES = []
 GROUP = ['']
 
 # Groups of cases that are much alike.
-MANY = ('containers', 'sounds', 'rates', 'formats', 'colours', 'codecs', 'excerpts')
+MANY = ('containers', 'sounds', 'rates', 'formats', 'colours', 'codecs', 'excerpts', 'light')
 
 FFMPEG = 'ffmpeg -v error -nostdin -y '
 PICTURE = '-f lavfi -i testsrc2=size=64x48:rate=25'
