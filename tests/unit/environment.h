@@ -21,13 +21,18 @@ static inline enum vrt_cuda_libraries_wanted test_libraries_of(const char *text)
     return strcmp(text, "off") == 0 ? VRT_CUDA_LIBRARIES_OFF : VRT_CUDA_LIBRARIES_AUTO;
 }
 
-/* Values by which CUDA devices use NVIDIA's libraries as VRT_TEST_CUDA_LIBRARIES says. */
+/* A simulated Mac's GPU takes minutes over what a real one does in milliseconds. */
+#define TEST_VALUES(libraries) \
+    { { "cuda", "libraries", libraries }, { "mps", "patience_s", 86400 } }
+
+/* Values by which CUDA devices use NVIDIA's libraries as VRT_TEST_CUDA_LIBRARIES says, and nothing
+ * that a simulation takes is too long. */
 static inline const struct vrt_backend_value *test_backend_values(void)
 {
-    static const struct vrt_backend_value values[][2] = {
-        [VRT_CUDA_LIBRARIES_AUTO] = { { "cuda", "libraries", VRT_CUDA_LIBRARIES_AUTO } },
-        [VRT_CUDA_LIBRARIES_OFF] = { { "cuda", "libraries", VRT_CUDA_LIBRARIES_OFF } },
-        [VRT_CUDA_LIBRARIES_ALL] = { { "cuda", "libraries", VRT_CUDA_LIBRARIES_ALL } },
+    static const struct vrt_backend_value values[][3] = {
+        [VRT_CUDA_LIBRARIES_AUTO] = TEST_VALUES(VRT_CUDA_LIBRARIES_AUTO),
+        [VRT_CUDA_LIBRARIES_OFF] = TEST_VALUES(VRT_CUDA_LIBRARIES_OFF),
+        [VRT_CUDA_LIBRARIES_ALL] = TEST_VALUES(VRT_CUDA_LIBRARIES_ALL),
     };
     const char *text = getenv("VRT_TEST_CUDA_LIBRARIES");
 

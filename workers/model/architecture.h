@@ -11,6 +11,7 @@
 
 #include "model/network.h"
 #include "model/params.h"
+#include "model/swinir.h"
 #include "model/vrt.h"
 
 struct vrt_architecture {
@@ -60,12 +61,14 @@ struct vrt_network {
     union {
         struct vrt_compact compact;
         struct vrt_esrgan esrgan;
+        struct vrt_swinir swinir;
         struct vrt_vrt vrt;
     };
 };
 
 extern const struct vrt_architecture vrt_architecture_compact;
 extern const struct vrt_architecture vrt_architecture_esrgan;
+extern const struct vrt_architecture vrt_architecture_swinir;
 extern const struct vrt_architecture vrt_architecture_vrt;
 
 /* What a checkpoint of an unknown network looks like ("SwinIR"), or NULL. */

@@ -16,7 +16,6 @@ static const struct {
     { "BasicVSR++ or RVRT", { "deform_align.backward_1.conv_offset.0.weight" } },
     { "HAT", { "layers.0.residual_group.blocks.0.conv_block.cab.0.weight" } },
     { "Swin2SR", { "layers.0.residual_group.blocks.0.attn.logit_scale" } },
-    { "SwinIR", { "layers.0.residual_group.blocks.0.attn.relative_position_bias_table" } },
     { "DAT", { "layers.0.blocks.0.attn.attns.0.rpe_biases" } },
     { "DRCT", { "layers.0.swin1.norm1.weight" } },
     { "SPAN", { "block_1.c1_r.eval_conv.weight" } },

@@ -95,6 +95,19 @@ static void *grown(void *array, size_t n, size_t *capacity, size_t item_bytes)
     return larger;
 }
 
+/* Return: 0; -ENOMEM. */
+static int mark_taken(struct vrt_params *params, const struct vrt_checkpoint_tensor *tensor)
+{
+    const struct vrt_checkpoint_tensor **taken = grown(params->taken, params->n_taken,
+                                                       &params->capacity_taken, sizeof(*taken));
+
+    if (!taken)
+        return vrt_refuse_errno(params->error, vrt_raise(-ENOMEM), params->source);
+    params->taken = taken;
+    params->taken[params->n_taken++] = tensor;
+    return 0;
+}
+
 /* The tensor, if it is there and of the shape wanted; it counts as taken from then on. Return: 0;
  * -EINVAL; -ENOMEM. */
 static int find(struct vrt_params *params, const struct vrt_params_want *want, const char *name,
@@ -111,14 +124,8 @@ static int find(struct vrt_params *params, const struct vrt_params_want *want, c
         return vrt_params_refuse(params, "network whose tensor \"%s\" has the shape [%s], not [%s]",
                                  name, shape_text(tensor, found, sizeof(found)), wanted);
 
-    const struct vrt_checkpoint_tensor **taken = grown(params->taken, params->n_taken,
-                                                       &params->capacity_taken, sizeof(*taken));
-    if (!taken)
-        return vrt_refuse_errno(params->error, vrt_raise(-ENOMEM), params->source);
-    params->taken = taken;
-    params->taken[params->n_taken++] = tensor;
     *ret_tensor = tensor;
-    return 0;
+    return vrt_fold(mark_taken(params, tensor));
 }
 
 /* Return: 0; -EINVAL if the values of a tensor of the right shape can't be a param's. */
@@ -237,6 +244,32 @@ int vrt_params_check(struct vrt_params *params, const struct vrt_params_want *wa
                                      "%lld, where that network has %g", name, (double)found[i],
                                      (long long)i, (double)values[i]);
     return 0;
+}
+
+int vrt_params_check_window(struct vrt_params *params, const int window[3], const char *name)
+{
+    const int h = window[1], w = window[2], n = window[0] * h * w;
+    const struct vrt_params_want want = { .n_dims = 2, .dims = { n, n } };
+    VRT_CLEANUP(vrt_freep) float *rows = malloc((size_t)n * (size_t)n * sizeof(*rows));
+
+    if (!rows)
+        return vrt_refuse_errno(params->error, vrt_raise(-ENOMEM), params->source);
+    for (int a = 0; a < n; a++) {
+        for (int b = 0; b < n; b++) {
+            const int along_d = a / (h * w) - b / (h * w) + window[0] - 1;
+            const int along_h = a / w % h - b / w % h + h - 1, along_w = a % w - b % w + w - 1;
+
+            rows[a * n + b] = (float)((along_d * (2 * h - 1) + along_h) * (2 * w - 1) + along_w);
+        }
+    }
+    return vrt_fold(vrt_params_check(params, &want, rows, 0, "%s", name));
+}
+
+int vrt_params_leave(struct vrt_params *params, const char *name)
+{
+    const struct vrt_checkpoint_tensor *tensor = vrt_checkpoint_find(params->checkpoint, name);
+
+    return tensor ? vrt_fold(mark_taken(params, tensor)) : 0;
 }
 
 int vrt_params_add(struct vrt_params *params, const struct vrt_params_want *want,

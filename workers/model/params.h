@@ -68,6 +68,18 @@ int vrt_params_check(struct vrt_params *params, const struct vrt_params_want *wa
                      const float *values, float tolerance, const char *format, ...)
     VRT_PRINTF(5, 6) VRT_MUST_CHECK;
 
+/*
+ * Takes the buffer `name` of an attention in windows of `window` places (d, h, w): the row of its
+ * bias table that each place uses for each other, as docs/ops.md numbers them.
+ * Return: as vrt_params_take().
+ */
+int vrt_params_check_window(struct vrt_params *params, const int window[3], const char *name)
+    VRT_MUST_CHECK;
+
+/* Leaves out the buffer `name`, if it is there, whatever it holds: nothing follows from it.
+ * Return: 0; -ENOMEM. */
+int vrt_params_leave(struct vrt_params *params, const char *name) VRT_MUST_CHECK;
+
 /* Appends a param that no checkpoint holds, of copies of `name` and `values`. Return: 0;
  * -ENOMEM. */
 int vrt_params_add(struct vrt_params *params, const struct vrt_params_want *want,

@@ -29,8 +29,6 @@ struct taker {
     int r;                          /* the first failure: nothing is taken after it */
     bool has_buffers;
     bool is_exact;                  /* weights are kept in f32 */
-    float *index;                   /* relative_position_index of windows of so many frames */
-    int index_frames;
 };
 
 /* Whether the checkpoint has any buffer: then it shall have them all. */
@@ -99,41 +97,15 @@ static struct vrt_params_want flat_kernel(int n_out, int n_in)
     };
 }
 
-/* The row of the bias table that each place of a window uses for each other place. */
-static int make_index(struct taker *t, int frames)
-{
-    const int n = frames * PLACES, side = 2 * VRT_VRT_WINDOW - 1;
-
-    if (t->index_frames == frames)
-        return 0;
-    free(t->index);
-    t->index_frames = 0;
-    t->index = malloc((size_t)n * (size_t)n * sizeof(*t->index));
-    if (!t->index)
-        return vrt_refuse_errno(t->params->error, vrt_raise(-ENOMEM), t->params->source);
-    for (int a = 0; a < n; a++) {
-        for (int b = 0; b < n; b++) {
-            int d = a / PLACES - b / PLACES + frames - 1;
-            int h = a % PLACES / VRT_VRT_WINDOW - b % PLACES / VRT_VRT_WINDOW + VRT_VRT_WINDOW - 1;
-            int w = a % VRT_VRT_WINDOW - b % VRT_VRT_WINDOW + VRT_VRT_WINDOW - 1;
-
-            t->index[a * n + b] = (float)((d * side + h) * side + w);
-        }
-    }
-    t->index_frames = frames;
-    return 0;
-}
-
 static void check_index(struct taker *t, const char *attn, int frames)
 {
-    const int n = frames * PLACES;
-    struct vrt_params_want want = matrix(n, n);
+    const int window[3] = { frames, VRT_VRT_WINDOW, VRT_VRT_WINDOW };
+    char name[160];
 
     if (!t->has_buffers || t->r < 0)
         return;
-    t->r = make_index(t, frames);
-    if (t->r == 0)
-        t->r = vrt_params_check(t->params, &want, t->index, 0, "%srelative_position_index", attn);
+    snprintf(name, sizeof(name), "%srelative_position_index", attn);
+    t->r = vrt_params_check_window(t->params, window, name);
 }
 
 /* Sines of a window's rows and columns, from 1 to 8 of 8: half of the channels each. */
@@ -346,6 +318,5 @@ int vrt_vrt_take(struct vrt_vrt *vrt, struct vrt_params *params,
     t.is_exact = false;
     take_tail(&t, vrt);
     take_end(&t, vrt, info->out_channels);
-    free(t.index);
     return vrt_fold(t.r);
 }

@@ -9,6 +9,7 @@
 
 #define SAMPLES "samples."
 #define PARAMETER "parameter."
+#define PARAMETER_SHAPE "parameter_shape."
 
 struct vrt_checkpoint *golden_open(const char *name)
 {
@@ -53,6 +54,20 @@ int golden_int(const struct vrt_checkpoint *golden, const char *key, int i)
     expect_true(i < entry->n_elements);
     memcpy(&value, (const char *)entry->data + (size_t)i * sizeof(value), sizeof(value));
     return value;
+}
+
+const char *golden_nth_parameter(const struct vrt_checkpoint *golden, int i, int dims[4],
+                                 int *ret_n_dims)
+{
+    const struct vrt_checkpoint_tensor *entry = vrt_checkpoint_tensor(golden, i);
+
+    if (strncmp(entry->name, PARAMETER_SHAPE, strlen(PARAMETER_SHAPE)) != 0)
+        return NULL;
+    *ret_n_dims = golden_count(golden, entry->name);
+    expect_true(*ret_n_dims <= 4);
+    for (int k = 0; k < *ret_n_dims; k++)
+        dims[k] = golden_int(golden, entry->name, k);
+    return entry->name + strlen(PARAMETER_SHAPE);
 }
 
 const char *golden_nth_name(const struct vrt_checkpoint *golden, int i)

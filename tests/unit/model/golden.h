@@ -18,6 +18,11 @@ int golden_count(const struct vrt_checkpoint *golden, const char *key);
 /* The i-th number of the entry `key`, which is an integer. */
 int golden_int(const struct vrt_checkpoint *golden, const char *key, int i);
 
+/* The parameter of the i-th entry of shapes, its extents in dims[]; NULL where entry i is of
+ * something else. */
+const char *golden_nth_parameter(const struct vrt_checkpoint *golden, int i, int dims[4],
+                                 int *ret_n_dims);
+
 /* The tensor of the i-th entry of samples, or NULL where entry i is of something else. */
 const char *golden_nth_name(const struct vrt_checkpoint *golden, int i);
 

@@ -62,7 +62,9 @@ void fixture_add(struct fixture *f, const char *name, const int *dims, int n_dim
         n *= (size_t)dims[i];
     float *values = calloc(n + 1, sizeof(*values));
     expect_true(values);
-    if (f->seed)
+    if (f->seed && f->has_norms)
+        rule_fill_vrt(name, f->seed, dims, n_dims, RULE_FLOW_STEADY, values);
+    else if (f->seed)
         fill(name, f->seed, dims, n_dims, values);
     fixture_add_data(f, f->dtype ? f->dtype : "F32", &tensor, values, n * dtype_size(f));
     free(values);

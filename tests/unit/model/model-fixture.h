@@ -13,6 +13,7 @@
 struct fixture {
     struct vrt_buf header, data;
     uint64_t seed;                  /* of the values; 0: all values are zero */
+    bool has_norms;                 /* vectors of weights are norms', around 1, not slopes */
     const char *dtype;              /* "F32" if NULL; "F16" and "I32" only with seed 0 */
     const char *metadata;           /* JSON object, or NULL */
 };

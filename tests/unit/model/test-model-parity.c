@@ -9,6 +9,8 @@
 
 #include "tests/unit/test.h"
 
+#include <unistd.h>
+
 #include "tests/unit/environment.h"
 #include "tests/unit/model/golden.h"
 #include "tests/unit/model/model-fixture.h"
@@ -23,12 +25,27 @@ struct play {
     struct golden_samples samples;
 };
 
+/* Adds every parameter that the golden file tells the shape of. */
+static void add_parameters(struct fixture *f, const struct vrt_checkpoint *golden)
+{
+    for (int i = 0; i < vrt_checkpoint_n_tensors(golden); i++) {
+        int dims[4], n_dims;
+        const char *name = golden_nth_parameter(golden, i, dims, &n_dims);
+
+        if (name)
+            fixture_add(f, name, dims, n_dims);
+    }
+}
+
 /* The network of the case, weights by rule. */
 static struct vrt_network *make_network(const struct vrt_checkpoint *golden, const char *name)
 {
     struct fixture f = { .seed = (uint64_t)golden_int(golden, "seed", 0) };
 
-    if (strncmp(name, "compact", 7) == 0) {
+    if (strncmp(name, "swinir", 6) == 0) {
+        f.has_norms = true;
+        add_parameters(&f, golden);
+    } else if (strncmp(name, "compact", 7) == 0) {
         fixture_add_compact(&f, &(struct fixture_compact){
             .channels = 3,
             .features = golden_int(golden, "config.feat", 0),
@@ -52,6 +69,19 @@ static struct vrt_network *make_network(const struct vrt_checkpoint *golden, con
     return network;
 }
 
+static void file_path(const char *name, char path[512])
+{
+    snprintf(path, 512, "%s/image/%s.pth", VRT_TEST_DATA, name);
+}
+
+static bool has_file(const char *name)
+{
+    char path[512];
+
+    file_path(name, path);
+    return access(path, R_OK) == 0;
+}
+
 /* PyTorch's own file of the same network holds the same weights. */
 static void check_file(const struct play *p, const char *name)
 {
@@ -59,7 +89,7 @@ static void check_file(const struct play *p, const char *name)
     size_t n_params, n_wanted;
     const struct vrt_param *wanted = vrt_network_params(p->network, &n_wanted);
 
-    snprintf(path, sizeof(path), "%s/image/%s.pth", VRT_TEST_DATA, name);
+    file_path(name, path);
     struct vrt_network *network = fixture_open_network(path);
     const struct vrt_param *params = vrt_network_params(network, &n_params);
     expect_int(n_params, n_wanted);
@@ -111,7 +141,8 @@ static void close_play(struct play *p)
     free(p->samples.values);
 }
 
-/* PSNR of the samples, for values whose peak is 1. Prints the largest difference too. */
+/* PSNR of the samples; their peak is 1, or the largest where random weights make more of it. Prints
+ * the largest difference too. */
 static double compare(const struct play *p, const char *device, enum vrt_dtype dtype,
                       double *ret_relative)
 {
@@ -131,7 +162,8 @@ static double compare(const struct play *p, const char *device, enum vrt_dtype d
     }
     free(y);
     *ret_relative = worst / largest;
-    double psnr = -10 * log10(sum / samples->count + 1e-30);
+    const double peak = fmax(1, largest);
+    double psnr = -10 * log10(sum / samples->count / (peak * peak) + 1e-30);
     fprintf(stderr, "  %s %s: %.2g relative, %.1f dB\n", device, vrt_dtype_name(dtype),
             *ret_relative, psnr);
     return psnr;
@@ -177,7 +209,7 @@ int main(int argc, char **argv)
         struct play p = open_play(argv[i]);
 
         fprintf(stderr, "%s: %s\n", argv[i], vrt_network_info(p.network)->description);
-        if (VRT_TEST_PTH)
+        if (VRT_TEST_PTH && has_file(argv[i]))
             check_file(&p, argv[i]);
         check(&p, argv[1], dtype);
         close_play(&p);

@@ -243,8 +243,8 @@ static void test_unknown(void)
     static const struct {
         const char *first, *second, *part;
     } cases[] = {
-        { "layers.0.residual_group.blocks.0.attn.relative_position_bias_table",
-          "conv_first.weight", "looks like SwinIR, which vrtd doesn't run" },
+        { "layers.0.residual_group.blocks.0.conv_block.cab.0.weight", "conv_first.weight",
+          "looks like HAT, which vrtd doesn't run" },
         { "layers.0.blocks.0.attn.attns.0.rpe_biases", "conv_first.weight", "looks like DAT," },
         { "conv0.weight", "conv9.weight", "looks like the discriminator of a training run" },
         { "encoder.weight", "decoder.weight", "\"encoder.weight\", \"decoder.weight\"" },
@@ -257,7 +257,7 @@ static void test_unknown(void)
         fixture_add(&f, cases[i].first, (int[]){ 4, 4 }, 2);
         fixture_add(&f, cases[i].second, (int[]){ 4 }, 1);
         expect_refused(&f, VRT_NETWORK_E_UNKNOWN, cases[i].part,
-                       "SRVGGNetCompact, RRDBNet and VRT");
+                       "SRVGGNetCompact, RRDBNet, SwinIR and VRT");
     }
 }
 
