@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Makes image/swinir-*.safetensors and image/swinir-direct.pth: what SwinIR's own definition computes
-with PyTorch (f32, CPU), with weights and input by the rules of tests/unit/model/weight-rule.c.
+"""Makes image/swinir-*.safetensors and image/swinir-direct.pth: what SwinIR's own definition
+computes with PyTorch (f32, CPU), with weights and input by the rules of weight-rule.c.
 
 usage: make-swinir.py NETWORK_SWINIR.PY
 

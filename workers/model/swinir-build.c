@@ -56,7 +56,7 @@ static struct vrt_tensor conv(struct builder *b, const struct vrt_tensor *x, int
 static struct vrt_tensor convs(struct builder *b, const struct vrt_tensor *x,
                                const struct vrt_tensor *residual)
 {
-    const int channels = x->shape.c, fewer = channels / 4;
+    const int channels = x->shape.c, fewer = channels / VRT_SWINIR_BOTTLENECK;
 
     if (b->swinir->n_convs == 1)
         return conv(b, x, channels, 3, 0, residual, VRT_DTYPE_F32);
@@ -131,7 +131,8 @@ static struct vrt_tensor body(struct builder *b, const struct vrt_tensor *first)
     return convs(b, &x, first);
 }
 
-static struct vrt_tensor shuffle(struct builder *b, const struct vrt_tensor *x, enum vrt_dtype dtype)
+static struct vrt_tensor shuffle(struct builder *b, const struct vrt_tensor *x,
+                                 enum vrt_dtype dtype)
 {
     const int r = b->swinir->up_scale;
     struct vrt_shape shape = x->shape;

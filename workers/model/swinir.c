@@ -15,7 +15,6 @@
 #define VRT_LOG_TOPIC "model"
 
 #define FIRST_BLOCK "layers.0.residual_group.blocks.0."
-#define BOTTLENECK 4                /* how many times fewer channels three convolutions have between */
 #define SCALE_MAX 8
 #define N_UP_MAX 3
 
@@ -226,9 +225,9 @@ static void take_convs(struct taker *t, const char *layer)
         return;
     }
     snprintf(prefix, sizeof(prefix), "%s.", layer);
-    take_conv(t, prefix, "0", c / BOTTLENECK, c, 3);
-    take_conv(t, prefix, "2", c / BOTTLENECK, c / BOTTLENECK, 1);
-    take_conv(t, prefix, "4", c, c / BOTTLENECK, 3);
+    take_conv(t, prefix, "0", c / VRT_SWINIR_BOTTLENECK, c, 3);
+    take_conv(t, prefix, "2", c / VRT_SWINIR_BOTTLENECK, c / VRT_SWINIR_BOTTLENECK, 1);
+    take_conv(t, prefix, "4", c, c / VRT_SWINIR_BOTTLENECK, 3);
 }
 
 static void take_tail(struct taker *t, int channels)
@@ -319,8 +318,9 @@ static int load(struct vrt_network *network, struct vrt_params *params)
                                  "square window's", table,
                                  vrt_params_extent(checkpoint, table, 2, 0));
     int r = find_groups(swinir, params);
-    if (r == 0)
-        r = find_tail(swinir, params, info->in_channels);
+    if (r < 0)
+        return vrt_fold(r);
+    r = find_tail(swinir, params, info->in_channels);
     if (r < 0)
         return vrt_fold(r);
 

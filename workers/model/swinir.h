@@ -9,6 +9,7 @@
 #include "model/network.h"
 
 #define VRT_SWINIR_GROUPS_MAX 16
+#define VRT_SWINIR_BOTTLENECK 4     /* so many times fewer channels between three convolutions */
 
 /* How the trunk becomes a picture; the names are those of its authors. */
 enum vrt_swinir_tail {
