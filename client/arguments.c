@@ -49,6 +49,7 @@ void vrt_args_init(struct vrt_args *args)
         .timeout_s = TIMEOUT_DEFAULT_S,
         .frames = VRT_UNKNOWN,
         .time_s = NAN,
+        .output_format = VRT_UNKNOWN,
     };
     vrt_job_settings_init(&args->settings);
 }

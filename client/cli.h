@@ -66,6 +66,7 @@ struct vrt_args {
     const char *size;
     int64_t frames;                             /* VRT_UNKNOWN: not given */
     double time_s;                              /* NAN: likewise */
+    int output_format;                          /* enum vrt_container; VRT_UNKNOWN: likewise */
     bool preview;
     bool trim, reset_peak;                      /* of devices */
 

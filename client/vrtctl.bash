@@ -86,6 +86,10 @@ _vrtctl() {
         _vrtctl_words 'id state created finished done left priority input' "$current"
         return
         ;;
+    --output-format)
+        _vrtctl_words 'mkv mp4 mov webm ts mxf png jpg tiff webp exr' "$current"
+        return
+        ;;
     --deinterlace) _vrtctl_words 'off auto frame field' "$current"; return ;;
     --tiling) _vrtctl_words 'blend official' "$current"; return ;;
     --scene-cuts) _vrtctl_words 'off on' "$current"; return ;;
@@ -104,7 +108,7 @@ _vrtctl() {
         _vrtctl_words "--model --output --device --precision --tile --overlap --clip
             --clip-overlap --tiling --scene-cuts --sigma --codec --quality --preset
             --bitrate --target-size --pix-fmt --enc --streams --start --duration --fps
-            --deinterlace --priority --strict --overwrite
+            --deinterlace --priority --strict --overwrite --output-format
             --webhook --dry-run --follow --preview $common" "$current"
         ;;
     submit:*) compopt -o default ;;

@@ -95,6 +95,7 @@ enum vrt_api_route_id {
     X(INPUT_OTHER,          "input.other",          422, "not the file that the job began with") \
     X(INPUT_PART,           "input.part",           422, "nothing of the input is at that time") \
     X(INPUT_STREAMS,        "input.streams",        422, "the streams chosen don't fit the input") \
+    X(INPUT_PIPE,           "input.pipe",           422, "a pipe cannot be read a second time") \
     X(INPUT_READ,           "input.read",           422, "the input cannot be read")            \
     X(INPUT_TIMEOUT,        "input.timeout",        422, "looking at the input took too long")  \
     X(OUTPUT_CONTAINER,     "output.container",     422, "the output's name has no known ending") \

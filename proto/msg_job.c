@@ -275,6 +275,7 @@ const struct vrt_field vrt_job_fields[] = {
     VRT_FIELD_TEXT(T, model_path, NULLABLE),
     VRT_FIELD_BOOL(T, overwrite, 0),
     COUNT(T, input_bytes, NULLABLE),
+    VRT_FIELD_BOOL(T, input_piped, 0),
     VRT_FIELD_TEXTS(T, warnings, n_warnings, VRT_API_WARNINGS_MAX),
     VRT_FIELDS_END,
 };

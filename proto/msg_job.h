@@ -181,6 +181,7 @@ struct vrt_job_info {
     char model_path[VRT_API_PATH_BYTES];
     bool overwrite;
     int64_t input_bytes;                    /* of the input that it began with */
+    bool input_piped;                       /* it is a pipe, which can't be read again */
     char (*warnings)[VRT_API_TEXT_BYTES];
     size_t n_warnings;
 };

@@ -103,7 +103,7 @@ static int pause_one(struct vrt_cli *cli, long long id)
     return ask(cli, &(struct vrt_request){ .method = "POST", .path = path }, &outcome);
 }
 
-static int cancel_one(struct vrt_cli *cli, long long id)
+int vrt_jobs_cancel(struct vrt_cli *cli, long long id)
 {
     const struct outcome outcome = {
         id, VRT_JOB_CANCELLED, vrt_job_state_phrases[VRT_JOB_CANCELLED], "is being cancelled",
@@ -127,7 +127,7 @@ static const struct deed pausing = {
 };
 
 static const struct deed cancelling = {
-    cancel_one, ~VRT_JOBS_OVER, "no job of yours waits or runs",
+    vrt_jobs_cancel, ~VRT_JOBS_OVER, "no job of yours waits or runs",
 };
 
 /* One after the other. Return: enum vrt_exit, of the last that didn't go well. */

@@ -212,7 +212,7 @@ static void show_next(const struct vrt_job_info *job)
     };
 
     for (size_t i = 0; i < VRT_ARRAY_SIZE(cures); i++)
-        if (cures[i].state == job->state && job->input_name[0])
+        if (cures[i].state == job->state && job->input_name[0] && !job->input_piped)
             printf("  Next       vrtctl %s %" PRId64 " %s\n", cures[i].verb, job->id,
                    cures[i].what);
 }

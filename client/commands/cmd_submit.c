@@ -25,7 +25,9 @@
 #include "client/files.h"
 #include "client/folders.h"
 #include "client/commands/handover.h"
+#include "client/submit/pipes.h"
 #include "client/commands/plan.h"
+#include "client/submit/texts.h"
 #include "client/watch/watch.h"
 
 #define A struct vrt_args
@@ -33,7 +35,7 @@ static const struct vrt_option options[] = {
     { "model", 'm', VRT_OPTION_TEXT, offsetof(A, model), .argument = "MODEL",
       .help = "a name that vrtctl models lists, or a file (.pth, .safetensors)" },
     { "output", 'o', VRT_OPTION_TEXT, offsetof(A, output), .argument = "FILE",
-      .help = "the result, or a folder/ for it (default: beside the input, NAME.restored.mp4)" },
+      .help = "the result, a folder/ for it, or - (default: beside the input, NAME.restored.mp4)" },
     { "device", 'd', VRT_OPTION_TEXT, offsetof(A, device), .argument = "DEVICES",
       .help = "auto, all, cuda, xpu, cpu, xpu:0,xpu:1, ... (default: as configured, auto)" },
     { "precision", 0, VRT_OPTION_WORD, offsetof(A, settings.precision),
@@ -86,6 +88,9 @@ static const struct vrt_option options[] = {
     { "deinterlace", 0, VRT_OPTION_WORD, offsetof(A, settings.deinterlace),
       .names = vrt_deinterlace_names, .argument = "HOW",
       .help = "off, auto, or of each frame or field a whole frame: frame, field (default: auto)" },
+    { "output-format", 0, VRT_OPTION_WORD, offsetof(A, output_format),
+      .names = vrt_container_names, .argument = "FORMAT",
+      .help = "what --output - writes: mkv, mp4, ... (default: mkv)" },
     { "priority", 0, VRT_OPTION_INT, offsetof(A, priority), VRT_API_PRIORITY_MIN,
       VRT_API_PRIORITY_MAX, .argument = "N", .help = "-100 to 100, higher first (default: 0)" },
     { "strict", 0, VRT_OPTION_FLAG, offsetof(A, settings.strict),
@@ -117,6 +122,7 @@ struct submissions {
     struct submission *items;
     size_t n_items;
     bool full;                  /* the daemon takes no more for now */
+    struct vrt_pipes pipes;     /* of the one that there is then */
 };
 
 /* What is open while one request is made. */
@@ -138,73 +144,43 @@ static void submissions_done(struct submissions *s)
         free(s->items[i].folder.path);
     }
     free(s->items);
+    vrt_pipes_done(&s->pipes);
 }
 
-/* Takes `text` if there is room for it. */
-static int take_text(const char *text, const char *what, char *buffer, size_t size,
-                     struct vrt_error *error)
+static int open_input(const char *input, const struct submission *s, struct vrt_pipes *pipes,
+                      struct vrt_file *file, struct vrt_error *error)
 {
-    char printable[80];
-
-    if (!text[0])
-        return vrt_refuse(error, vrt_raise(-EINVAL), "usage", "--%s: \"\" names nothing; leave it "
-                          "out for what is usual", what);
-    if (snprintf(buffer, size, "%s", text) < (int)size)
-        return 0;
-    return vrt_refuse(error, vrt_raise(-EINVAL), "usage", "--%s: \"%s\" is too long", what,
-                      vrt_printable(text, printable, sizeof(printable)));
-}
-
-static int open_input(const char *input, const struct submission *s, struct vrt_file *file,
-                      struct vrt_error *error)
-{
+    if (pipes->has_input)
+        return vrt_fold(vrt_pipes_open_input(pipes, file, error));
     if (vrt_file_is_url(input))
         return 0;
     return vrt_fold(s->folder.path ? vrt_folder_open(s->folder.path, file, error) :
                                      vrt_file_open_input(input, file, error));
 }
 
-static int open_files(const struct vrt_cli *cli, const char *input, const struct submission *s,
+static int open_files(struct submissions *all, const char *input, const struct submission *s,
                       struct opened *o, struct vrt_error *error)
 {
+    const struct vrt_cli *cli = all->cli;
     const struct vrt_args *args = &cli->args;
 
     int r = args->preview ? vrt_jobs_check_preview(cli, s->output, error) : 0;
     if (r < 0)
         return vrt_fold(r);
-    r = open_input(input, s, &o->input, error);
+    r = open_input(input, s, &all->pipes, &o->input, error);
     if (r < 0)
         return vrt_fold(r);
     r = args->model && vrt_file_is_model_path(args->model) ?
         vrt_file_open_input(args->model, &o->model, error) : 0;
     if (r < 0 || args->dry_run)
         return vrt_fold(r);
+    if (all->pipes.has_output)
+        return vrt_fold(vrt_pipes_open_output(&all->pipes, &o->output, error));
     if (s->makes_folder)
         return vrt_fold(vrt_folder_open_output(s->output, args->overwrite, &o->input, &o->output,
                                                error));
     return vrt_fold(vrt_file_open_output(s->output, args->overwrite, &o->input, &o->output,
                                          error));
-}
-
-/* "off", "on" or a threshold; NULL: as configured. */
-static int take_scene_cuts(const char *text, double *ret_threshold, struct vrt_error *error)
-{
-    char *end, printable[80];
-    double x;
-
-    if (!text)
-        return 0;
-    x = strtod(text, &end);
-    if (strcmp(text, "on") == 0)
-        x = VRT_API_SCENE_CUTS;
-    else if (strcmp(text, "off") == 0)
-        x = 0;
-    else if (end == text || *end || !(x > 0 && x <= 1))
-        return vrt_refuse(error, vrt_raise(-EINVAL), "usage", "--scene-cuts: expected off, on or a "
-                          "number over 0, at most 1, got \"%s\"",
-                          vrt_printable(text, printable, sizeof(printable)));
-    *ret_threshold = x;
-    return 0;
 }
 
 /* The request's body, and the descriptors in its order. */
@@ -218,46 +194,48 @@ static int make_request(const struct vrt_args *args, const char *operand,
     vrt_job_request_init(q);
     if (o->input.fd >= 0) {
         q->input.fd = n_fds++;
-        vrt_file_name(input, q->input.name, sizeof(q->input.name));
-        vrt_file_absolute(input, q->input.path, sizeof(q->input.path));
+        vrt_file_name(vrt_pipes_is_one(operand) ? VRT_PIPES_INPUT_NAME : input, q->input.name,
+                      sizeof(q->input.name));
+        if (!vrt_pipes_is_one(operand))
+            vrt_file_absolute(input, q->input.path, sizeof(q->input.path));
     } else {
-        r = take_text(input, "input", q->input.url, sizeof(q->input.url), error);
+        r = vrt_take_text(input, "input", q->input.url, sizeof(q->input.url), error);
         vrt_file_url_name(input, q->input.name, sizeof(q->input.name));
     }
     if (o->output.fd >= 0)
         q->output.fd = n_fds++;
     vrt_file_name(output, q->output.name, sizeof(q->output.name));
     /* Not to be opened by the daemon, but to be known when the files must be given again. */
-    if (!args->dry_run)
+    if (!args->dry_run && !vrt_pipes_is_one(args->output))
         vrt_file_absolute(output, q->output.path, sizeof(q->output.path));
     if (o->model.fd >= 0) {
         q->model.fd = n_fds;
         vrt_file_name(args->model, q->model.name, sizeof(q->model.name));
         vrt_file_absolute(args->model, q->model.path, sizeof(q->model.path));
     } else if (r == 0 && args->model) {
-        r = take_text(args->model, "model", q->model.name, sizeof(q->model.name), error);
+        r = vrt_take_text(args->model, "model", q->model.name, sizeof(q->model.name), error);
     }
     if (r == 0 && args->device)
-        r = take_text(args->device, "device", q->device, sizeof(q->device), error);
+        r = vrt_take_text(args->device, "device", q->device, sizeof(q->device), error);
     q->settings = args->settings;
     if (s->makes_folder && q->settings.codec == VRT_UNKNOWN)
         q->settings.codec = vrt_folder_codec(&s->folder);
     if (r == 0 && s->folder.path && s->folder.pattern[0])
-        r = take_text(s->folder.pattern, "input", q->settings.pictures,
-                      sizeof(q->settings.pictures), error);
+        r = vrt_take_text(s->folder.pattern, "input", q->settings.pictures,
+                          sizeof(q->settings.pictures), error);
     if (r == 0 && args->preset)
-        r = take_text(args->preset, "preset", q->settings.preset, sizeof(q->settings.preset),
-                      error);
+        r = vrt_take_text(args->preset, "preset", q->settings.preset, sizeof(q->settings.preset),
+                          error);
     if (r == 0 && args->pixel_format)
-        r = take_text(args->pixel_format, "pix-fmt", q->settings.pixel_format,
-                      sizeof(q->settings.pixel_format), error);
+        r = vrt_take_text(args->pixel_format, "pix-fmt", q->settings.pixel_format,
+                          sizeof(q->settings.pixel_format), error);
     if (r == 0 && args->streams)
-        r = take_text(args->streams, "streams", q->settings.streams, sizeof(q->settings.streams),
-                      error);
+        r = vrt_take_text(args->streams, "streams", q->settings.streams,
+                          sizeof(q->settings.streams), error);
     if (r == 0 && args->webhook)
-        r = take_text(args->webhook, "webhook", q->webhook, sizeof(q->webhook), error);
+        r = vrt_take_text(args->webhook, "webhook", q->webhook, sizeof(q->webhook), error);
     if (r == 0)
-        r = take_scene_cuts(args->scene_cuts, &q->settings.scene_cuts, error);
+        r = vrt_take_scene_cuts(args->scene_cuts, &q->settings.scene_cuts, error);
     q->priority = args->priority;
     q->overwrite = args->overwrite;
     q->dry_run = args->dry_run;
@@ -324,6 +302,8 @@ static bool is_full(const struct vrt_error *error)
 /* What to call an input in a message. */
 static const char *shown_name(const char *input, char *buffer, int size)
 {
+    if (vrt_pipes_is_one(input))
+        return VRT_PIPES_INPUT_NAME;
     return vrt_file_is_url(input) ? vrt_file_url_name(input, buffer, size) :
                                     vrt_file_name(input, buffer, size);
 }
@@ -337,7 +317,7 @@ static int take_plan(const struct vrt_cli *cli, const json_t *json, const struct
     if (r != 0)
         return vrt_fold(r);
     fflush(stdout);
-    if (s->makes_folder)
+    if (s->makes_folder || vrt_pipes_is_one(cli->args.output))
         return 0;
     return vrt_fold(vrt_file_check_output(s->output, cli->args.overwrite, &o->input, error));
 }
@@ -352,7 +332,7 @@ static int submit_one(struct submissions *all, const char *input, struct submiss
     char name[VRT_API_NAME_BYTES];
     json_t *json = NULL;
 
-    int r = open_files(cli, input, s, &o, &error);
+    int r = open_files(all, input, s, &o, &error);
     if (r < 0) {
         vrt_cli_complain(cli, NULL, &error);
         opened_done(&o);
@@ -367,6 +347,7 @@ static int submit_one(struct submissions *all, const char *input, struct submiss
             take_answer(cli, json, s, &error);
     json_decref(json);
     opened_done(&o);
+    vrt_pipes_let_go(&all->pipes);
     if (r == 0)
         return VRT_EXIT_OK;
     vrt_file_remove_created(s->output, &s->file);
@@ -405,8 +386,10 @@ static bool give_again(void *context, const struct vrt_job_info *job)
     r = vrt_handover_send(s->cli, &(struct vrt_handover){
         .id = job->id,
         .verb = "resume",
-        .input = s->items[i].folder.path ? s->items[i].folder.path : args->operands[i],
+        .input = s->pipes.has_input ? "/dev/stdin" :
+                 s->items[i].folder.path ? s->items[i].folder.path : args->operands[i],
         .output = s->items[i].output,
+        .output_fd = vrt_pipes_output_again(&s->pipes),
         .model = model_is_file ? args->model : NULL,
         .overwrite = args->overwrite,
     }, &json, &error);
@@ -416,14 +399,23 @@ static bool give_again(void *context, const struct vrt_job_info *job)
     return r == 0;
 }
 
+static bool is_unwanted(void *context)
+{
+    struct submissions *s = context;
+
+    return vrt_pipes_is_unwanted(&s->pipes);
+}
+
 static int follow(struct vrt_cli *cli, struct submissions *s)
 {
+    const bool is_piped = s->pipes.has_output || (s->pipes.has_input && !s->pipes.is_regular);
     VRT_CLEANUP(vrt_freep) long long *ids = calloc(s->n_items, sizeof(*ids));
     struct vrt_watch_params params = {
         .ids = ids,
-        .say_how_to_cancel = true,
+        .say_how_to_cancel = !is_piped,
         .on_end = tidy_output,
         .on_needs_input = give_again,
+        .is_unwanted = is_piped ? is_unwanted : NULL,
         .context = s,
     };
 
@@ -433,6 +425,9 @@ static int follow(struct vrt_cli *cli, struct submissions *s)
         if (s->items[i].id > 0)
             ids[params.n_ids++] = s->items[i].id;
     int exit = params.n_ids ? vrt_watch(cli, &params) : VRT_EXIT_OK;
+    if (is_piped && params.n_ids && exit == VRT_EXIT_INTERRUPTED)
+        vrt_jobs_cancel(cli, ids[0]);
+    exit = params.n_ids ? vrt_pipes_finish(&s->pipes, cli, exit) : exit;
     for (size_t i = 0; exit == VRT_EXIT_OK && cli->args.preview && i < params.n_ids; i++)
         exit = vrt_jobs_preview(cli, ids[i], NULL);
     return exit;
@@ -471,6 +466,8 @@ static char *choose_output(const struct vrt_args *args, const struct submissions
     bool is_part = args->settings.start_s > 0 || args->settings.duration_s > 0;
     const char *word = is_part ? "part" : "restored";
 
+    if (s->pipes.has_output)
+        return strdup(vrt_pipes_output_name(s->cli));
     if (item->makes_folder)
         return vrt_folder_default_output(args->operands[i], &item->folder, args->output,
                                          args->n_operands > 1);
@@ -505,7 +502,7 @@ static int prepare(const struct vrt_cli *cli, struct submissions *s)
     if (args->preview && !args->follow)
         return vrt_cli_misused(cli, "--preview waits for the result: say --follow too, or make the "
                                "picture later with vrtctl preview");
-    if (take_scene_cuts(args->scene_cuts, &ignored, &error) < 0) {
+    if (vrt_take_scene_cuts(args->scene_cuts, &ignored, &error) < 0) {
         vrt_cli_complain(cli, NULL, &error);
         return VRT_EXIT_USAGE;
     }
@@ -546,7 +543,9 @@ static int run(struct vrt_cli *cli)
     struct submissions s = { .cli = cli };
     size_t n = 0;
 
-    int exit = prepare(cli, &s);
+    int exit = vrt_pipes_init(&s.pipes, cli);
+    if (exit == VRT_EXIT_OK)
+        exit = prepare(cli, &s);
     while (exit != VRT_EXIT_USAGE && n < s.n_items && exit != VRT_EXIT_UNREACHABLE && !s.full) {
         int one = submit_one(&s, cli->args.operands[n], &s.items[n]);
         if (one != VRT_EXIT_OK)

@@ -55,6 +55,8 @@ static int open_file(const struct vrt_handover *h, enum vrt_job_file file, struc
 
     if (file == VRT_JOB_INPUT && h->input && !vrt_file_is_url(h->input))
         r = open_input(h, &files[file], &reason);
+    else if (file == VRT_JOB_OUTPUT && h->output_fd > 0)
+        files[file].fd = h->output_fd;
     else if (file == VRT_JOB_OUTPUT && h->output && vrt_file_is_folder(h->output))
         r = vrt_folder_open(h->output, &files[file], &reason);
     else if (file == VRT_JOB_OUTPUT && h->output)
@@ -81,7 +83,8 @@ static int post(struct vrt_cli *cli, const struct vrt_handover *h, const struct 
             continue;
         q.files[i].fd = n_fds;
         vrt_file_name(paths[i], q.files[i].name, sizeof(q.files[i].name));
-        vrt_file_absolute(paths[i], q.files[i].path, sizeof(q.files[i].path));
+        if (i != VRT_JOB_OUTPUT || h->output_fd <= 0)
+            vrt_file_absolute(paths[i], q.files[i].path, sizeof(q.files[i].path));
         fds[n_fds++] = files[i].fd;
     }
     snprintf(path, sizeof(path), "/v1/jobs/%lld/%s", h->id, h->verb);

@@ -43,5 +43,8 @@ int vrt_jobs_preview(struct vrt_cli *cli, long long id, const char *path);
  */
 int vrt_jobs_check_preview(const struct vrt_cli *cli, const char *output, struct vrt_error *error);
 
+/* Cancels a job, and says what becomes of it. Return: enum vrt_exit; all was said. */
+int vrt_jobs_cancel(struct vrt_cli *cli, long long id);
+
 /* "failed,done" as a set. NULL: `otherwise`. Return: 0: no state is called so, which was said. */
 unsigned vrt_jobs_states(const struct vrt_cli *cli, const char *text, unsigned otherwise);

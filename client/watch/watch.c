@@ -73,6 +73,13 @@ static struct vrt_watched *add(struct vrt_watch *w, long long id)
     return f;
 }
 
+/* The jobs may serve nobody but who runs this program, or reads from it. */
+static void look_around(const struct vrt_watch *w)
+{
+    if (w->params->is_unwanted && w->params->is_unwanted(w->params->context))
+        interrupted = 1;
+}
+
 static bool all_over(const struct vrt_watch *w)
 {
     for (size_t i = 0; i < w->n_jobs; i++)
@@ -284,6 +291,7 @@ static int follow_stream(struct vrt_watch *w, int *ret_n_events)
         r = catch_up(w);
     while (r == 0 && !all_over(w) && !interrupted) {
         vrt_watch_draw(w);
+        look_around(w);
         got = vrt_stream_next(stream, POLL_MS, &kind, &data);
         if (got == VRT_STREAM_END)
             break;
@@ -350,19 +358,23 @@ int vrt_watch(struct vrt_cli *cli, const struct vrt_watch_params *params)
 {
     struct vrt_watch w = { .cli = cli, .params = params, .changed = params->n_ids == 0 };
     const struct sigaction action = { .sa_handler = on_signal };
-    struct sigaction before;
+    const int signals[] = { SIGINT, SIGTERM, SIGHUP };
+    const size_t n_signals = params->is_unwanted ? VRT_ARRAY_SIZE(signals) : 1;
+    struct sigaction before[VRT_ARRAY_SIZE(signals)];
     int r = 0;
 
     for (size_t i = 0; i < params->n_ids && r == 0; i++)
         if (!find(&w, params->ids[i]) && !add(&w, params->ids[i]))
             r = vrt_refuse_errno(&w.error, vrt_raise(-ENOMEM), "following jobs");
     vrt_screen_init(&w.screen);
-    sigaction(SIGINT, &action, &before);
+    for (size_t i = 0; i < n_signals; i++)
+        sigaction(signals[i], &action, &before[i]);
     vrt_conn_set_interrupt(cli->conn, &interrupted);
     if (r == 0)
         r = follow(&w);
     vrt_conn_set_interrupt(cli->conn, NULL);
-    sigaction(SIGINT, &before, NULL);
+    for (size_t i = 0; i < n_signals; i++)
+        sigaction(signals[i], &before[i], NULL);
     if (r == VRT_CONN_E_INTERRUPTED) {
         if (params->say_how_to_cancel)
             vrt_watch_say_detached(&w);

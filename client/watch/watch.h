@@ -24,6 +24,9 @@ struct vrt_watch_params {
     /* Told of a job that waits for its files. Return: whether they were given; NULL: nobody has
      * them. */
     bool (*on_needs_input)(void *context, const struct vrt_job_info *job);
+    /* Asked now and then, of jobs that end with this program: whether nobody wants them any more,
+     * which interrupts it; NULL: they go on without it. */
+    bool (*is_unwanted)(void *context);
     void *context;
 };
 

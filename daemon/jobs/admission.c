@@ -28,6 +28,7 @@
 #include "daemon/models/models.h"
 #include "daemon/pipeline/pipeline.h"
 #include "daemon/remote/remote.h"
+#include "workers/media/files/pipe.h"
 
 #define VRT_LOG_TOPIC "queue"
 
@@ -462,6 +463,8 @@ static int make_job(struct vrt_queue_context *context, const struct vrt_submissi
         r = vrt_job_files_take(job, submission->request->files, submission->files, error);
     if (r == 0)
         r = note_groups(job, submission, error);
+    if (r == 0)
+        job->info.input_piped = vrt_pipe_is_one(job->parts->files.fds[VRT_JOB_INPUT]);
     if (r < 0)
         return vrt_refuse_errno(error, vrt_fold(r), "making a job");
     settle(&context->params, submission->request, job);

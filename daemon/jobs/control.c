@@ -46,6 +46,13 @@ static void limit_held(struct vrt_queue_context *context)
         vrt_run_end(oldest, VRT_RUN_STOP, NULL);
 }
 
+/* What is held keeps its frames in memory, and what is not is begun anew. */
+static int refuse_pipe(const struct vrt_job *job, const char *what, struct vrt_error *error)
+{
+    return vrt_refuse(error, vrt_raise(-EINVAL), VRT_E(INPUT_PIPE), "job %" PRId64 " reads a pipe, "
+                      "of which nothing can be read a second time: %s", job->info.id, what);
+}
+
 int vrt_control_pause(struct vrt_control *control, struct vrt_job *job, struct vrt_error *error)
 {
     struct vrt_queue_context *context = control->context;
@@ -53,6 +60,9 @@ int vrt_control_pause(struct vrt_control *control, struct vrt_job *job, struct v
     vrt_assert_thread(VRT_THREAD_LOOP);
     /* It may be about to be done, which was not told yet. */
     vrt_run_refresh(control->runs, job);
+    if (job->parts->files.is_pipe_begun)
+        return refuse_pipe(job, "pause the program that writes into it (Ctrl-Z), and the job waits",
+                           error);
     if (!vrt_jobs_move(&context->jobs, job, VRT_JOB_PAUSE))
         return refuse_state(job, job->info.state == VRT_JOB_FINISHING ?
                             ": it is about to be done" : ": there is nothing to pause", error);
@@ -176,6 +186,8 @@ int vrt_control_retry(struct vrt_control *control, struct vrt_job *job,
     if (vrt_job_state_after(state, VRT_JOB_RETRY) == VRT_UNKNOWN)
         return refuse_state(job, vrt_job_state_is_final(state) ? ": there is nothing to retry" :
                             ": it isn't over", error);
+    if (job->info.input_piped)
+        return refuse_pipe(job, "run the command again", error);
     int r = vrt_admission_charge(control->admission, job->uid, error);
     if (r < 0)
         return vrt_fold(r);

@@ -154,6 +154,18 @@ void vrt_disk_space_charge_segment(struct vrt_disk_space *space, struct vrt_job 
         vrt_disk_space_charge(space, job, charge_of(segment));
 }
 
+void vrt_disk_space_charge_pipe(struct vrt_disk_space *space, struct vrt_job *job)
+{
+    struct vrt_job_files *files = &job->parts->files;
+    int64_t held = files->pipe_fd < 0 ? 0 : vrt_spool_held_bytes(files->fds[VRT_JOB_INPUT]);
+
+    if (held <= files->piped_bytes)
+        return;
+    const int64_t more = held - files->piped_bytes;
+    files->piped_bytes = held;
+    vrt_disk_space_charge(space, job, more);
+}
+
 /* Gives back so many bytes. */
 static void give_back(struct vrt_disk_space *space, struct vrt_job *job, int64_t bytes)
 {
@@ -464,6 +476,7 @@ bool vrt_disk_space_look(struct vrt_disk_space *space)
 
     note_first(&context->jobs);
     VRT_LIST_FOREACH(job, &context->jobs.all, link) {
+        vrt_disk_space_charge_pipe(space, job);
         if (job->info.state != VRT_JOB_DISK_FULL)
             continue;
         any = true;

@@ -46,6 +46,9 @@ void vrt_disk_space_charge(struct vrt_disk_space *space, struct vrt_job *job, in
 void vrt_disk_space_charge_segment(struct vrt_disk_space *space, struct vrt_job *job,
                                    const struct vrt_segment_record *segment);
 
+/* Likewise what is stored of a pipe since it was charged last. */
+void vrt_disk_space_charge_pipe(struct vrt_disk_space *space, struct vrt_job *job);
+
 /* Charges what is there of a job that was read from the store, however much that is. */
 void vrt_disk_space_load(struct vrt_disk_space *space, struct vrt_job *job);
 

@@ -28,6 +28,7 @@
 #include "daemon/models/models.h"
 #include "daemon/pipeline/pipeline.h"
 #include "daemon/systemd/fd-store.h"
+#include "workers/media/files/pipe.h"
 
 #define VRT_LOG_TOPIC "queue"
 
@@ -43,9 +44,15 @@ static const enum vrt_fd_store_role keep_roles[VRT_JOB_FILE_COUNT] = {
     [VRT_JOB_MODEL] = VRT_FD_STORE_MODEL,
 };
 
+const struct vrt_error vrt_job_files_spent = {
+    .id = "input.pipe",
+    .message = "the job was interrupted while it read a pipe, of which nothing can be read a "
+               "second time: run the command again",
+};
+
 void vrt_job_files_init(struct vrt_job_files *files)
 {
-    *files = (struct vrt_job_files){ .fds = { -1, -1, -1 } };
+    *files = (struct vrt_job_files){ .fds = { -1, -1, -1 }, .pipe_fd = -1 };
 }
 
 int vrt_job_files_take(struct vrt_job *job, const struct vrt_file_ref refs[VRT_JOB_FILE_COUNT],
@@ -144,6 +151,27 @@ static int open_paths(const struct vrt_queue_context *context, struct vrt_job *j
     return 0;
 }
 
+/* Where a pipe was handed over as the input, a file of the spool takes its place, and what is read
+ * of the pipe. On a thread. */
+static int take_pipe(const struct vrt_queue_context *context, struct vrt_job_files *files,
+                     struct vrt_error *error)
+{
+    VRT_CLEANUP(vrt_closep) int fd = -1;
+
+    if (!vrt_pipe_is_one(files->fds[VRT_JOB_INPUT]))
+        return 0;
+    int r = vrt_pipe_prepare(files->fds[VRT_JOB_INPUT]);
+    if (r == 0)
+        r = vrt_spool_make_file(context->params.spool_fd, &fd);
+    if (r == -ENOSPC || r == -EDQUOT)
+        return vrt_refuse(error, r, VRT_E(SPOOL_FULL), "the disk of the state folder is full");
+    if (r < 0)
+        return vrt_refuse_errno(error, vrt_fold(r), "the pipe");
+    files->pipe_fd = files->fds[VRT_JOB_INPUT];
+    files->fds[VRT_JOB_INPUT] = VRT_STEAL_FD(fd);
+    return 0;
+}
+
 /* A removal, which the job doesn't wait for. */
 struct removal {
     uv_work_t work;
@@ -198,7 +226,8 @@ void vrt_job_files_keep(const struct vrt_queue_context *context, const struct vr
 {
     const int *fds = job->parts->files.fds;
 
-    for (int i = 0; i < VRT_JOB_FILE_COUNT; i++)
+    /* Of a pipe too much was read by then. */
+    for (int i = 0; i < VRT_JOB_FILE_COUNT && !job->info.input_piped; i++)
         if (fds[i] >= 0)
             vrt_fd_store_put(context->params.fd_store, job->info.id, keep_roles[i], fds[i]);
 }
@@ -209,6 +238,8 @@ void vrt_job_files_close(struct vrt_job *job)
         vrt_closep(&job->parts->files.fds[i]);
         job->parts->files.fds[i] = -1;
     }
+    vrt_closep(&job->parts->files.pipe_fd);
+    job->parts->files.pipe_fd = -1;
 }
 
 bool vrt_job_files_find(const struct vrt_queue_context *context, struct vrt_job *job)
@@ -332,6 +363,9 @@ int vrt_job_files_look(const struct vrt_queue_context *context, struct vrt_job *
     struct vrt_models *models = context->params.models;
 
     int r = open_paths(context, job, request, error);
+    if (r < 0)
+        return vrt_fold(r);
+    r = take_pipe(context, &job->parts->files, error);
     if (r < 0)
         return vrt_fold(r);
     r = check_output(job, request, error);

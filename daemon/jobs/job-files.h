@@ -24,6 +24,10 @@ struct vrt_queue_params;
 /* Embedded in struct vrt_job_parts. */
 struct vrt_job_files {
     int fds[VRT_JOB_FILE_COUNT];        /* the job's own; -1: none */
+    int pipe_fd;                        /* what the input comes by, which then is a file of the
+                                         * spool, without a name, that grows; -1: nothing */
+    bool is_pipe_begun;                 /* frames were read of it: they won't come again */
+    int64_t piped_bytes;                /* of the file, that were charged: disk-space.c's own */
     bool made_output;                   /* it wasn't there, and was made by its path */
 };
 
@@ -34,6 +38,9 @@ void vrt_job_files_init(struct vrt_job_files *files);
  * -EBADF, -EMFILE with `error`. */
 int vrt_job_files_take(struct vrt_job *job, const struct vrt_file_ref refs[VRT_JOB_FILE_COUNT],
                        struct vrt_peer_files *files, struct vrt_error *error);
+
+/* Why a job ends whose pipe was read in part, whatever else would have made it start again. */
+extern const struct vrt_error vrt_job_files_spent;
 
 /* Whether the daemon itself opens the file. */
 bool vrt_job_files_is_by_path(const struct vrt_file_ref *ref);

@@ -113,6 +113,7 @@ void vrt_queue_fill_params(const struct vrt_queue_context *context, struct vrt_j
         .access = vrt_job_files_access(job),
         .priority = (int)job->info.priority,
         .input_fd = job->parts->files.fds[VRT_JOB_INPUT],
+        .pipe_fd = job->parts->files.pipe_fd,
         .input_name = request->input.name,
         .output_fd = job->parts->files.fds[VRT_JOB_OUTPUT],
         .output_name = request->output.name,

@@ -153,7 +153,7 @@ static bool put_others_back(const struct vrt_jobs *jobs)
         if (!job->parts->run || vrt_run_is_held(job))
             continue;
         any = true;
-        if (job->info.state == VRT_JOB_RUNNING)
+        if (job->info.state == VRT_JOB_RUNNING && !job->parts->files.is_pipe_begun)
             vrt_run_end(job, VRT_RUN_STOP, NULL);
     }
     return any;
@@ -194,9 +194,9 @@ static void make_room(const struct vrt_queue_context *context, const struct vrt_
 {
     const int64_t turn_ns = context->params.turn_s * VRT_NS_PER_S;
 
-    if (room->job && (room->at_once ||
-                      (vrt_run_is_going(room->job) &&
-                       vrt_clock_now_ns() - vrt_run_began_ns(room->job) >= turn_ns)))
+    if (room->job && !room->job->parts->files.is_pipe_begun &&
+        (room->at_once || (vrt_run_is_going(room->job) &&
+                           vrt_clock_now_ns() - vrt_run_began_ns(room->job) >= turn_ns)))
         vrt_run_end(room->job, VRT_RUN_PARK, NULL);
 }
 
@@ -359,7 +359,7 @@ static void on_settled(struct vrt_queue_context *context, struct vrt_job *job)
 
     /* What was fetched for a job that then was refused serves no retry either. */
     if (state == VRT_JOB_DONE || state == VRT_JOB_CANCELLED ||
-        (state == VRT_JOB_FAILED && !job->decision->is_admitted))
+        (state == VRT_JOB_FAILED && (job->info.input_piped || !job->decision->is_admitted)))
         vrt_disk_space_sweep(&queue_of(context)->space, job);
     if (vrt_job_state_is_final(state))
         vrt_fd_store_drop(context->params.fd_store, job->info.id);
@@ -417,8 +417,7 @@ static void take_up(struct vrt_queue *queue, struct vrt_job *job)
                    "see its log, then retry the job",
     };
     struct vrt_queue_context *context = &queue->context;
-    bool was_running = job->info.state == VRT_JOB_RUNNING ||
-                       job->info.state == VRT_JOB_FINISHING;
+    bool was_running = job->info.state == VRT_JOB_RUNNING || job->info.state == VRT_JOB_FINISHING;
 
     int r = vrt_quota_charge(context->params.quota, VRT_QUOTA_JOBS, job->uid, 1);
     job->parts->is_charged = r == 0;
@@ -431,8 +430,9 @@ static void take_up(struct vrt_queue *queue, struct vrt_job *job)
         end_job(context, job, VRT_JOB_CANCEL, NULL);
         return;
     }
-    if (was_running && job->n_fruitless >= FRUITLESS_MAX) {
-        end_job(context, job, VRT_JOB_FAIL, &crash_loop);
+    const bool is_piped = job->info.input_piped;
+    if (is_piped || (was_running && job->n_fruitless >= FRUITLESS_MAX)) {
+        end_job(context, job, VRT_JOB_FAIL, is_piped ? &vrt_job_files_spent : &crash_loop);
         return;
     }
     queue->has_suspects |= job->n_fruitless > 0;
@@ -589,7 +589,7 @@ void vrt_queue_stop(struct vrt_queue *queue, int timeout_ms, void (*stopped)(voi
     (void)vrt_job_store_save_rest(&queue->store);
     vrt_admission_stop(&queue->admission);
     VRT_LIST_FOREACH(job, &queue->context.jobs.all, link)
-        vrt_run_end(job, VRT_RUN_PARK, NULL);
+        vrt_run_end(job, job->parts->files.is_pipe_begun ? VRT_RUN_STOP : VRT_RUN_PARK, NULL);
     vrt_job_remote_stop(&queue->remote);
     uv_timer_start(&queue->patience, on_out_of_patience, (uint64_t)timeout_ms, 0);
     /* Not earlier: what ends above would have freed the queue within these loops. */

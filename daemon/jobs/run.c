@@ -167,7 +167,7 @@ static bool is_put_back(const struct vrt_job_run *run, const struct vrt_error *e
 static bool has_other_file(const struct vrt_job *job, const struct vrt_error *error)
 {
     bool is_input = vrt_error_is(error, VRT_E(INPUT_OTHER));
-    bool is_model = vrt_error_is(error, VRT_E(MODEL_OTHER));
+    bool is_model = vrt_error_is(error, VRT_E(MODEL_OTHER)) && !job->info.input_piped;
 
     return (is_input && !job->is_remote) || (is_model && job->parts->files.fds[VRT_JOB_MODEL] >= 0);
 }
@@ -211,6 +211,8 @@ static void conclude(const struct vrt_job_run *run, const struct vrt_error *erro
         succeed(context, job);
     else if (run->intent == VRT_RUN_CANCEL)
         vrt_queue_end_job(context, job, VRT_JOB_CANCEL, NULL);
+    else if (job->parts->files.is_pipe_begun)
+        fail(runs, job, is_parked(error) ? &vrt_job_files_spent : error);
     else if (run->again && job->info.state == VRT_JOB_RUNNING && !context->is_stopping)
         begin_again(runs, job);
     else if (vrt_disk_space_is_lacking(error) && job->info.state != VRT_JOB_PAUSED)
@@ -335,6 +337,7 @@ static void on_settled(struct vrt_job *job, int r)
     if (end_if_over(run, r))
         return;
     run->phase = RUN_GOING;
+    job->parts->files.is_pipe_begun = job->info.input_piped;
     vrt_pipeline_start(job->pipeline);
 }
 
@@ -573,6 +576,7 @@ void vrt_run_refresh(struct vrt_runs *runs, struct vrt_job *job)
 
     if (!vrt_run_is_going(job))
         return;
+    vrt_disk_space_charge_pipe(runs->space, job);
     if (vrt_job_report_progress(job, &phase)) {
         job->parts->is_untold = true;
         log_progress(job);

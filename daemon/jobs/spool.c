@@ -23,6 +23,7 @@
 #define VRT_LOG_TOPIC "spool"
 
 #define NAME_BYTES 24
+#define NAMES_MAX 1000              /* files that are being made */
 
 static void folder_name(int64_t job_id, char name[NAME_BYTES])
 {
@@ -41,6 +42,25 @@ int vrt_spool_open(int spool_fd, int64_t job_id, int *ret_fd)
         return vrt_raise(-errno);
     /* What is stored in it shall not be lost with it. */
     fsync(spool_fd);
+    *ret_fd = fd;
+    return 0;
+}
+
+int vrt_spool_make_file(int spool_fd, int *ret_fd)
+{
+    char name[NAME_BYTES];
+    int fd = -1;
+
+    /* One that another thread makes has its name for a moment. */
+    for (int i = 0; fd < 0 && i < NAMES_MAX; i++) {
+        snprintf(name, sizeof(name), "pipe-%d", i);
+        fd = openat(spool_fd, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+        if (fd < 0 && errno != EEXIST)
+            return vrt_raise(-errno);
+    }
+    if (fd < 0)
+        return vrt_raise(-EEXIST);
+    unlinkat(spool_fd, name, 0);
     *ret_fd = fd;
     return 0;
 }

@@ -29,6 +29,9 @@ struct vrt_job;
 /* The job's folder, made if need be. Return: 0; -errno. *ret_fd is the caller's. */
 int vrt_spool_open(int spool_fd, int64_t job_id, int *ret_fd) VRT_MUST_CHECK;
 
+/* A file without a name, for what comes by a pipe. Return: 0; -errno. *ret_fd is the caller's. */
+int vrt_spool_make_file(int spool_fd, int *ret_fd) VRT_MUST_CHECK;
+
 /* The input that was fetched for a job. Return: a descriptor; -1: there is none. */
 int vrt_spool_open_input(int spool_fd, int64_t job_id);
 

@@ -49,7 +49,7 @@ struct vrt_pipeline {
 
     /* What was asked: copies. */
     char *job_id, *input_name, *output_name, *model_name, *request;
-    int input_fd, output_fd, spool_fd, model_fd;
+    int input_fd, output_fd, spool_fd, model_fd, pipe_fd;
     struct vrt_job_settings settings;
     void (*admitted)(void *ctx, const struct vrt_error *error);
     void (*done)(void *ctx, const struct vrt_error *error);
@@ -383,9 +383,9 @@ static int copy_params(struct vrt_pipeline *pipeline, const struct vrt_pipeline_
                                    &pipeline->output_name, &pipeline->model_name,
                                    &pipeline->request };
     const int fds[] = { params->input_fd, params->output_fd, params->spool_fd,
-                        params->network ? -1 : params->model_fd };
+                        params->network ? -1 : params->model_fd, params->pipe_fd };
     int *const fd_copies[] = { &pipeline->input_fd, &pipeline->output_fd, &pipeline->spool_fd,
-                               &pipeline->model_fd };
+                               &pipeline->model_fd, &pipeline->pipe_fd };
     int r = 0;
 
     for (size_t i = 0; r == 0 && i < VRT_ARRAY_SIZE(texts); i++)
@@ -407,8 +407,8 @@ static void fill_admission(struct vrt_pipeline *pipeline, const struct vrt_pipel
     pipeline->check = (struct vrt_job_check){
         .files = {
             .input_fd = pipeline->input_fd, .output_fd = pipeline->output_fd,
-            .input_name = pipeline->input_name,
-            .output_name = pipeline->output_name,
+            .is_piped = pipeline->pipe_fd >= 0, .pipe_fd = pipeline->pipe_fd,
+            .input_name = pipeline->input_name, .output_name = pipeline->output_name,
             .access = params->access,
         },
         .model_fd = pipeline->model_fd,
@@ -436,10 +436,9 @@ static int init_parts(struct vrt_pipeline *pipeline, const struct vrt_pipeline_p
     vrt_progress_init(progress, pool, pipeline->job_id);
     vrt_feasibility_init(&pipeline->feasibility, &(struct vrt_feasibility_params){
         .pool = pool, .progress = progress, .job_id = pipeline->job_id,
-        .request = pipeline->request, .fallback = params->fallback,
-        .uid = params->uid, .has_recipe = params->recipe,
-        .wants_smaller = params->wants_smaller, .wants_speed = params->wants_speed,
-        .answered = step, .ctx = pipeline,
+        .request = pipeline->request, .fallback = params->fallback, .uid = params->uid,
+        .has_recipe = params->recipe, .wants_smaller = params->wants_smaller,
+        .wants_speed = params->wants_speed, .answered = step, .ctx = pipeline,
     });
     pipeline->decoding.params = (struct vrt_decoding_params){
         .outbox = vrt_pool_outbox(pool), .progress = progress,
@@ -474,7 +473,8 @@ int vrt_pipeline_new(struct vrt_pool *pool, const struct vrt_pipeline_params *pa
     if (!pipeline)
         return vrt_refuse_errno(error, vrt_raise(-ENOMEM), "the job");
     pipeline->pool = pool;
-    pipeline->input_fd = pipeline->output_fd = pipeline->spool_fd = pipeline->model_fd = -1;
+    pipeline->input_fd = pipeline->output_fd = pipeline->spool_fd = -1;
+    pipeline->model_fd = pipeline->pipe_fd = -1;
     atomic_init(&pipeline->cancel, false);
     r = copy_params(pipeline, params);
     if (r < 0)
@@ -570,7 +570,7 @@ struct vrt_pipeline *vrt_pipeline_free(struct vrt_pipeline *pipeline)
     vrt_progress_done(&pipeline->progress);
 
     int *const fds[] = { &pipeline->input_fd, &pipeline->output_fd, &pipeline->spool_fd,
-                         &pipeline->model_fd };
+                         &pipeline->model_fd, &pipeline->pipe_fd };
     for (size_t i = 0; i < VRT_ARRAY_SIZE(fds); i++)
         vrt_closep(fds[i]);
     char *const texts[] = { pipeline->job_id, pipeline->input_name, pipeline->output_name,

@@ -65,6 +65,7 @@ struct vrt_pipeline_params {
     struct vrt_folder_access access;    /* to what is in folders, on the pipeline's threads, until
                                      * it is freed; zero: none are taken */
     int input_fd;                   /* a video, or a folder of pictures */
+    int pipe_fd;                    /* that the video grows by; -1: it doesn't */
     const char *input_name;         /* what messages call it */
     int output_fd;                  /* open for reading and writing; emptied when the finished file
                                      * is there; or a folder; -1: none, it will not be started */

@@ -109,6 +109,7 @@ static int open_input(struct decode_thread *decode_thread, struct vrt_error *err
             .name = decode_thread->files->input_name,
         },
         .fps = decode_thread->expected->fps,
+        .is_last = true,
     };
     int r = 0;
 

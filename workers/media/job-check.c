@@ -81,6 +81,11 @@ static int probe_input(struct vrt_job_check *check, struct vrt_child *child,
     if (check->files.is_sequence && check->settings->streams[0])
         return vrt_refuse(error, vrt_raise(-EINVAL), "input.streams", "a folder of pictures has no "
                           "streams to choose from: leave the choice out");
+    if (check->files.is_piped && (params.reader.range.start_ns ||
+                                  params.reader.range.duration_ns))
+        return vrt_refuse(error, vrt_raise(-EINVAL), "input.part", "what comes by a pipe is "
+                          "restored whole: have the program that writes it leave out the rest "
+                          "(ffmpeg -ss 60 -t 10)");
     int r = vrt_input_open(&params, &input, error);
     if (r != 0)
         return vrt_fold(r);
@@ -111,6 +116,8 @@ static int check_input(struct vrt_job_check *check, struct vrt_error *error)
 {
     const struct vrt_files *files = &check->files;
 
+    if (files->is_piped)
+        return 0;
     if (files->is_sequence)
         return vrt_fold(check_pictures(check, error));
     if (check->has_fingerprint)

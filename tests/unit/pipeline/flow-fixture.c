@@ -189,6 +189,7 @@ void flow_submit(struct flow *flow, struct flow_job *job, struct vrt_pipeline_pa
     snprintf(id, sizeof(id), "job%d", flow->n_jobs);
     params.job_id = id;
     params.output_fd = job->output_fd;
+    params.pipe_fd = -1;
     params.output_name = output;
     params.spool_fd = job->folder_fd;
     if (!params.network && !params.model_name)

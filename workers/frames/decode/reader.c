@@ -518,7 +518,7 @@ int vrt_reader_open(int fd, const struct vrt_reader_params *params, struct vrt_r
     const struct vrt_source_params source_params = {
         .fd = fd,
         .name = params->name,
-        .cancel = params->cancel,
+        .cancel = params->cancel, .feed = params->feed,
         .deadline_ns = params->open_deadline_ns,
         .streams = params->streams,
     };

@@ -18,6 +18,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "frames/feed/feed.h"
 #include "frames/fields.h"
 #include "frames/format.h"
 #include "frames/frame.h"
@@ -46,6 +47,7 @@ struct vrt_reader_params {
     const char *name;           /* the file's name for messages, copied; NULL: "the input" */
     const atomic_bool *cancel;  /* true: end with -ECANCELED; outlives the reader; or NULL */
     int64_t open_deadline_ns;   /* of vrt_clock_now_ns(), for vrt_reader_open() alone; 0: none */
+    const struct vrt_feed *feed;        /* the file grows; outlives the reader; NULL: it doesn't */
 };
 
 struct vrt_reader_info {

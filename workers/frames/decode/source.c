@@ -95,6 +95,25 @@ static int wait_readable(const struct vrt_source *source)
     }
 }
 
+/* Waits until a file that grows has something at our offset, or grows no more. Return: likewise. */
+static int wait_fed(struct vrt_source *source)
+{
+    while (source->offset_bytes >= source->fed.size_bytes && !source->fed.at_end) {
+        if (must_end(source))
+            return -ECANCELED;
+        int r = source->feed->more(source->feed->ctx, &source->fed, NULL);
+        if (r < 0)
+            return r;
+        source->fed.n_spent = 0;
+    }
+    return 0;
+}
+
+static int wait_for_more(struct vrt_source *source)
+{
+    return source->feed ? wait_fed(source) : source->size_bytes < 0 ? wait_readable(source) : 0;
+}
+
 /* AVIO's read: at most one system call's worth; AVERROR_EOF at the end. */
 static int read_some(void *opaque, uint8_t *data, int size)
 {
@@ -104,14 +123,16 @@ static int read_some(void *opaque, uint8_t *data, int size)
     if (must_end(source))
         return AVERROR_EXIT;
     do {
-        if (source->size_bytes >= 0) {
-            n = pread(source->fd, data, (size_t)size, source->offset_bytes);
-        } else {
-            int r = wait_readable(source);
-            if (r < 0)
-                return r == -ECANCELED ? AVERROR_EXIT : AVERROR(-r);
-            n = read(source->fd, data, (size_t)size);
+        int r = wait_for_more(source);
+        if (r == -ECANCELED)
+            return AVERROR_EXIT;
+        if (r < 0) {
+            source->read_error = r;
+            return AVERROR(-r);
         }
+        n = source->feed || source->size_bytes >= 0 ?
+            pread(source->fd, data, (size_t)size, source->offset_bytes) :
+            read(source->fd, data, (size_t)size);
     } while (n < 0 && (errno == EINTR || errno == EAGAIN));
     if (n < 0) {
         source->read_error = -errno;
@@ -157,26 +178,6 @@ static int refuse_open(struct AVFormatContext *format, AVIOContext **io, const c
     return AVERROR(EPERM);
 }
 
-/* Return: 0, and whether it can be read by position in size_bytes; -errno with a sentence. */
-static int check_kind(struct vrt_source *source, struct vrt_error *error)
-{
-    struct stat st;
-
-    if (fstat(source->fd, &st) < 0)
-        return vrt_refuse_errno(error, vrt_raise(-errno), source->name);
-    if (S_ISDIR(st.st_mode))
-        return vrt_refuse(error, vrt_raise(-EISDIR), "input.not_regular",
-                          "%s is a folder: give a video file", source->name);
-    if (S_ISBLK(st.st_mode))
-        return vrt_refuse(error, vrt_raise(-EINVAL), "input.not_regular",
-                          "%s is a disk: give a video file", source->name);
-    source->size_bytes = S_ISREG(st.st_mode) ? st.st_size : -1;
-    if (source->size_bytes == 0)
-        return vrt_refuse(error, vrt_raise(-ENODATA), "input.empty",
-                          "%s is empty: it holds no video", source->name);
-    return 0;
-}
-
 /* Text, noise, an unknown format: the name has misled somebody. */
 static int refuse_not_media(const struct vrt_source *source, struct vrt_error *error)
 {
@@ -203,6 +204,30 @@ static int refuse_av(struct vrt_source *source, int averror, struct vrt_error *e
         return vrt_refuse_errno(error, vrt_raise(r), source->name);
     return vrt_refuse(error, vrt_raise(-EBADMSG), "input.damaged",
                       "%s is damaged: its beginning cannot be understood", source->name);
+}
+
+/* Return: 0, and whether it can be read by position in size_bytes; -errno with a sentence. */
+static int check_kind(struct vrt_source *source, struct vrt_error *error)
+{
+    struct stat st;
+
+    if (fstat(source->fd, &st) < 0)
+        return vrt_refuse_errno(error, vrt_raise(-errno), source->name);
+    if (S_ISDIR(st.st_mode))
+        return vrt_refuse(error, vrt_raise(-EISDIR), "input.not_regular",
+                          "%s is a folder: give a video file", source->name);
+    if (S_ISBLK(st.st_mode))
+        return vrt_refuse(error, vrt_raise(-EINVAL), "input.not_regular",
+                          "%s is a disk: give a video file", source->name);
+    source->size_bytes = S_ISREG(st.st_mode) && !source->feed ? st.st_size : -1;
+    source->fed.size_bytes = st.st_size;
+    int r = source->feed ? wait_fed(source) : 0;
+    if (r < 0)
+        return vrt_fold(refuse_av(source, AVERROR(-r), error));
+    if (source->size_bytes == 0 || (source->feed && source->fed.size_bytes == 0))
+        return vrt_refuse(error, vrt_raise(-ENODATA), "input.empty",
+                          "%s is empty: it holds no video", source->name);
+    return 0;
 }
 
 /* Whether it begins as HLS playlists do: since FFmpeg 7.1 these are known by their names, which it
@@ -306,6 +331,7 @@ static int open_format(struct vrt_source *source, struct vrt_error *error)
     if (r < 0)
         return refuse_av(source, r, error);
     source->format = format;
+    source->is_y4m = av_match_name("yuv4mpegpipe", demuxer->name);
     /* Where the clock may jump, libavformat's guess at an overflow would hide where it does. */
     if (demuxer->flags & AVFMT_TS_DISCONT) {
         format->correct_ts_overflow = 0;
@@ -355,6 +381,7 @@ int vrt_source_open(const struct vrt_source_params *params, struct vrt_source **
     if (!source)
         return vrt_refuse_errno(error, vrt_raise(-ENOMEM), "the input");
     source->fd = params->fd;
+    source->feed = params->feed;
     source->cancel = params->cancel;
     source->deadline_ns = params->deadline_ns;
     vrt_printable(params->name ? params->name : "the input", source->name, sizeof(source->name));
@@ -475,21 +502,38 @@ static bool is_wanted(struct vrt_source *source, const AVPacket *packet)
     return false;
 }
 
+/* Others' packets are copied into the result, at the end: they are wanted by nobody yet. */
+static void note_given(struct vrt_source *source, const AVPacket *packet)
+{
+    if (source->is_y4m)
+        source->frames_end_bytes = packet->pos + packet->size;
+    if (source->feed)
+        vrt_feed_spend(&source->fed, source->fd, packet, source->is_y4m);
+}
+
+/* Whether the file ends within a frame, which FFmpeg's demuxer of y4m doesn't say. */
+static bool is_cut_off(const struct vrt_source *source)
+{
+    return source->frames_end_bytes > 0 && source->offset_bytes > source->frames_end_bytes;
+}
+
 int vrt_source_next(struct vrt_source *source, AVPacket *packet, struct vrt_error *error)
 {
     for (;;) {
         int r = read_packet(source, packet);
         if (r == 0) {
             source->n_errors = 0;
-            if (is_wanted(source, packet))
+            if (is_wanted(source, packet)) {
+                note_given(source, packet);
                 return 0;
+            }
             av_packet_unref(packet);
             continue;
         }
         if (must_end(source) || source->read_error || r == AVERROR(ENOMEM))
             return refuse_av(source, r, error);
         if (r == AVERROR_EOF)
-            return VRT_SOURCE_END;
+            return is_cut_off(source) ? VRT_SOURCE_BROKEN : VRT_SOURCE_END;
         if (++source->n_errors >= (r == AVERROR(EAGAIN) ? MAX_RETRIES : MAX_ERRORS))
             return VRT_SOURCE_BROKEN;
     }

@@ -16,6 +16,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "frames/feed/feed.h"
 
 struct AVFormatContext;
 struct AVIOContext;
@@ -28,6 +29,7 @@ struct vrt_source_params {
     const atomic_bool *cancel;  /* or NULL; outlives the source */
     int64_t deadline_ns;        /* of vrt_clock_now_ns(); 0: none */
     const char *streams;        /* those that go on, see frames/streams/select.h; NULL: all */
+    const struct vrt_feed *feed;        /* the file grows; outlives the source; NULL: it doesn't */
 };
 
 struct vrt_source {
@@ -39,10 +41,14 @@ struct vrt_source {
     unsigned int n_streams;
     bool has_late;                      /* pictures or sound have begun since: left out */
     char name[128];                     /* printable: "clip.mp4", or "the input" */
-    int64_t size_bytes;                 /* -1: not a regular file */
+    int64_t size_bytes;                 /* -1: not a regular file, or one that grows */
     bool truncated;                     /* the container's top level says it should be longer */
 
     int fd;
+    const struct vrt_feed *feed;        /* NULL: it doesn't grow */
+    struct vrt_feed_state fed;
+    bool is_y4m;                        /* of which nothing but frames is read: */
+    int64_t frames_end_bytes;           /* of the last one, in the file */
     const atomic_bool *cancel;
     int64_t deadline_ns;                /* 0: none; whoever opened it may change it */
     int64_t offset_bytes;               /* of the next read; meaningful for a regular file */

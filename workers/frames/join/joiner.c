@@ -366,6 +366,15 @@ static AVPacket *earlier(const struct joiner *joiner)
                          streams[other->stream_index]->time_base) <= 0 ? video : other;
 }
 
+/* Whether anything of the input is read beside its head: else it isn't, as large as it may be. */
+static bool has_others(const struct vrt_join_streams *plan)
+{
+    for (int i = 0; i < plan->n; i++)
+        if (plan->streams[i].kind == VRT_JOIN_COPIED || plan->streams[i].kind == VRT_JOIN_CONVERTED)
+            return true;
+    return false;
+}
+
 /*
  * Merges the two sides by decoding time, holding one packet of each: the output is interleaved at
  * least as well as the input, in no memory.
@@ -374,6 +383,7 @@ static int write_packets(struct joiner *joiner, struct vrt_error *error)
 {
     int r = write_covers(joiner, error);
 
+    joiner->others_ended = !has_others(&joiner->plan);
     while (r == 0) {
         if (!joiner->video_ended && !joiner->video_packet->data)
             r = fetch_video(joiner, error);

@@ -17,14 +17,62 @@
 /* vrt-media looks for a few seconds; the disk may be slow besides. */
 #define LOOK_LIMIT_NS (60 * VRT_NS_PER_S)
 
+/* Of a pipe, for a look: what is stored so early stays until the job is over. */
+#define LOOK_BYTES_MAX (INT64_C(256) << 20)
+
 struct vrt_child_reader {
     struct vrt_child *child;
     struct vrt_frame *place;        /* where the process puts a frame */
     struct vrt_frame_pool *pool;    /* of what others see */
     struct vrt_reader_info info;
     int64_t last_pts;               /* of frame info.n_frames - 1 */
-    char doing[VRT_MESSAGE_NAME_BYTES + 16];
+    const struct vrt_feed *feed;    /* or NULL */
+    int64_t fed_bytes_max;          /* of it; INT64_MAX: all */
+    int64_t open_deadline_ns;       /* while it is opened; 0: none */
+    char doing[VRT_MESSAGE_NAME_BYTES + 16];    /* "reading NAME" */
 };
+
+/* Whether the ranges can be of such a file. */
+static bool are_ranges(const struct vrt_feed_range *ranges, int32_t n, int64_t size_bytes)
+{
+    if (n < 0 || n > VRT_FEED_SPENT_MAX)
+        return false;
+    for (int32_t i = 0; i < n; i++)
+        if (ranges[i].from < 0 || ranges[i].to < ranges[i].from || ranges[i].to > size_bytes)
+            return false;
+    return true;
+}
+
+/* The process has read all that it knows of a file that grows. */
+static int give_more(void *ctx, struct vrt_child *child, const struct vrt_message *question,
+                     struct vrt_error *error)
+{
+    const struct vrt_child_reader *reader = ctx;
+    struct vrt_message answer;
+    struct vrt_feed_state state = {
+        .size_bytes = question->body.reader_more.size_bytes,
+        .n_spent = question->body.reader_more.n_spent,
+    };
+
+    if (question->kind != VRT_MESSAGE_READER_MORE || !reader->feed || state.size_bytes < 0 ||
+        !are_ranges(question->body.reader_more.spent, state.n_spent, state.size_bytes))
+        return vrt_child_distrust(child, reader->doing, error);
+    if (reader->open_deadline_ns && vrt_clock_now_ns() > reader->open_deadline_ns)
+        return vrt_refuse(error, vrt_raise(-ETIMEDOUT), "input.timeout", "%s was given up: too "
+                          "little comes through the pipe to see what it holds", reader->doing);
+    memcpy(state.spent, question->body.reader_more.spent, sizeof(state.spent));
+    int r = reader->feed->more(reader->feed->ctx, &state, error);
+    if (r < 0)
+        return vrt_fold(r);
+    vrt_message_init(&answer, VRT_MESSAGE_READER_MORE);
+    answer.body.reader_more.size_bytes = state.size_bytes;
+    answer.body.reader_more.at_end = state.at_end || state.size_bytes >= reader->fed_bytes_max;
+    r = vrt_child_answer(child, &answer, VRT_MESSAGE_BYTES(reader_more), NULL);
+    if (r == -EAGAIN)
+        return vrt_child_distrust(child, reader->doing, error);
+    /* That it is gone the next wait finds out. */
+    return r < 0 && r != -EPIPE ? vrt_refuse_errno(error, r, "asking vrt-media") : 0;
+}
 
 int vrt_child_reader_open(struct vrt_child *child, int fd, const struct vrt_reader_params *params,
                           struct vrt_child_reader **ret_reader, struct vrt_error *error)
@@ -49,7 +97,11 @@ int vrt_child_reader_open(struct vrt_child *child, int fd, const struct vrt_read
     message->body.reader_open.deinterlace = (int32_t)params->fields.deinterlace;
     message->body.reader_open.field_order = (int32_t)params->fields.order;
     vrt_wire_put_streams(params->streams, message->body.reader_open.streams);
+    message->body.reader_open.is_fed = params->feed != NULL;
     reader->child = child;
+    reader->feed = params->feed;
+    reader->fed_bytes_max = INT64_MAX;
+    reader->open_deadline_ns = params->open_deadline_ns;
     snprintf(reader->doing, sizeof(reader->doing), "reading %s", message->body.reader_open.name);
     const struct vrt_child_call call = {
         .size = VRT_MESSAGE_BYTES(reader_open),
@@ -57,11 +109,14 @@ int vrt_child_reader_open(struct vrt_child *child, int fd, const struct vrt_read
         /* FFmpeg looks at the limit itself where it can, and says more. */
         .limit_ns = limit_ns ? limit_ns + VRT_NS_PER_S : SILENCE_NS,
         .doing = reader->doing,
+        .asked = give_more,
+        .ctx = reader,
         .growing_fd = -1,
     };
     int r = vrt_child_ask(child, &call, message, error);
     if (r < 0)
         return vrt_fold(r);
+    reader->open_deadline_ns = 0;
     if (vrt_wire_take_info(&message->body.info, &reader->info) < 0 || reader->info.n_frames)
         return vrt_child_distrust(child, reader->doing, error);
     r = vrt_frame_new_shared(&reader->info.format, &reader->place);
@@ -82,6 +137,8 @@ int vrt_child_reader_look(struct vrt_child_reader *reader, enum vrt_deinterlace 
         .size = VRT_MESSAGE_BYTES(reader_look),
         .limit_ns = LOOK_LIMIT_NS,
         .doing = reader->doing,
+        .asked = give_more,
+        .ctx = reader,
         .growing_fd = -1,
     };
 
@@ -89,6 +146,7 @@ int vrt_child_reader_look(struct vrt_child_reader *reader, enum vrt_deinterlace 
         return vrt_refuse_errno(error, vrt_raise(-ENOMEM), "the input");
     message->kind = VRT_MESSAGE_READER_LOOK;
     message->body.reader_look.deinterlace = (int32_t)asked;
+    reader->fed_bytes_max = LOOK_BYTES_MAX;
     int r = vrt_child_ask(reader->child, &call, message, error);
     if (r < 0)
         return vrt_fold(r);
@@ -162,6 +220,8 @@ int vrt_child_reader_next(struct vrt_child_reader *reader, struct vrt_frame **re
         .limit_ns = SILENCE_NS,
         .outcome_max = VRT_READER_END,
         .doing = reader->doing,
+        .asked = give_more,
+        .ctx = reader,
         .growing_fd = -1,
     };
 

@@ -23,6 +23,7 @@ enum vrt_message_kind {
     VRT_MESSAGE_READER_OPEN,        /* the input */
     VRT_MESSAGE_READER_NEXT,        /* a frame's place, to be filled */
     VRT_MESSAGE_READER_LOOK,        /* what is done about fields */
+    VRT_MESSAGE_READER_MORE,        /* asked by vrt-media while it reads a file that grows */
     VRT_MESSAGE_ENCODER_CHECK,      /* whether there is one of a codec */
     VRT_MESSAGE_ENCODER_FIND,       /* which there are of a codec */
     VRT_MESSAGE_ENCODER_PICK,       /* the format that it takes */
@@ -102,7 +103,7 @@ union vrt_message_body {
     struct {
         char name[VRT_MESSAGE_NAME_BYTES];
         int64_t start_ns, duration_ns, limit_ns;
-        int32_t n_threads, strict, keeps_extra, deinterlace, field_order;
+        int32_t n_threads, strict, keeps_extra, deinterlace, field_order, is_fed;
         char streams[VRT_SETTING_NAME_BYTES];
     } reader_open;
     struct {
@@ -113,6 +114,11 @@ union vrt_message_body {
         struct vrt_message_frame frame;
         int64_t n_frames, n_concealed;              /* of the answer: until now */
     } reader_next;
+    struct {
+        int64_t size_bytes;                         /* of the file: the answer */
+        int32_t at_end, n_spent;
+        struct vrt_feed_range spent[VRT_FEED_SPENT_MAX];
+    } reader_more;
     struct vrt_message_encoder encoder;
     struct vrt_message_found find;
     struct {

@@ -3,11 +3,39 @@
 /* What is asked about videos to be read, and about pictures of them. */
 
 #include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "base/clock.h"
 #include "frames/decode/interlacing.h"
 #include "frames/preview/preview.h"
 #include "frames/process/serve.h"
+
+/* Asks vrtd for more of what comes by a pipe. Return: 0; -errno. */
+static int ask_for_more(void *ctx, struct vrt_feed_state *state, struct vrt_error *error)
+{
+    const struct vrt_server *server = ctx;
+    VRT_CLEANUP(vrt_freep) struct vrt_message *message = calloc(1, sizeof(*message));
+    struct vrt_message_fds fds;
+
+    (void)error;
+    if (!message)
+        return vrt_raise(-ENOMEM);
+    message->kind = VRT_MESSAGE_READER_MORE;
+    message->body.reader_more.size_bytes = state->size_bytes;
+    message->body.reader_more.n_spent = state->n_spent;
+    memcpy(message->body.reader_more.spent, state->spent, sizeof(state->spent));
+    int r = vrt_message_send(server->socket, message, VRT_MESSAGE_BYTES(reader_more), NULL);
+    if (r < 0)
+        return vrt_fold(r);
+    r = vrt_message_receive(server->socket, -1, message, &fds);
+    if (r < 0)
+        return vrt_fold(r);
+    vrt_message_fds_done(&fds);
+    state->size_bytes = message->body.reader_more.size_bytes;
+    state->at_end = message->body.reader_more.at_end;
+    return 0;
+}
 
 int vrt_serve_reader_open(struct vrt_server *server, struct vrt_message *message,
                           struct vrt_message_fds *fds, size_t *size, struct vrt_error *error)
@@ -25,11 +53,13 @@ int vrt_serve_reader_open(struct vrt_server *server, struct vrt_message *message
         .name = message->body.reader_open.name,
         .open_deadline_ns = message->body.reader_open.limit_ns ?
                             vrt_clock_now_ns() + message->body.reader_open.limit_ns : 0,
+        .feed = message->body.reader_open.is_fed ? &server->feed : NULL,
     };
 
     server->reader = vrt_reader_close(server->reader);
     vrt_closep(&server->input_fd);
     server->input_fd = fds->fds[--fds->n];
+    server->feed = (struct vrt_feed){ ask_for_more, server };
     int r = vrt_reader_open(server->input_fd, &params, &server->reader, error);
     if (r != 0)
         return vrt_fold(r);

@@ -17,6 +17,7 @@ struct vrt_server {
     const char *missing;            /* what could not be given up; "": nothing */
     struct vrt_reader *reader;      /* NULL: none is open */
     int input_fd;                   /* the reader's; -1 */
+    struct vrt_feed feed;           /* of that, where it grows: vrtd */
     struct vrt_encoder *encoder;    /* NULL: no segment is begun */
     int segment_fd;                 /* the encoder's; -1 */
     atomic_int n_held;              /* frames that the encoder looks at still */

@@ -147,7 +147,8 @@ int vrt_files_note(struct vrt_files *files, struct vrt_error *error)
                           S_ISDIR(in.st_mode) ? "folder" : "disk");
     if (S_ISFIFO(in.st_mode) || S_ISCHR(in.st_mode) || S_ISSOCK(in.st_mode))
         return vrt_refuse(error, -ESPIPE, "input.not_regular",
-                          "%s cannot be read a second time for its sound: store it in a file",
+                          "%s is neither a file nor a pipe: give a video file, or have a program "
+                          "write it into vrtctl submit -",
                           vrt_printable(files->input_name, shown, sizeof(shown)));
     if (!S_ISREG(in.st_mode) && !is_sequence)
         return vrt_refuse(error, vrt_raise(-EINVAL), "input.not_regular", "%s is no file at all: "
@@ -180,7 +181,7 @@ int vrt_files_check(const struct vrt_files *files, struct vrt_error *error)
     if (r < 0)
         return vrt_fold(r);
     const struct vrt_file_stamp input = stamp_of(&in);
-    if (!files->is_sequence && !is_same(&input, &files->input))
+    if (!files->is_sequence && !files->is_piped && !is_same(&input, &files->input))
         return vrt_fold(refuse_changed(files->input_name, error));
     if (files->output_has_name && out.st_nlink == 0)
         return vrt_refuse(error, vrt_raise(-ESTALE), "job.output",

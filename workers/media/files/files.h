@@ -26,6 +26,8 @@ struct vrt_file_stamp {
 
 struct vrt_files {
     int input_fd;                               /* the caller's, like the names */
+    bool is_piped;                              /* input_fd grows, by what comes from this: */
+    int pipe_fd;
     int output_fd;                              /* likewise; -1: none, only a plan is made */
     const char *input_name, *output_name;
     struct vrt_folder_access access;            /* to what is in folders; zero: none are taken */

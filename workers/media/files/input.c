@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
+#include "workers/media/files/pipe.h"
 
 /* Where nobody says how many pictures a second has: only networks without time may see them so, and
  * no file of pictures tells. */
@@ -22,6 +23,8 @@
 struct vrt_input {
     struct vrt_child *child;
     struct vrt_child_reader *reader;    /* of the video, or of one picture; NULL: of none */
+    struct vrt_pipe pipe;               /* that the video comes by, if it does */
+    struct vrt_feed feed;
 
     /* Of pictures. */
     const struct vrt_files *files;
@@ -104,8 +107,13 @@ int vrt_input_open(const struct vrt_input_params *params, struct vrt_input **ret
     input->params = params->reader;
     if (params->files->is_sequence)
         input->files = params->files;
+    input->pipe = (struct vrt_pipe){ params->files->pipe_fd, params->files->input_fd,
+                                     params->is_last, NULL };
+    input->feed = (struct vrt_feed){ vrt_pipe_more, &input->pipe };
+    if (params->files->is_piped)
+        input->params.feed = &input->feed;
     r = input->files ? open_picture(input, error) :
-        vrt_child_reader_open(params->child, params->files->input_fd, &params->reader,
+        vrt_child_reader_open(params->child, params->files->input_fd, &input->params,
                               &input->reader, error);
     if (r < 0)
         return vrt_fold(r);
@@ -256,6 +264,7 @@ struct vrt_input *vrt_input_close(struct vrt_input *input)
         return NULL;
     vrt_child_reader_close(input->reader);
     vrt_frame_unref(input->last);
+    vrt_pipe_done(&input->pipe);
     free(input);
     return NULL;
 }

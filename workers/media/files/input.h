@@ -19,6 +19,7 @@ struct vrt_input_params {
     const struct vrt_files *files;      /* noted; likewise */
     struct vrt_reader_params reader;
     struct vrt_rational fps;            /* of pictures; 0/1: not said */
+    bool is_last;                       /* of what comes by a pipe nobody else decodes anything */
 };
 
 /* As vrt_child_reader_open() and so on. Whatever a picture is told to be wrong with has its name.
