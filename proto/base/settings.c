@@ -25,6 +25,7 @@ const char *const vrt_deinterlace_names[] = {
     [VRT_DEINTERLACE_AUTO] = "auto",
     [VRT_DEINTERLACE_FRAME] = "frame",
     [VRT_DEINTERLACE_FIELD] = "field",
+    [VRT_DEINTERLACE_TELECINE] = "telecine",
     [VRT_DEINTERLACE_COUNT] = NULL,
 };
 
@@ -41,6 +42,7 @@ void vrt_job_settings_init(struct vrt_job_settings *settings)
         .start_s = NAN,
         .duration_s = NAN,
         .deinterlace = VRT_DEINTERLACE_AUTO,
+        .times = VRT_UNKNOWN,
         .sigma = NAN,
         .fps = NAN,
         .segment_frames = VRT_UNKNOWN,

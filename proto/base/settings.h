@@ -45,6 +45,7 @@ enum vrt_deinterlace {
     VRT_DEINTERLACE_AUTO,           /* whole frames, of one that is interlaced */
     VRT_DEINTERLACE_FRAME,          /* each frame becomes a whole one */
     VRT_DEINTERLACE_FIELD,          /* each field does: twice as many */
+    VRT_DEINTERLACE_TELECINE,       /* the film's own frames, four of each five */
     VRT_DEINTERLACE_COUNT,
 };
 
@@ -74,6 +75,8 @@ struct vrt_job_settings {
                                      * their names, such as %04d.png; "": all */
     double fps;                     /* of them, in a video; NAN: not said */
     int deinterlace;                /* enum vrt_deinterlace */
+    int64_t times;                  /* that many frames are to become of each; unknown: by the
+                                     * network */
     bool strict;                    /* damaged frames fail the job */
 };
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Interlaced videos: what is restored are the frames that FFmpeg's own bwdif makes of them."""
+"""Interlaced videos, and telecined films: what is restored are the frames that FFmpeg's own filters
+make of them."""
 import json
 
 import harness
@@ -27,11 +28,14 @@ class Interlaced(harness.Case):
         return job, target
 
     def expect_bwdif(self, source, options, *wanted):
+        return self.expect_filter(source, f'bwdif={options}', *wanted)
+
+    def expect_filter(self, source, filters, *wanted):
         """The job's result is that of the frames that the ffmpeg program makes."""
         job, target = self.restored(source, *wanted)
         seen = pixels(target)
         whole = self.path('whole.mkv')
-        ffmpeg('-i', source, '-vf', f'bwdif={options}', '-fps_mode', 'passthrough', '-c:v', 'ffv1',
+        ffmpeg('-i', source, '-vf', filters, '-fps_mode', 'passthrough', '-c:v', 'ffv1',
                whole)
         _, target = self.restored(whole, '--deinterlace', 'off')
         self.assertEqual(len(seen), len(pixels(target)))
@@ -105,6 +109,74 @@ class Interlaced(harness.Case):
         frame = len(whole) // FRAMES
         self.assertTrue(pixels(target) == whole[5 * frame:15 * frame])
 
+    def film(self, name, *options, weave='telecine=pattern=23,setfield=tff', **more):
+        """A film, of which each four frames became five."""
+        return clip(self.path(name), '-vf', f'{SCROLL},{weave}', '-pix_fmt', 'yuv420p', *options,
+                    **{'frames': 40, 'size': SIZE, 'rate': '24000/1001', **more})
+
+    def test_telecine(self):
+        source = self.film('film.mkv', '-c:v', 'ffv1', *FIELDS)
+        job = self.expect_filter(source, 'fieldmatch=order=auto:combmatch=full,'
+                                 'bwdif=mode=send_frame:parity=auto:deint=interlaced,decimate',
+                                 '--deinterlace', 'telecine')
+        self.assertEqual(job['recipe']['deinterlace'], 'telecine')
+        self.assertEqual((job['frames_total'], job['frames_done']), (32, 32))
+        self.assertAlmostEqual(job['video']['fps'], 24000 / 1001, places=3)
+        self.assertEqual(self.own_warnings(job), [])
+        self.assertIn('deinterlaced by telecine', self.vrtctl('show', job['id']).stdout)
+
+    def test_telecine_untold(self):
+        """Which field comes first is seen. What isn't a film's is deinterlaced, in its rate."""
+        source = self.film('untold.mkv', '-c:v', 'ffv1',
+                           weave='telecine=first_field=bottom:pattern=23,setfield=prog')
+        filters = 'fieldmatch=order={0}:combmatch=full,' \
+                  'bwdif=mode=send_frame:parity={0}:deint=interlaced,decimate'
+        self.expect_filter(source, filters.format('bff'), '--deinterlace', 'telecine')
+        source = self.source('video.mkv', 'tinterlace=interleave_top,setfield=tff', '-c:v', 'ffv1',
+                             *FIELDS, rate='60000/1001')
+        self.expect_filter(source, filters.format('auto'), '--deinterlace', 'telecine')
+
+    def test_telecine_times(self):
+        """The film's own rate, to the tick, for as long as it was; its sound stays."""
+        source = self.film('film.mp4', '-c:v', 'mpeg2video', '-q:v', 2, *FIELDS, '-c:a', 'aac',
+                           audio=True)
+        target = self.path('film.out.mp4')
+        job = self.restore(source, target, '--deinterlace', 'telecine')
+        stream = video_stream(target)
+        self.assertEqual((stream['avg_frame_rate'], stream['nb_read_frames']),
+                         ('24000/1001', '32'))
+        for n, time in enumerate(timestamps(target)):
+            self.assertAlmostEqual(time, n * 1001 / 24000, delta=2e-6)
+        self.assertAlmostEqual(float(stream['duration']), float(video_stream(source)['duration']),
+                               delta=2e-6)
+        self.assertEqual(timestamps(target, 'a:0'), timestamps(source, 'a:0'))
+        self.assertEqual(job['frames_total'], 32)
+
+    def test_telecine_part(self):
+        source = self.film('part.mkv', '-c:v', 'ffv1', *FIELDS)
+        _, target = self.restored(source, '--deinterlace', 'telecine')
+        whole, shown = pixels(target), timestamps(target)
+        _, target = self.restored(source, '--deinterlace', 'telecine', '--start', 0.3,
+                                  '--duration', 0.5)
+        first = sum(t < 0.3 - 0.0011 for t in shown)
+        n = sum(0.3 - 0.0011 <= t < 0.8 - 0.0011 for t in shown)
+        frame = len(whole) // 32
+        self.assertTrue(pixels(target) == whole[first * frame:(first + n) * frame])
+
+    def test_no_telecine(self):
+        for name, options, says in (
+                ('pal.mkv', {'weave': 'tinterlace=interleave_top', 'rate': 50}, 'this one has 25'),
+                ('own.mkv', {'weave': 'null'}, 'this one has 23.976')):
+            source = self.film(name, '-c:v', 'ffv1', **options)
+            for dry in ((), ('--dry-run',)):
+                self.refused('submit', *dry, '--deinterlace', 'telecine', source, says=says)
+        source = self.path('deep.mkv')
+        ffmpeg('-i', self.film('film8.mkv', '-c:v', 'ffv1'), '-pix_fmt', 'yuv420p10le', '-c:v',
+               'ffv1', source)
+        self.refused('submit', '--deinterlace', 'telecine', source,
+                     says='takes no frames of 96x240 in the pixel format yuv420p10le')
+        self.refused('submit', '--deinterlace', 'film', source, says='telecine', status=2)
+
     def test_plan(self):
         source = self.source('plan.mkv', 'tinterlace=interleave_top,setfield=tff', '-c:v', 'ffv1',
                              *FIELDS)
@@ -115,6 +187,10 @@ class Interlaced(harness.Case):
             self.assertEqual(plan['frames_total'], n)
             shown = self.vrtctl('submit', '--dry-run', '--deinterlace', how, source).stdout
             self.assertIn(f', deinterlaced by {how}\n', shown)
+        film = self.film('plan-film.mkv', '-c:v', 'ffv1', *FIELDS)
+        plan = json.loads(self.vrtctl('submit', '--dry-run', '--json', '--deinterlace', 'telecine',
+                                      film).stdout)
+        self.assertEqual((plan['recipe']['deinterlace'], plan['frames_total']), ('telecine', 32))
 
 
 if __name__ == '__main__':

@@ -396,6 +396,33 @@ def excerpts():
          refused='it has nothing from 60 s on', arguments=['--start', '1:00'])
 
 
+def telecine():
+    """Films whose fields were spread over more frames, from and to containers of several clocks."""
+    film = '-f lavfi -i testsrc2=size=64x240:rate=24000/1001'
+    fields = '-vf scroll=h=0.02:v=0.01,telecine=pattern=23,setfield=tff -flags +ildct+ilme'
+    given = {'arguments': ['--deinterlace', 'telecine']}
+
+    def shown(n):
+        return [i * 1001 / 24000 for i in range(n)]
+    for source, output, codec in (('in.mkv', '.mkv', 'ffv1'), ('in.mp4', '.mkv', 'mpeg2video'),
+                                  ('in.ts', '.mp4', 'mpeg2video'), ('in.vob', '.ts', 'mpeg2video')):
+        case(f'telecine of {source[3:]} to {output[1:]}', source,
+             f'{film} {SOUND} -t 1.001 {fields} -c:v {codec} -pix_fmt yuv420p -c:a mp2', output,
+             frames=shown(24), **given)
+    case('telecine of 10 bit', 'in.mov', f'{film} -frames:v 30 {fields} -c:v prores',
+         refused='takes no frames of', **given)
+    for n in (1, 4, 6, 29):
+        # Of few frames nothing but milliseconds tells how long they are shown.
+        case(f'telecine of {n} frames', 'in.mkv',
+             f'{film} -frames:v {n} {fields} -c:v ffv1 -pix_fmt yuv420p',
+             frames=shown(n // 5 * 4 + n % 5), loose=0.0015, **given)
+    case('telecine at 25', 'in.mkv', f'{PICTURE} {FRAMES} {X264}', refused='and this one has 25',
+         **given)
+    case('telecine of a part', 'in.mkv',
+         f'{film} -t 2.002 {fields} -c:v ffv1 -pix_fmt yuv420p', frames=shown(12),
+         arguments=['--deinterlace', 'telecine', '--start', '0.51', '--duration', '0.5'])
+
+
 def changes():
     """What is another way from some frame on."""
     def halves(first, second, ending='ts'):
@@ -509,6 +536,6 @@ def damages():
 
 
 for group in (containers, sounds, rates, formats, colours, codecs, shapes, streams, texts, parts,
-              times, excerpts, changes, extras, light, damages):
+              times, excerpts, telecine, changes, extras, light, damages):
     GROUP[0] = group.__name__
     group()

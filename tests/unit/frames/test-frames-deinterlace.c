@@ -16,6 +16,10 @@
 
 #define MAX_FRAMES 256
 
+/* A film, of which each four frames became five, of 30 a second. */
+#define FILM "-f lavfi -i testsrc2=size=160x240:rate=24000/1001:duration=2,scroll=h=0.02:v=0.01 "
+#define TELECINED FILM "-vf telecine=first_field=top:pattern=23,setfield=tff "
+
 /* 50 moments a second, of which each frame shows two; and 25 of them. */
 #define MOVING "-f lavfi -i testsrc2=size=160x240:rate=50:duration=2,scroll=h=0.01:v=0.005 "
 #define TOP_FIRST MOVING "-vf tinterlace=interleave_top,setfield=tff "
@@ -63,8 +67,9 @@ static void read_all(const char *path, struct vrt_fields fields, struct vrt_read
 
 static const struct vrt_reader_range all = { 0, 0 };
 
-/* Of the file's frames `fields` makes what `chain` makes in the ffmpeg program. */
-static void expect_as_ffmpeg(const char *path, struct vrt_fields fields, const char *chain)
+/* Of the file's frames `fields` makes what `chain` does in the ffmpeg program, so many at least. */
+static void expect_as_ffmpeg(const char *path, struct vrt_fields fields, const char *chain,
+                             int n_least)
 {
     static struct reading ours, theirs;
 
@@ -73,7 +78,7 @@ static void expect_as_ffmpeg(const char *path, struct vrt_fields fields, const c
     read_all(made, (struct vrt_fields){ 0 }, all, &theirs);
     read_all(path, fields, all, &ours);
     expect_int(ours.n, theirs.n);
-    expect_true(ours.n >= 50);
+    expect_true(ours.n >= n_least);
     for (int i = 0; i < ours.n; i++)
         if (ours.hashes[i] != theirs.hashes[i])
             test_fail("%s: frame %d isn't that of %s", path, i, chain);
@@ -98,14 +103,14 @@ static void test_as_ffmpeg(void)
     };
 
     for (size_t i = 0; i < VRT_ARRAY_SIZE(made); i++) {
-        expect_as_ffmpeg(made[i], by_frame, "bwdif=mode=send_frame:parity=auto:deint=all");
-        expect_as_ffmpeg(made[i], by_field, "bwdif=mode=send_field:parity=auto:deint=all");
+        expect_as_ffmpeg(made[i], by_frame, "bwdif=mode=send_frame:parity=auto:deint=all", 50);
+        expect_as_ffmpeg(made[i], by_field, "bwdif=mode=send_field:parity=auto:deint=all", 50);
     }
     expect_as_ffmpeg(made[1], (struct vrt_fields){ VRT_DEINTERLACE_FRAME, VRT_FIELD_ORDER_TOP },
-                     "bwdif=mode=send_frame:parity=tff:deint=all");
+                     "bwdif=mode=send_frame:parity=tff:deint=all", 50);
     expect_as_ffmpeg(made[0], (struct vrt_fields){ VRT_DEINTERLACE_FRAME,
                                                    VRT_FIELD_ORDER_BOTTOM },
-                     "bwdif=mode=send_frame:parity=bff:deint=all");
+                     "bwdif=mode=send_frame:parity=bff:deint=all", 50);
 }
 
 /* Twice as many, half as long each; with the frame's own time as a whole. */
@@ -173,6 +178,89 @@ static void test_part(void)
     }
 }
 
+static const struct vrt_fields as_film = { VRT_DEINTERLACE_TELECINE, VRT_FIELD_ORDER_FLAGGED };
+#define INVERSE(order) "fieldmatch=order=" order ":combmatch=full," \
+    "bwdif=mode=send_frame:parity=" order ":deint=interlaced,decimate"
+
+/* Whatever is combed or isn't, and however many of the last five frames there are. */
+static void test_telecine(void)
+{
+    const char *const made[] = {
+        fixture_make("film.mkv", TELECINED FFV1),
+        fixture_make("film.mpg", TELECINED "-c:v mpeg2video -flags +ildct+ilme -b:v 4M"),
+        fixture_make("phase.mkv", TELECINED FFV1 " -ss 0.07"),
+        fixture_make("video.mkv", "-f lavfi -i testsrc2=size=160x240:rate=60000/1001:duration=2,"
+                     "scroll=h=0.01:v=0.005 -vf tinterlace=interleave_top,setfield=tff " FFV1),
+    };
+
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(made); i++)
+        expect_as_ffmpeg(made[i], as_film, INVERSE("auto"), 40);
+    for (int n = 56; n < 61; n++)
+        expect_as_ffmpeg(fixture_make("tail.mkv", TELECINED FFV1 " -frames:v %d", n), as_film,
+                         INVERSE("auto"), 45);
+    expect_as_ffmpeg(fixture_make("bottom.mkv", FILM "-vf telecine=first_field=bottom:pattern=23,"
+                                  "setfield=prog " FFV1),
+                     (struct vrt_fields){ VRT_DEINTERLACE_TELECINE, VRT_FIELD_ORDER_BOTTOM },
+                     INVERSE("bff"), 40);
+    for (int n = 1; n < 12; n++) {
+        static struct reading reading;
+        read_all(fixture_make("short.mkv", TELECINED FFV1 " -frames:v %d", n), as_film, all,
+                 &reading);
+        expect_int(reading.n, n / 5 * 4 + n % 5);
+        expect_int(reading.info.n_frames_estimate, reading.n);
+    }
+}
+
+/* To the tick: the film's own rate, and as long as it was. The film's frames are there again. */
+static void test_telecine_times(void)
+{
+    static struct reading film, told;
+    const char *path = fixture_make("film.mp4", TELECINED "-c:v mpeg2video -q:v 1 -flags "
+                                    "+ildct+ilme");
+
+    read_all(path, as_film, all, &told);
+    expect_int(told.n, 48);
+    expect_int(told.info.n_frames_estimate, 48);
+    expect_near((double)told.info.fps.num / told.info.fps.den, 24000.0 / 1001, 1e-9);
+    for (int i = 0; i < told.n; i++) {
+        expect_near(told.shown_s[i], i * 1001.0 / 24000, 1e-9);
+        expect_near(told.lasts_s[i], 1001.0 / 24000, 1e-9);
+    }
+    read_all(fixture_make("film.mkv", TELECINED FFV1), as_film, all, &told);
+    read_all(fixture_make("own.mkv", FILM "-c:v ffv1 -pix_fmt yuv420p"),
+             (struct vrt_fields){ 0 }, all, &film);
+    expect_int(told.n, film.n);
+    int n_same = 0;
+    for (int i = 0; i < film.n; i++)
+        n_same += told.hashes[i] == film.hashes[i];
+    expect_true(n_same >= film.n - 1);
+}
+
+/* A part has frames of the whole, whatever cycle it begins or ends in. */
+static void test_telecine_part(void)
+{
+    static struct reading whole, part;
+    const char *path = fixture_make("cycles.mkv", TELECINED FFV1 " -g 5");
+
+    read_all(path, as_film, all, &whole);
+    for (int k = 1; k < 12; k++) {
+        const struct vrt_reader_range range = { k * 90 * VRT_NS_PER_MS, k * 70 * VRT_NS_PER_MS };
+        const double start_s = (double)range.start_ns / 1e9;
+        const double end_s = start_s + (double)range.duration_ns / 1e9;
+        int first = 0, end = 0;
+        read_all(path, as_film, range, &part);
+        while (first < whole.n && whole.shown_s[first] < start_s)
+            first++;
+        while (end < whole.n && whole.shown_s[end] < end_s)
+            end++;
+        expect_int(part.n, end - first);
+        for (int i = 0; i < part.n; i++) {
+            expect_int((int64_t)part.hashes[i], (int64_t)whole.hashes[first + i]);
+            expect_near(part.shown_s[i], whole.shown_s[first + i], 1e-9);
+        }
+    }
+}
+
 /* What a look at a file finds; `warning`: a part of what is said, NULL: nothing is. */
 static void expect_look(const char *path, enum vrt_deinterlace asked, struct vrt_fields fields,
                         const char *warning)
@@ -226,6 +314,37 @@ static void test_look(void)
     expect_look(whole, VRT_DEINTERLACE_FRAME, by_frame, NULL);
     expect_look(told, VRT_DEINTERLACE_FIELD, by_field, NULL);
     expect_look(silent, VRT_DEINTERLACE_FRAME, top, NULL);
+    expect_look(fixture_make("film.mkv", TELECINED FFV1), VRT_DEINTERLACE_TELECINE, as_film, NULL);
+    expect_look(fixture_make("untold-film.mkv", FILM "-vf telecine=first_field=bottom:pattern=23,"
+                             "setfield=prog -c:v ffv1 -pix_fmt yuv420p"), VRT_DEINTERLACE_TELECINE,
+                (struct vrt_fields){ VRT_DEINTERLACE_TELECINE, VRT_FIELD_ORDER_BOTTOM }, NULL);
+}
+
+/* What can't be a telecined film, or not be matched, is refused by name. */
+static void test_no_telecine(void)
+{
+    const struct {
+        const char *path, *says;
+    } cases[] = {
+        { fixture_make("pal.mkv", TOP_FIRST FFV1), "and this one has 25" },
+        { fixture_make("own.mkv", FILM FFV1), "and this one has 23.976" },
+        { fixture_make("deep.mkv", TELECINED "-c:v ffv1 -pix_fmt yuv420p10"),
+          "fieldmatch, which would undo the telecine of it, takes no frames of 160x240 in the "
+          "pixel format yuv420p10le" },
+    };
+
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(cases); i++) {
+        VRT_CLEANUP(vrt_reader_closep) struct vrt_reader *reader = NULL;
+        VRT_CLEANUP(vrt_closep) int fd = fixture_open(cases[i].path);
+        struct vrt_reader_info info;
+        struct vrt_error error = { .id = NULL };
+        int r = vrt_reader_open(fd, &(struct vrt_reader_params){ .n_threads = 1 }, &reader, &error);
+        expect_int(r, 0);
+        r = vrt_interlacing_look(reader, VRT_DEINTERLACE_TELECINE, &info, &error);
+        expect_int(r, -ENOTSUP);
+        expect_true(vrt_error_is(&error, "input.unsupported"));
+        expect_contains(error.message, cases[i].says);
+    }
 }
 
 /* Frames that bwdif doesn't take are refused where it was asked for, else left as they are. */
@@ -251,6 +370,10 @@ TEST_MAIN_AFTER(fixture_init(),
     { "fields", test_fields },
     { "one", test_one },
     { "part", test_part },
+    { "telecine", test_telecine },
+    { "telecine-times", test_telecine_times },
+    { "telecine-part", test_telecine_part },
+    { "no-telecine", test_no_telecine },
     { "look", test_look },
     { "impossible", test_impossible },
 )

@@ -68,6 +68,11 @@ int64_t vrt_damage_fail(struct vrt_damage *damage, int delay, bool draining)
     return n_before;
 }
 
+int64_t vrt_damage_time(const AVFrame *decoded)
+{
+    return decoded->pts != AV_NOPTS_VALUE ? decoded->pts : decoded->pkt_dts;
+}
+
 bool vrt_damage_show(struct vrt_damage *damage, int64_t time)
 {
     for (int64_t i = oldest(damage); i < damage->n_sent; i++) {

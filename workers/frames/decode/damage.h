@@ -10,6 +10,7 @@
  * them, and found again by their time stamp.
  */
 
+#include <libavutil/frame.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -43,6 +44,9 @@ atomic_int *vrt_damage_add(struct vrt_damage *damage, int64_t time);
  * of no matter.
  */
 int64_t vrt_damage_fail(struct vrt_damage *damage, int delay, bool draining);
+
+/* The time by which a frame and its packet meet. */
+int64_t vrt_damage_time(const AVFrame *decoded);
 
 /* The frame of time `time` came out. Return: whether its packet had errors. */
 bool vrt_damage_show(struct vrt_damage *damage, int64_t time);

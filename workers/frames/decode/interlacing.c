@@ -14,6 +14,7 @@
 #include "frames/decode/interlacing.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 
 #include "base/clock.h"
@@ -36,6 +37,9 @@
 
 /* The rougher of two weaves is so many times as rough as the smoother, at least. */
 #define ROUGHER 1.25
+
+/* Of a film of 24000/1001 frames a second, that is. */
+#define FPS_TELECINED (30000.0 / 1001)
 
 /* So many that all tell the same are as good as a hundred: Full HD takes long to decode. */
 #define UNANIMOUS 24
@@ -239,6 +243,19 @@ static int try_format(const struct vrt_frame_format *format, enum vrt_deinterlac
     return vrt_deinterlacer_new(format, &fields, &deinterlacer);
 }
 
+/* Whether one frame in five may repeat another. Return: 0; -ENOTSUP with a sentence. */
+static int check_telecine(const struct vrt_reader_info *info, struct vrt_error *error)
+{
+    const double fps = info->fps.num > 0 ? (double)info->fps.num / info->fps.den : FPS_TELECINED;
+
+    if (fabs(fps - FPS_TELECINED) < 0.02 * FPS_TELECINED && !info->variable_rate)
+        return 0;
+    return vrt_refuse(error, vrt_raise(-ENOTSUP), "input.unsupported", "only videos of 29.97 or 30 "
+                      "frames a second can be telecined, and this one has %s%.6g: --deinterlace "
+                      "frame makes whole frames of any", info->variable_rate ? "a variable rate of "
+                      : "", fps);
+}
+
 int vrt_interlacing_look(struct vrt_reader *reader, enum vrt_deinterlace asked,
                          struct vrt_reader_info *ret_info, struct vrt_error *error)
 {
@@ -246,12 +263,14 @@ int vrt_interlacing_look(struct vrt_reader *reader, enum vrt_deinterlace asked,
     struct findings findings = { .n_frames = 0 };
     struct vrt_fields fields = { .deinterlace = VRT_DEINTERLACE_OFF };
 
-    int r = asked == VRT_DEINTERLACE_OFF ? -ENOTSUP : try_format(&info.format, asked);
-    if (r == -ENOTSUP && (asked == VRT_DEINTERLACE_FRAME || asked == VRT_DEINTERLACE_FIELD))
-        return vrt_refuse(error, vrt_raise(r), "input.unsupported", "FFmpeg's bwdif, which would "
-                          "deinterlace it, takes no frames of %dx%d in the pixel format %s: "
-                          "--deinterlace off leaves them as they are", info.format.width,
-                          info.format.height, info.pixel_format);
+    int r = asked == VRT_DEINTERLACE_TELECINE ? check_telecine(&info, error) : 0;
+    if (r < 0)
+        return vrt_fold(r);
+    r = asked == VRT_DEINTERLACE_OFF ? -ENOTSUP : try_format(&info.format, asked);
+    if (r == -ENOTSUP && asked != VRT_DEINTERLACE_AUTO && asked != VRT_DEINTERLACE_OFF) {
+        fields.deinterlace = asked;
+        return vrt_fold(vrt_deinterlacer_refuse(&info.format, &fields, info.pixel_format, error));
+    }
     if (r < 0 && r != -ENOTSUP)
         return vrt_refuse_errno(error, vrt_fold(r), "the input");
     if (r == -ENOTSUP) {

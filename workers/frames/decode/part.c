@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/macro.h"
+#include "frames/av.h"
 
 /* Packets that there is room for at first. */
 #define CAPACITY 64
@@ -22,7 +23,7 @@ void vrt_part_place(struct vrt_part *part, int64_t first_pts, AVRational time_ba
     part->end = range->duration_ns <= 0 ? INT64_MAX :
                 first_pts + av_rescale_q(range->start_ns + range->duration_ns, ns_base, time_base);
     part->is_placed = true;
-    part->has_begun = range->start_ns <= 0;
+    part->has_begun = range->start_ns <= 0 || part->is_all_seen;
 }
 
 bool vrt_part_next(struct vrt_part *part, AVPacket *packet)
@@ -94,6 +95,14 @@ bool vrt_part_end(struct vrt_part *part)
 
     part->has_begun = true;
     return begins;
+}
+
+int vrt_part_side(const struct vrt_part *part, int64_t pts, struct vrt_rational of,
+                  AVRational time_base)
+{
+    const int64_t at = av_rescale_q_rnd(pts, vrt_rational_av(of), time_base, AV_ROUND_DOWN);
+
+    return at < part->start ? -1 : at >= part->end;
 }
 
 int vrt_part_refuse(const struct vrt_part *part, const char *name, struct vrt_error *error)

@@ -25,6 +25,7 @@
 /* Embedded; zero-initialised: the whole video. */
 struct vrt_part {
     struct vrt_reader_range range;      /* as asked */
+    bool is_all_seen;                   /* what is before it, too: all of it is decoded */
     bool is_placed;                     /* the next two are known */
     int64_t start, end;                 /* in the stream's time base; end INT64_MAX: none */
 
@@ -55,6 +56,11 @@ bool vrt_part_end(struct vrt_part *part);
 
 /* Leaves the next packet that was kept in `packet`. Return: whether there was one. */
 bool vrt_part_next(struct vrt_part *part, AVPacket *packet);
+
+/* Where a frame shown at `pts`, in `of`, a part of `time_base`, is: before the part, in it, behind
+ * it. Return: -1, 0, 1. */
+int vrt_part_side(const struct vrt_part *part, int64_t pts, struct vrt_rational of,
+                  AVRational time_base);
 
 /*
  * What is known of the video, said of the part.

@@ -186,16 +186,27 @@ void vrt_reader_info_note_fields(const AVStream *stream, const AVFrame *decoded,
 
 void vrt_reader_info_deinterlace(struct vrt_reader_info *info, const struct vrt_fields *fields)
 {
-    AVRational half = av_mul_q(vrt_rational_av(info->time_base), (AVRational){ 1, 2 });
-    AVRational twice = av_mul_q(vrt_rational_av(info->fps), (AVRational){ 2, 1 });
+    /* Parts of a tick, and frames that become of others. */
+    static const struct {
+        int n_ticks, n_out, n_in;
+    } kinds[VRT_DEINTERLACE_COUNT] = {
+        [VRT_DEINTERLACE_FIELD] = { 2, 2, 1 },
+        [VRT_DEINTERLACE_TELECINE] = { 4, 4, 5 },
+    };
+    const int n_ticks = kinds[fields->deinterlace].n_ticks;
+    const AVRational share = { kinds[fields->deinterlace].n_out, kinds[fields->deinterlace].n_in };
 
     info->fields = *fields;
-    if (fields->deinterlace != VRT_DEINTERLACE_FIELD)
+    if (!n_ticks)
         return;
-    info->time_base = vrt_av_rational(half);
-    info->fps = info->fps.num > 0 ? vrt_av_rational(twice) : info->fps;
+    info->time_base = vrt_av_rational(av_mul_q(vrt_rational_av(info->time_base),
+                                               (AVRational){ 1, n_ticks }));
+    if (info->fps.num > 0)
+        info->fps = vrt_av_rational(av_mul_q(vrt_rational_av(info->fps), share));
+    /* What is left of a film's last five frames stays. */
     if (info->n_frames_estimate > 0)
-        info->n_frames_estimate *= 2;
+        info->n_frames_estimate = info->n_frames_estimate / share.den * share.num +
+                                  info->n_frames_estimate % share.den;
 }
 
 /* What is true of all frames, and not known by samples alone. */

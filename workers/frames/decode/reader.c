@@ -42,7 +42,8 @@ struct vrt_reader {
     bool has_first;                 /* `decoded` was decoded by vrt_reader_open() */
     bool draining;                  /* all packets are sent */
     bool ended;                     /* nothing more is given out */
-    bool is_part_over;              /* by a frame behind its end */
+    bool is_part_over;              /* by frames behind its end, of which ... */
+    int n_behind;                   /* ... so many were decoded */
     bool has_dated;                 /* the next two are known */
     bool broken;                    /* the demuxer gave up before the end of the file */
     int n_errors;                   /* of the decoder, since the last packet or frame */
@@ -237,12 +238,6 @@ static void measure_gap(struct vrt_reader *reader, int64_t pts)
     reader->n_gaps += VRT_MAX(gap / reader->last_duration, 1);
 }
 
-/* The same choice as in feed(): a packet and its frame meet by it. */
-static int64_t packet_time(const AVFrame *decoded)
-{
-    return decoded->pts != AV_NOPTS_VALUE ? decoded->pts : decoded->pkt_dts;
-}
-
 static void note_dated(struct vrt_reader *reader, int64_t pts)
 {
     reader->last_duration = guessed_duration(reader);
@@ -268,19 +263,14 @@ static int convert(struct vrt_reader *reader, int64_t pts, struct vrt_frame **re
     if (reader->watch.keeps_extra)
         vrt_side_data_take(decoded, &(*ret_frame)->extra);
     (*ret_frame)->pts = pts;
+    (*ret_frame)->duration = guessed_duration(reader);
     return 0;
-}
-
-/* Whether `decoded`, which isn't of the part, is seen by a neighbour that is deinterlaced. */
-static bool is_seen(const struct vrt_reader *reader)
-{
-    return reader->deinterlacer && check_unchanged(reader, NULL) == 0;
 }
 
 /* `decoded` is shown before the part that is wanted: nothing of it is told. */
 static void leave_out(struct vrt_reader *reader, int64_t pts)
 {
-    vrt_damage_show(&reader->damage, packet_time(reader->decoded));
+    vrt_damage_show(&reader->damage, vrt_damage_time(reader->decoded));
     note_dated(reader, pts);
     reader->n_repaired = reader->n_undated = 0;
 }
@@ -300,14 +290,13 @@ static int take_decoded(struct vrt_reader *reader, int64_t pts, struct vrt_frame
     r = convert(reader, pts, &frame, error);
     if (r < 0)
         return vrt_fold(r);
-    frame->concealed = vrt_damage_show(&reader->damage, packet_time(decoded)) ||
+    frame->concealed = vrt_damage_show(&reader->damage, vrt_damage_time(decoded)) ||
                        decoded->decode_error_flags || decoded->flags & AV_FRAME_FLAG_CORRUPT;
     if (frame->concealed && reader->strict)
         return refuse_damaged(reader, reader->n_decoded, error);
     reader->n_concealed += frame->concealed;
     measure_gap(reader, pts);
     note_dated(reader, pts);
-    frame->duration = reader->last_duration;
     reader->n_decoded++;
     *ret_frame = VRT_STEAL(frame);
     return 0;
@@ -384,13 +373,16 @@ static int find_next(struct vrt_reader *reader, int64_t *ret_pts, bool *ret_is_c
         if (r != 0)
             return r < 0 ? vrt_fold(r) : r;
         *ret_pts = repaired_pts(reader);
-        reader->is_part_over = *ret_pts >= reader->part.end;
-        bool is_before = *ret_pts < reader->part.start;
-        *ret_is_context = (is_before || reader->is_part_over) && is_seen(reader);
+        bool is_before = *ret_pts < reader->part.start, is_behind = *ret_pts >= reader->part.end;
+        /* Those that aren't of the part are seen by neighbours that are deinterlaced. */
+        *ret_is_context = (is_before || is_behind) && reader->deinterlacer &&
+                          check_unchanged(reader, NULL) == 0;
+        reader->is_part_over = is_behind && (!*ret_is_context || ++reader->n_behind >=
+                                             vrt_deinterlacer_ahead(&reader->info.fields));
         if (is_before)
             leave_out(reader, *ret_pts);
         if (!is_before || *ret_is_context)
-            return reader->is_part_over && !*ret_is_context ? VRT_READER_END : 0;
+            return is_behind && !*ret_is_context ? VRT_READER_END : 0;
     }
 }
 
@@ -421,6 +413,16 @@ static int read_deinterlaced(struct vrt_reader *reader, struct vrt_frame **ret_f
         int r = vrt_deinterlacer_next(reader->deinterlacer, ret_frame);
         if (r == VRT_DEINTERLACER_END)
             return VRT_READER_END;
+        if (r == 0) {
+            /* Those of a film have times of their own. */
+            int side = vrt_part_side(&reader->part, (*ret_frame)->pts, reader->info.time_base,
+                                     reader->stream->time_base);
+            if (side == 0 || !reader->part.is_all_seen)
+                return 0;
+            *ret_frame = vrt_frame_unref(*ret_frame);
+            reader->is_part_over |= side > 0;
+            continue;
+        }
         if (r == VRT_DEINTERLACER_MORE) {
             r = read_decoded(reader, &frame, &is_context, error);
             if (r < 0)
@@ -501,10 +503,7 @@ static int open_deinterlacer(struct vrt_reader *reader, const struct vrt_fields 
         return 0;
     int r = vrt_deinterlacer_new(format, fields, &reader->deinterlacer);
     if (r == -ENOTSUP)
-        return vrt_refuse(error, vrt_raise(r), "input.unsupported",
-                          "%s cannot be deinterlaced: FFmpeg's bwdif takes no frames of %dx%d in "
-                          "the pixel format %s", reader->source->name, format->width,
-                          format->height, reader->info.pixel_format);
+        return vrt_fold(vrt_deinterlacer_refuse(format, fields, reader->info.pixel_format, error));
     if (r < 0)
         return refuse_memory(reader, error);
     vrt_reader_info_deinterlace(&reader->info, fields);
@@ -529,6 +528,7 @@ int vrt_reader_open(int fd, const struct vrt_reader_params *params, struct vrt_r
     reader->watch.keeps_extra = params->keeps_extra;
     reader->damage.from = INT64_MIN;
     reader->part.range = params->range;
+    reader->part.is_all_seen = params->fields.deinterlace == VRT_DEINTERLACE_TELECINE;
     int r = vrt_source_open(&source_params, &reader->source, error);
     if (r < 0)
         return vrt_fold(r);

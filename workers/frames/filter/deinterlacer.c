@@ -3,6 +3,11 @@
 /*
  * The filter gives out a frame, or both of its fields, when it has seen the one behind it. What is
  * known of a frame beside its samples waits here meanwhile, in the same order.
+ *
+ * A film's frames come out by fours, when the five that they were have been seen. Their own times
+ * are no help: one of each five is gone. So they share its time evenly, from the first of the five
+ * to the first of the next. What remains at the end, less than five, stays, at the same pace; that
+ * is what decimate does.
  */
 
 #include "frames/filter/deinterlacer.h"
@@ -16,8 +21,14 @@
 #include "frames/filter/filter.h"
 #include "frames/view.h"
 
-/* One that is given out, one that waits for the next, and that one. */
-#define WAITING_MAX 4
+#define CYCLE 5                     /* frames, of which one goes */
+
+/* Those of which some are given out, and as many which the filters hold meanwhile: the next cycle,
+ * one frame behind that to match fields with, and one for bwdif. */
+#define WAITING_MAX (3 * CYCLE)
+
+/* As long, behind the end of a part. */
+#define AHEAD_MAX (2 * CYCLE)
 
 /* A frame that went in. */
 struct waiting {
@@ -34,6 +45,9 @@ struct vrt_deinterlacer {
     struct waiting waiting[WAITING_MAX];    /* a ring */
     int64_t n_in, n_out;                /* frame k of those that went in is waiting[k % ...] */
     int n_shown;                        /* fields of frame n_out that came out */
+    bool is_film;
+    int n_film;                         /* of the cycle at frame n_out, frames that came out */
+    int64_t cycle_span;                 /* of the last whole one, in ticks; 0: there was none */
 };
 
 int vrt_deinterlacer_new(const struct vrt_frame_format *format, const struct vrt_fields *fields,
@@ -47,18 +61,26 @@ int vrt_deinterlacer_new(const struct vrt_frame_format *format, const struct vrt
     VRT_CLEANUP(vrt_deinterlacer_freep) struct vrt_deinterlacer *deinterlacer =
         calloc(1, sizeof(*deinterlacer));
     bool by_field = fields->deinterlace == VRT_DEINTERLACE_FIELD;
-    char options[64];
+    bool is_film = fields->deinterlace == VRT_DEINTERLACE_TELECINE;
+    const char *order = parity[fields->order];
+    char chain[160];
 
     if (!deinterlacer)
         return vrt_raise(-ENOMEM);
     deinterlacer->format = *format;
     deinterlacer->n_fields = by_field ? 2 : 1;
+    deinterlacer->is_film = is_film;
     deinterlacer->filtered = av_frame_alloc();
     if (!deinterlacer->filtered)
         return vrt_raise(-ENOMEM);
-    snprintf(options, sizeof(options), "mode=%s:parity=%s:deint=all",
-             by_field ? "send_field" : "send_frame", parity[fields->order]);
-    int r = vrt_filter_new("bwdif", options, format, &deinterlacer->filter);
+    /* As FFmpeg's manual of fieldmatch has it. */
+    if (is_film)
+        snprintf(chain, sizeof(chain), "fieldmatch=order=%s:combmatch=full,"
+                 "bwdif=mode=send_frame:parity=%s:deint=interlaced,decimate", order, order);
+    else
+        snprintf(chain, sizeof(chain), "bwdif=mode=%s:parity=%s:deint=all",
+                 by_field ? "send_field" : "send_frame", order);
+    int r = vrt_filter_new(chain, format, &deinterlacer->filter);
     if (r < 0)
         return vrt_fold(r);
     *ret_deinterlacer = VRT_STEAL(deinterlacer);
@@ -110,6 +132,56 @@ static void date(const struct vrt_deinterlacer *deinterlacer, struct vrt_frame *
     frame->duration = is_second ? 2 * is->duration - span : span;
 }
 
+/* Frame `i` of those that went in, which may be behind the last. */
+static const struct waiting *waiting_at(const struct vrt_deinterlacer *deinterlacer, int64_t i)
+{
+    return &deinterlacer->waiting[i % WAITING_MAX];
+}
+
+/* Ticks of the cycle at frame n_out, of which all went in. */
+static int64_t measure_cycle(const struct vrt_deinterlacer *deinterlacer)
+{
+    const int64_t next = deinterlacer->n_out + CYCLE;
+    const struct waiting *last = waiting_at(deinterlacer, next - 1);
+    const int64_t end = next < deinterlacer->n_in ? waiting_at(deinterlacer, next)->pts :
+                                                    last->pts + last->duration;
+
+    return end - waiting_at(deinterlacer, deinterlacer->n_out)->pts;
+}
+
+/* When the frame of a film that came out, the next of its cycle, is shown. */
+static void date_film(struct vrt_deinterlacer *deinterlacer, const AVFrame *filtered,
+                      struct vrt_frame *frame)
+{
+    const struct waiting *first = waiting_at(deinterlacer, deinterlacer->n_out);
+    const bool is_whole = deinterlacer->n_out + CYCLE <= deinterlacer->n_in;
+    const int64_t was = (intptr_t)filtered->opaque;
+
+    if (is_whole)
+        deinterlacer->cycle_span = measure_cycle(deinterlacer);
+    else if (!deinterlacer->cycle_span)
+        deinterlacer->cycle_span = CYCLE * first->duration;
+    frame->pts = (CYCLE - 1) * first->pts + deinterlacer->n_film * deinterlacer->cycle_span;
+    frame->duration = deinterlacer->cycle_span;
+    frame->concealed = was >= deinterlacer->n_out && was < deinterlacer->n_in &&
+                       waiting_at(deinterlacer, was)->concealed;
+    if (++deinterlacer->n_film == CYCLE - 1 && is_whole) {
+        deinterlacer->n_film = 0;
+        deinterlacer->n_out += CYCLE;
+    }
+}
+
+/* The next frame of a film. Return: as vrt_deinterlacer_next(). */
+static int next_of_film(struct vrt_deinterlacer *deinterlacer, struct vrt_frame **ret_frame)
+{
+    int r = vrt_frame_wrap(deinterlacer->filtered, &deinterlacer->format, ret_frame);
+
+    if (r == 0)
+        date_film(deinterlacer, deinterlacer->filtered, *ret_frame);
+    av_frame_unref(deinterlacer->filtered);
+    return vrt_fold(r);
+}
+
 int vrt_deinterlacer_next(struct vrt_deinterlacer *deinterlacer, struct vrt_frame **ret_frame)
 {
     VRT_CLEANUP(vrt_frame_unrefp) struct vrt_frame *frame = NULL;
@@ -122,6 +194,8 @@ int vrt_deinterlacer_next(struct vrt_deinterlacer *deinterlacer, struct vrt_fram
                    : r == VRT_FILTER_END ? VRT_DEINTERLACER_END
                                          : vrt_fold(r);
         vrt_assert(deinterlacer->n_out < deinterlacer->n_in);
+        if (deinterlacer->is_film)
+            return vrt_fold(next_of_film(deinterlacer, ret_frame));
         is_context = deinterlacer->waiting[deinterlacer->n_out % WAITING_MAX].is_context;
         if (!is_context)
             r = vrt_frame_wrap(deinterlacer->filtered, &deinterlacer->format, &frame);
@@ -137,6 +211,23 @@ int vrt_deinterlacer_next(struct vrt_deinterlacer *deinterlacer, struct vrt_fram
     }
     *ret_frame = VRT_STEAL(frame);
     return 0;
+}
+
+int vrt_deinterlacer_ahead(const struct vrt_fields *fields)
+{
+    return fields->deinterlace == VRT_DEINTERLACE_TELECINE ? AHEAD_MAX : 1;
+}
+
+int vrt_deinterlacer_refuse(const struct vrt_frame_format *format, const struct vrt_fields *fields,
+                            const char *pixel_format, struct vrt_error *error)
+{
+    const bool is_film = fields->deinterlace == VRT_DEINTERLACE_TELECINE;
+
+    return vrt_refuse(error, vrt_raise(-ENOTSUP), "input.unsupported", "FFmpeg's %s, which would "
+                      "%s it, takes no frames of %dx%d in the pixel format %s: --deinterlace %s",
+                      is_film ? "fieldmatch" : "bwdif", is_film ? "undo the telecine of" :
+                      "deinterlace", format->width, format->height, pixel_format,
+                      is_film ? "frame makes whole frames of them" : "off leaves them as they are");
 }
 
 struct vrt_deinterlacer *vrt_deinterlacer_free(struct vrt_deinterlacer *deinterlacer)

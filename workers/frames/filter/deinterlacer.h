@@ -3,12 +3,16 @@
 
 /*
  * Makes whole frames of fields: each line that a field lacks is computed from the lines around it,
- * and from the fields before and after (FFmpeg's bwdif). For the reader alone.
+ * and from the fields before and after (FFmpeg's bwdif). Or finds those of a film of 24 frames a
+ * second, whose fields were spread over 30 (telecine): fields are matched again, what remains
+ * combed is treated by bwdif, and of five frames the one that repeats another goes (FFmpeg's
+ * fieldmatch and decimate). For the reader alone.
  *
  * Thread: the reader's.
  */
 
 #include "base/cleanup.h"
+#include "base/error.h"
 #include "frames/fields.h"
 #include "frames/frame.h"
 
@@ -21,7 +25,7 @@ enum {
 
 /*
  * For frames of `format`. Return: 0; -ENOTSUP: they have too few lines, or samples of a kind that
- * bwdif doesn't know; -ENOMEM.
+ * the filters don't know; -ENOMEM.
  */
 int vrt_deinterlacer_new(const struct vrt_frame_format *format, const struct vrt_fields *fields,
                          struct vrt_deinterlacer **ret_deinterlacer);
@@ -37,9 +41,18 @@ int vrt_deinterlacer_push(struct vrt_deinterlacer *deinterlacer, struct vrt_fram
 /*
  * The next whole frame, the caller's reference, without an index. Where each field becomes a frame,
  * times and durations are in half ticks of the frames that went in, and the second field is shown
- * half a frame after the first. Return: 0, an outcome, -errno.
+ * half a frame after the first. Of a film they are in quarter ticks: four frames are shown for as
+ * long as the five that they were, and one that went in as context may come out. Return: 0, an
+ * outcome, -errno.
  */
 int vrt_deinterlacer_next(struct vrt_deinterlacer *deinterlacer, struct vrt_frame **ret_frame);
+
+/* So many frames behind a part of a video must it see, to give out all that are in the part. */
+int vrt_deinterlacer_ahead(const struct vrt_fields *fields);
+
+/* Says that it takes no frames of `format`. Return: -ENOTSUP. */
+int vrt_deinterlacer_refuse(const struct vrt_frame_format *format, const struct vrt_fields *fields,
+                            const char *pixel_format, struct vrt_error *error);
 
 /* NULL is fine. Return: NULL. */
 struct vrt_deinterlacer *vrt_deinterlacer_free(struct vrt_deinterlacer *deinterlacer);

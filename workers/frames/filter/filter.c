@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 
-/* A graph of three: frames come from a buffer, pass the filter and leave by a sink. */
+/* Frames come from a buffer, pass the filters and leave by a sink. */
 
 #include "frames/filter/filter.h"
 
@@ -8,6 +8,7 @@
 #include <libavfilter/avfilter.h>
 #include <libavfilter/buffersink.h>
 #include <libavfilter/buffersrc.h>
+#include <libavutil/mem.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -22,47 +23,56 @@ struct vrt_filter {
     int64_t n_pushed;
 };
 
-/* Links the three. Return: 0; an AVERROR. */
-static int build(struct vrt_filter *filter, const char *name, const char *options,
+/* Links the source to the chain, and that to the sink. Return: 0; an AVERROR. */
+static int link_chain(struct vrt_filter *filter, const char *chain)
+{
+    AVFilterInOut *in = avfilter_inout_alloc(), *out = avfilter_inout_alloc();
+    int r = AVERROR(ENOMEM);
+
+    /* Seen from the chain: what is open before it is an output. */
+    if (in && out) {
+        *out = (AVFilterInOut){ .name = av_strdup("in"), .filter_ctx = filter->source };
+        *in = (AVFilterInOut){ .name = av_strdup("out"), .filter_ctx = filter->sink };
+        if (out->name && in->name)
+            r = avfilter_graph_parse_ptr(filter->graph, chain, &in, &out, NULL);
+    }
+    avfilter_inout_free(&in);
+    avfilter_inout_free(&out);
+    return r;
+}
+
+static int build(struct vrt_filter *filter, const char *chain,
                  const struct vrt_frame_format *format)
 {
-    AVFilterContext *middle = NULL;
-    char shape[96];
+    char shape[128];
 
-    snprintf(shape, sizeof(shape), "video_size=%dx%d:pix_fmt=%d:time_base=1/1", format->width,
-             format->height, vrt_pixfmt_of(format));
+    snprintf(shape, sizeof(shape), "video_size=%dx%d:pix_fmt=%d:time_base=1/1:frame_rate=1/1",
+             format->width, format->height, vrt_pixfmt_of(format));
     int r = avfilter_graph_create_filter(&filter->source, avfilter_get_by_name("buffer"), "in",
                                          shape, NULL, filter->graph);
-    if (r < 0)
-        return r;
-    r = avfilter_graph_create_filter(&middle, avfilter_get_by_name(name), name, options, NULL,
-                                     filter->graph);
     if (r < 0)
         return r;
     r = avfilter_graph_create_filter(&filter->sink, avfilter_get_by_name("buffersink"), "out",
                                      NULL, NULL, filter->graph);
     if (r < 0)
         return r;
-    r = avfilter_link(filter->source, 0, middle, 0);
-    if (r < 0)
-        return r;
-    r = avfilter_link(middle, 0, filter->sink, 0);
+    r = link_chain(filter, chain);
     return r < 0 ? r : avfilter_graph_config(filter->graph, NULL);
 }
 
-int vrt_filter_new(const char *name, const char *options, const struct vrt_frame_format *format,
+int vrt_filter_new(const char *chain, const struct vrt_frame_format *format,
                    struct vrt_filter **ret_filter)
 {
     VRT_CLEANUP(vrt_filter_freep) struct vrt_filter *filter = calloc(1, sizeof(*filter));
 
     if (!filter || !(filter->graph = avfilter_graph_alloc()))
         return vrt_raise(-ENOMEM);
-    if (!avfilter_get_by_name(name) || vrt_pixfmt_of(format) == AV_PIX_FMT_NONE)
+    if (vrt_pixfmt_of(format) == AV_PIX_FMT_NONE)
         return -ENOTSUP;
     filter->graph->nb_threads = 1;
     /* Samples are filtered as they are, or not at all. */
     avfilter_graph_set_auto_convert(filter->graph, AVFILTER_AUTO_CONVERT_NONE);
-    int r = build(filter, name, options, format);
+    int r = build(filter, chain, format);
     if (r < 0)
         return r == AVERROR(ENOMEM) ? vrt_raise(-ENOMEM) : -ENOTSUP;
     *ret_filter = VRT_STEAL(filter);
@@ -82,6 +92,7 @@ int vrt_filter_push(struct vrt_filter *filter, struct vrt_frame *frame)
         view->color_range = AVCOL_RANGE_UNSPECIFIED;
         view->colorspace = AVCOL_SPC_UNSPECIFIED;
         view->sample_aspect_ratio = (AVRational){ 0, 1 };
+        view->opaque = (void *)(intptr_t)filter->n_pushed;
         view->pts = filter->n_pushed++;
     }
     r = av_buffersrc_add_frame(filter->source, view);

@@ -2,7 +2,8 @@
 #pragma once
 
 /*
- * One of libavfilter's filters, for frames of ours: what goes in is followed by what comes out.
+ * Libavfilter's filters, for frames of ours: what goes in is followed by what comes out. A frame
+ * that comes out has in `opaque` which of those that went in it was, counted from 0.
  * For deinterlacer.c alone.
  *
  * Thread: its owner's.
@@ -21,10 +22,11 @@ enum {
 };
 
 /*
- * The filter `name` with its `options`, FFmpeg's, for frames of `format`, which are given to it as
- * they are. Return: 0; -ENOTSUP: there is no such filter, or it takes no such frames; -ENOMEM.
+ * Filters one after the other, as FFmpeg writes them ("bwdif=deint=all,decimate"), for frames of
+ * `format`, which are given to them as they are, one a second. Return: 0; -ENOTSUP: there is no
+ * such filter, or it takes no such frames; -ENOMEM.
  */
-int vrt_filter_new(const char *name, const char *options, const struct vrt_frame_format *format,
+int vrt_filter_new(const char *chain, const struct vrt_frame_format *format,
                    struct vrt_filter **ret_filter);
 
 /* Gives it a frame, of which it takes a reference; NULL: that was the last one. Return: 0;
