@@ -90,7 +90,7 @@ _vrtctl() {
         _vrtctl_words 'mkv mp4 mov webm ts mxf png jpg tiff webp exr' "$current"
         return
         ;;
-    --deinterlace) _vrtctl_words 'off auto frame field' "$current"; return ;;
+    --deinterlace) _vrtctl_words 'off auto frame field telecine' "$current"; return ;;
     --tiling) _vrtctl_words 'blend official' "$current"; return ;;
     --scene-cuts) _vrtctl_words 'off on' "$current"; return ;;
     --clip | --clip-overlap | --sigma | --webhook | --sha256) return ;;
@@ -108,7 +108,7 @@ _vrtctl() {
         _vrtctl_words "--model --output --device --precision --tile --overlap --clip
             --clip-overlap --tiling --scene-cuts --sigma --codec --quality --preset
             --bitrate --target-size --pix-fmt --enc --streams --start --duration --fps
-            --deinterlace --priority --strict --overwrite --output-format
+            --deinterlace --times --priority --strict --overwrite --output-format
             --webhook --dry-run --follow --preview $common" "$current"
         ;;
     submit:*) compopt -o default ;;

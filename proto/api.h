@@ -189,6 +189,8 @@ enum vrt_api_error_index {
 #define VRT_API_CLIP_MAX 128            /* frames */
 #define VRT_API_TARGET_SIZE_MIN 1000    /* bytes of a result */
 #define VRT_API_TARGET_SIZE_MAX 1000000000000000
+#define VRT_API_TIMES_MIN 2             /* frames that become of one */
+#define VRT_API_TIMES_MAX 16
 #define VRT_API_TIME_MAX_S 1000000  /* within a video: 11 days */
 #define VRT_API_FPS_MAX 1000            /* pictures a second, of a folder */
 #define VRT_API_SIGMA_MAX 50        /* of 255: what VRT is trained to */

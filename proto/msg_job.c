@@ -113,6 +113,8 @@ const struct vrt_field vrt_job_request_fields[] = {
     VRT_FIELD_IN(TEXT, T, settings, pictures, NULLABLE, .size = VRT_SETTING_NAME_BYTES),
     VRT_FIELD_IN(DOUBLE, T, settings, fps, NULLABLE, .min = 0, .max = VRT_API_FPS_MAX),
     VRT_FIELD_IN(ENUM, T, settings, deinterlace, 0, .names = vrt_deinterlace_names),
+    VRT_FIELD_IN(INT, T, settings, times, NULLABLE, .min = VRT_API_TIMES_MIN,
+                 .max = VRT_API_TIMES_MAX),
     VRT_FIELD_INT(T, priority, 0, VRT_API_PRIORITY_MIN, VRT_API_PRIORITY_MAX),
     VRT_FIELD_IN(BOOL, T, settings, strict, 0),
     VRT_FIELD_BOOL(T, overwrite, 0),
@@ -200,6 +202,7 @@ const struct vrt_field vrt_job_recipe_fields[] = {
     VRT_FIELD_TEXT(T, streams, NULLABLE),
     COUNT(T, encoder_threads, NULLABLE),
     VRT_FIELD_ENUM(T, deinterlace, 0, vrt_deinterlace_names),
+    COUNT(T, times, NULLABLE),
     VRT_FIELDS_END,
 };
 #undef T

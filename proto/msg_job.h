@@ -125,6 +125,7 @@ struct vrt_job_recipe {
     char streams[VRT_SETTING_NAME_BYTES];   /* as asked for; "": all */
     int64_t encoder_threads;
     int deinterlace;                        /* enum vrt_deinterlace; never auto */
+    int64_t times;                          /* frames that become of each; 1: no others */
 };
 
 struct vrt_job_video {

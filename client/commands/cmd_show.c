@@ -173,6 +173,8 @@ static void show_recipe(const struct vrt_job_info *job)
         printf(", scene cuts from %g", recipe->scene_cuts);
     if (recipe->deinterlace != VRT_DEINTERLACE_OFF)
         printf(", deinterlaced by %s", vrt_name_of(vrt_deinterlace_names, recipe->deinterlace));
+    if (recipe->times > 1)
+        printf(", %" PRId64 " times the frames", recipe->times);
     if (recipe->sigma >= 0)
         printf(", sigma %g", recipe->sigma);
     printf(", %s\n             %s", vrt_name_of(vrt_precision_names, recipe->precision),

@@ -105,6 +105,8 @@ static void print_work(const struct vrt_plan_report *plan)
         printf(", sharing %" PRId64, recipe->clip_overlap);
     if (recipe->deinterlace != VRT_DEINTERLACE_OFF)
         printf(", deinterlaced by %s", vrt_name_of(vrt_deinterlace_names, recipe->deinterlace));
+    if (recipe->times > 1)
+        printf(", %" PRId64 " times those of the video", recipe->times);
     putchar('\n');
     if (plan->tiles > 1)
         printf("  Tiles      %" PRId64 " of %" PRId64 "x%" PRId64 ", overlapping by %" PRId64

@@ -19,8 +19,8 @@ static double fill_devices(const struct vrt_pipeline_info *info,
                            struct vrt_plan_device *devices)
 {
     /* A frame's share of the clips that it is in: a shard is worth what no other has of it. */
-    int n_new = info->recipe.clip_frames - info->recipe.clip_overlap;
-    double flops = (double)info->frame_flops * n_new, rate = 0;
+    const struct vrt_clip_rule rule = vrt_recipe_rule(&info->recipe, info->network);
+    double flops = (double)info->frame_flops * vrt_clip_n_new(&rule), rate = 0;
 
     for (size_t i = 0; i < now->n_devices; i++) {
         const struct vrt_pipeline_device *share = &now->devices[i];

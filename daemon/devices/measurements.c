@@ -212,6 +212,9 @@ void vrt_measurements_note_run(struct vrt_measurements *measurements, size_t d,
         return;
     checksum = vrt_network_checksum(run->spec->network);
     flops = vrt_speed_shard_flops(run->spec, run->tile_flops, &run->frames);
+    /* Nor does what was only passed on. */
+    if (flops <= 0)
+        return;
     known = vrt_measurements_speed(measurements, checksum, d)[run->dtype];
     set_speed(measurements, checksum, d, run->dtype,
               vrt_sched_measure(known > 0 ? known : 0, flops * VRT_NS_PER_S / (double)ns));

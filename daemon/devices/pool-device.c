@@ -145,7 +145,8 @@ static void count_shard(struct vrt_pool_device *device, const struct vrt_worker_
 {
     if (task->task.outcome == VRT_TASK_DONE) {
         device->shards_done++;
-        device->frames_done += vrt_container_of(task, const struct vrt_worker_run, base)->frames.n;
+        device->frames_done +=
+            vrt_shard_n_out(&vrt_container_of(task, const struct vrt_worker_run, base)->frames);
         device->shard_s = vrt_sched_measure(device->shard_s,
                                             (double)task->busy_ns / VRT_NS_PER_S);
     } else if (task->task.outcome == VRT_TASK_FAILED || task->task.outcome == VRT_TASK_LOST) {

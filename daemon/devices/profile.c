@@ -296,7 +296,7 @@ static void submit_run(struct vrt_profile *profile)
     run->tile_flops = probe->tile_flops;
     run->by_ops = profile->phase == BY_OPS;
     /* As one in the middle of a video: what clips share is computed more than once. */
-    run->frames.n_new = run->frames.n - profile->spec->rule.overlap.shared;
+    run->frames.n_new = profile->spec->rule.temporal ? vrt_clip_n_new(&profile->spec->rule) : n;
     submit(profile, &run->base);
 }
 

@@ -23,7 +23,7 @@
 struct recipe_text {
     int64_t clip_frames, clip_overlap, tiling, segment_frames, tile_w, tile_h, overlap;
     double scene_threshold, sigma;
-    int64_t precision, encoder_threads, deinterlace, field_order;
+    int64_t precision, encoder_threads, deinterlace, field_order, times;
     bool exact_clip, exact_tile;
 };
 
@@ -61,6 +61,7 @@ static const struct vrt_field recipe_fields[] = {
     ANY(T, encoder_threads),
     ANY(T, deinterlace),
     ANY(T, field_order),
+    ANY(T, times),
     VRT_FIELD_BOOL(T, exact_clip, 0),
     VRT_FIELD_BOOL(T, exact_tile, 0),
     VRT_FIELDS_END,
@@ -116,6 +117,7 @@ static void fill_recipe(const struct vrt_recipe *recipe, struct recipe_text *tex
         .encoder_threads = recipe->encoder_threads,
         .deinterlace = recipe->fields.deinterlace,
         .field_order = recipe->fields.order,
+        .times = recipe->times,
         .exact_clip = recipe->exact_clip,
         .exact_tile = recipe->exact_tile,
     };
@@ -135,7 +137,8 @@ static bool read_recipe(const struct recipe_text *text, struct vrt_recipe *recip
         text->deinterlace >= VRT_DEINTERLACE_COUNT ||
         text->deinterlace == VRT_DEINTERLACE_AUTO || text->field_order < 0 ||
         text->field_order >= VRT_FIELD_ORDER_COUNT || text->segment_frames < 1 ||
-        text->clip_frames < 1 || text->tile_w < 1 || text->tile_h < 1)
+        text->clip_frames < 1 || text->tile_w < 1 || text->tile_h < 1 || text->times < 0 ||
+        text->times > VRT_API_TIMES_MAX)
         return false;
     *recipe = (struct vrt_recipe){
         .clip_frames = (int)text->clip_frames,
@@ -153,6 +156,8 @@ static bool read_recipe(const struct recipe_text *text, struct vrt_recipe *recip
             (enum vrt_deinterlace)text->deinterlace,
             (enum vrt_field_order)text->field_order,
         },
+        /* Of one that was stored before there were such: 0. */
+        .times = VRT_MAX((int)text->times, 1),
         .exact_clip = text->exact_clip,
         .exact_tile = text->exact_tile,
     };

@@ -46,6 +46,7 @@ void vrt_job_report_admitted(struct vrt_job *job)
     if (!vrt_codec_facts(found->out_codec)->has_presets)
         info->recipe.preset[0] = '\0';
     info->recipe.deinterlace = (int)found->recipe.fields.deinterlace;
+    info->recipe.times = found->recipe.times;
     info->recipe.encoder_threads = found->recipe.encoder_threads;
     info->input_bytes = found->fingerprint.size_bytes;
     info->has_video = true;

@@ -98,10 +98,11 @@ int vrt_encoding_start(struct vrt_encoding *encoding, int spool_fd, int64_t segm
         .files = &check->files,
         .encoder = &check->encoder,
         .n_frames_fitted = check->settings->target_size_bytes == VRT_UNKNOWN ? 0 :
-                           VRT_MAX(check->input.n_frames_estimate, 1),
+                           VRT_MAX(vrt_job_check_n_frames(check), 1),
         .container = check->container,
         .is_part = range.start_ns > 0 || range.duration_ns > 0,
         .streams = check->settings->streams,
+        .times = check->recipe.times,
         .segment_frames = segment_frames,
         .segments = encoding->segments,
         .n_segments = encoding->params.n_segments,

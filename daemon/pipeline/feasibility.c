@@ -573,7 +573,7 @@ void vrt_feasibility_tell(struct vrt_feasibility *feasibility,
         .fps = input->fps.num > 0 ? (double)input->fps.num / input->fps.den : 0,
         .start_s = (double)vrt_job_check_range(check->settings).start_ns / 1e9,
         .duration_s = input->duration_ns < 0 ? -1 : (double)input->duration_ns / 1e9,
-        .frames_total = input->n_frames_estimate,
+        .frames_total = vrt_job_check_n_frames(check),
         .is_estimated = input->is_by_duration,
         .n_shards = input->n_frames_estimate < 0 ? -1 :
                     vrt_clip_count(&f->spec->rule, input->n_frames_estimate),

@@ -118,7 +118,7 @@ static double frames_underway(const struct vrt_progress_device *device)
             continue;
         const double flops = vrt_speed_shard_flops(run->spec, run->tile_flops, &run->frames);
         const double done = (double)atomic_load_explicit(&run->done_flops, memory_order_relaxed);
-        frames += run->frames.n_new * VRT_MIN(done / flops, 1);
+        frames += flops > 0 ? run->frames.n_new * VRT_MIN(done / flops, 1) : 0;
     }
     return frames;
 }

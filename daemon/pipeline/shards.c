@@ -178,7 +178,8 @@ void vrt_shards_describe(struct vrt_shards *shards)
     if (shards->at_end) {
         n_left = shards->n_ready;
     } else if (frames_total >= 0) {
-        n_clips = vrt_clip_count(&shards->work.spec->rule, frames_total);
+        n_clips = vrt_clip_count(&shards->work.spec->rule,
+                                 frames_total / shards->work.spec->recipe.times);
         n_left = VRT_MAX(n_clips - shards->n_handed, shards->n_ready + 1);
     }
     shards->job.n_ready = shards->is_held ? 0 : shards->n_ready;
@@ -332,11 +333,7 @@ static void accept(struct vrt_shards *shards, struct shard *shard, size_t d,
     while (shard->n_tries > 0)
         vrt_pool_job_drop(&shards->job, end_try(shards, shard, shard->tries[0].device));
     vrt_list_remove(&shard->link);
-    for (int i = 0; i < shard->frames.n; i++) {
-        shard->frames.in[i] = vrt_frame_unref(shard->frames.in[i]);
-        shard->frames.out[i] = VRT_STEAL(run->frames.out[i]);
-        shard->frames.shared[i] = VRT_STEAL(run->frames.shared[i]);
-    }
+    vrt_shard_frames_take_out(&shard->frames, &run->frames);
     device->shards_done++;
     device->frames_done += shard->frames.n_new;
     shards->n_nomem[d] = 0;

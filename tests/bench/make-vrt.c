@@ -6,7 +6,8 @@
  *
  * usage: make-vrt NUMBER FILE
  *     NUMBER  which of the published networks, 1 (001_VRT_videosr_bi_REDS_6frames) to 9; or 0: the
- *             smallest network that has every part, x2
+ *             smallest network that has every part, x2; or "between": the smallest that makes a
+ *             frame between two
  */
 
 #include <inttypes.h>
@@ -77,13 +78,16 @@ static void write_values(struct vrt_sizes_visitor *visitor, enum vrt_sizes_kind 
 int main(int argc, char **argv)
 {
     struct writer w = { .visitor.visit = describe };
-    int number = argc == 3 && argv[1][0] && !argv[1][1] ? argv[1][0] - '0' : -1;
+    bool is_between = argc == 3 && strcmp(argv[1], "between") == 0;
+    int number = is_between ? 0 : argc == 3 && argv[1][0] && !argv[1][1] ? argv[1][0] - '0' : -1;
 
     if (number < 0 || number > 9) {
-        fputs("usage: make-vrt NUMBER FILE, with a NUMBER from 0 to 9\n", stderr);
+        fputs("usage: make-vrt NUMBER FILE, with a NUMBER from 0 to 9, or \"between\"\n", stderr);
         return 2;
     }
-    struct vrt_sizes sizes = number ? vrt_sizes_published(number) : vrt_sizes_small();
+    struct vrt_sizes sizes = is_between ? vrt_sizes_small_between()
+                             : number   ? vrt_sizes_published(number)
+                                        : vrt_sizes_small();
     vrt_sizes_visit(&sizes, &w.visitor);
     uint64_t n_header = w.header.size_bytes + 2;
 

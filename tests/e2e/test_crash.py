@@ -21,6 +21,7 @@ import tempfile
 import time
 import unittest
 
+import checkpoints
 import harness
 from harness import clip, digest
 from manager import Manager
@@ -287,6 +288,25 @@ class Kills(Crashes):
             while n < n_kills * (1 + (codec == 'av1')):
                 n += self.suffer(CONFIG, 2, source, self.path(f'{n}.mkv'), '--codec', codec,
                                  '--preset', 'ultrafast')
+
+    def test_killed_while_telecine_is_undone(self):
+        """Cycles of five frames begin where they did."""
+        source = clip(self.path('s.mkv'), '-vf', 'telecine=pattern=23,setfield=tff', '-c:v', 'ffv1',
+                      '-flags', '+ildct+ilme', '-pix_fmt', 'yuv420p', frames=FRAMES * 5 // 4,
+                      size=SIZE, rate='24000/1001')
+        self.suffer(CONFIG, 20 if LONG else 4, source, self.path('t.mkv'), '--deinterlace',
+                    'telecine', '--codec', 'ffv1')
+
+    def test_killed_while_frames_are_made_between(self):
+        """Each segment's last frame was made beside one of the next."""
+        drawn, model = self.path('drawn.safetensors'), self.path('mean.safetensors')
+        subprocess.run([MAKE_VRT, 'between', drawn], check=True, stdout=subprocess.DEVNULL)
+        checkpoints.write_safetensors(model, checkpoints.mean_of_neighbours(
+            checkpoints.read_safetensors(drawn)))
+        source = clip(self.path('s.mp4'), frames=24, size=SIZE, audio=True)
+        config = merged(CONFIG, {'jobs': {'segment_frames': 4}})
+        self.suffer(config, 20 if LONG else 3, source, self.path('t.mkv'), '-m', model,
+                    calm=config, shards=24)
 
     def test_killed_while_the_clock_jumps(self):
         source = clip(self.path('s.mkv'), '-c:v', 'ffv1', frames=FRAMES, size=SIZE)

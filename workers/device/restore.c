@@ -71,6 +71,56 @@ static int make_result(const struct vrt_job_spec *spec, struct vrt_shard_frames 
     return 0;
 }
 
+/* Frame `i` of those that one becomes: times are in ticks of which the input's has `times`. The
+ * frame itself, and where scenes change those that would be between, have its samples. */
+static int make_between(const struct vrt_job_spec *spec, struct vrt_shard_frames *frames, int i)
+{
+    const struct vrt_frame *in = frames->in[vrt_shard_at(frames)];
+    struct vrt_frame *out;
+    int r = vrt_frame_pool_get(spec->results, &out);
+
+    if (r < 0)
+        return vrt_fold(r);
+    out->pts = frames->times * in->pts + i * frames->span;
+    out->duration = frames->span;
+    out->index = frames->times * in->index + i;
+    out->concealed = i == 0 && in->concealed;
+    /* Captions are spelled out once. */
+    if (i == 0)
+        out->extra = in->extra;
+    frames->out[i] = out;
+    if (spec->passes && (i == 0 || frames->depth == 0))
+        vrt_frame_copy_samples(in, out);
+    return 0;
+}
+
+/* Makes room for all results of the n frames from `first` on. */
+static int make_results(const struct vrt_job_spec *spec, struct vrt_shard_frames *frames, int first,
+                        int n)
+{
+    const bool is_between = vrt_clip_is_between(&spec->rule);
+    int r = 0;
+
+    for (int i = 0; r == 0 && i < (is_between ? frames->times : n); i++)
+        r = is_between ? make_between(spec, frames, i) : make_result(spec, frames, first + i);
+    return r;
+}
+
+/* Where scenes change and the frame had to be converted, those that would follow are the same. */
+static void hold(const struct vrt_job_spec *spec, struct vrt_shard_frames *frames)
+{
+    if (!vrt_clip_is_between(&spec->rule) || spec->passes || frames->depth)
+        return;
+    for (int i = 1; i < frames->times; i++)
+        vrt_frame_copy_samples(frames->out[0], frames->out[i]);
+}
+
+/* Whether nothing of the shard is for the device. */
+static bool is_made(const struct vrt_job_spec *spec, const struct vrt_shard_frames *frames)
+{
+    return vrt_clip_is_between(&spec->rule) && spec->passes && !frames->depth;
+}
+
 /* Frames that go through the session together, where so many went before. */
 static int step_of(const struct vrt_device_executor_shard *shard, int n_before)
 {
@@ -128,12 +178,12 @@ static void begin(struct vrt_device_executor_shard *shard)
         .out = frames->out + first,
         .shared = frames->shared + first,
     };
-    int r = 0;
+    int r = make_results(spec, frames, first, n);
 
-    for (int i = 0; r == 0 && i < clip.n; i++)
-        r = make_result(spec, frames, first + i);
     watch.op_times = shard->order.op_times;
-    if (r == 0)
+    if (r == 0 && is_made(spec, frames))
+        shard->n_ended += n;
+    else if (r == 0)
         r = vrt_session_begin(shard->session, &clip, &watch, shard->times);
     if (r == 0)
         shard->n_begun += clip.n;
@@ -145,12 +195,16 @@ static void end(struct vrt_device_executor_shard *shard)
 {
     struct vrt_session_evidence evidence[VRT_CLIP_FRAMES_MAX];
     const int n = step_of(shard, shard->n_ended);
+    const struct vrt_job_spec *spec = shard->order.spec;
+    const int n_out = vrt_clip_is_between(&spec->rule) ? spec->rule.times : n;
     int r = vrt_session_end(shard->session, shard->times,
                             shard->result == 0 ? evidence : NULL);
 
     shard->n_ended += n;
-    for (int i = 0; r == 0 && shard->result == 0 && i < n; i++)
+    for (int i = 0; r == 0 && shard->result == 0 && i < n_out; i++)
         r = check(&evidence[i], shard->order.accepts_odd, shard->error);
+    if (r == 0 && shard->result == 0)
+        hold(spec, shard->frames);
     if (shard->result == 0)
         shard->result = r;
     settle(shard);

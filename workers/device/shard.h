@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* What a shard holds: the frames of a clip, and what becomes of them. Whoever embeds it owns its
- * references. Thread: that of its owner; a shard goes from one thread to the next with its task. */
+/* What a shard holds: the frames of a clip, and what becomes of them: as many, or, where frames are
+ * made between, its frame and those that follow it. Whoever embeds it owns its references.
+ * Thread: that of its owner; a shard goes from one thread to the next with its task. */
 
 #include "frames/clips/clip.h"
 #include "frames/frame.h"
@@ -13,6 +14,8 @@ struct vrt_shard_frames {
     int depth;                      /* frames that the network sees: as of struct vrt_clip */
     struct vrt_frame *in[VRT_CLIP_FRAMES_MAX];
     struct vrt_share shares[VRT_CLIP_FRAMES_MAX];
+    int times;                      /* as of struct vrt_clip_rule */
+    int64_t span;                   /* as of struct vrt_cut */
 
     /* Once restored: a frame where the shard alone makes it up, a picture where it is one of
      * several, neither where it has no share in it. */
@@ -20,8 +23,17 @@ struct vrt_shard_frames {
     struct vrt_picture *shared[VRT_CLIP_FRAMES_MAX];
 };
 
+/* How many frames become of it: out[] and shared[] have so many. */
+int vrt_shard_n_out(const struct vrt_shard_frames *frames);
+
+/* Which of in[] is shown before those that are made: as of a shard where some are. */
+int vrt_shard_at(const struct vrt_shard_frames *frames);
+
 /* The same shard with nothing restored: new references to in[]. */
 void vrt_shard_frames_copy(const struct vrt_shard_frames *from, struct vrt_shard_frames *ret_to);
+
+/* Takes over what is restored of the same shard, and drops the references to in[]. */
+void vrt_shard_frames_take_out(struct vrt_shard_frames *frames, struct vrt_shard_frames *restored);
 
 /* Drops the references to what is restored. */
 void vrt_shard_frames_drop_out(struct vrt_shard_frames *frames);

@@ -51,7 +51,9 @@ int vrt_speed_spec_new(struct vrt_network *network, int width, int height,
         return vrt_fold(r);
     if (info->window_frames > 1) {
         (*ret_spec)->rule.temporal = true;
-        (*ret_spec)->rule.overlap.size = VRT_MAX(info->window_frames, info->min_frames);
+        (*ret_spec)->rule.times = 1 + info->out_frames;
+        (*ret_spec)->rule.overlap.size = info->out_frames ? info->min_frames :
+                                         VRT_MAX(info->window_frames, info->min_frames);
     }
     return 0;
 }
@@ -83,6 +85,7 @@ int vrt_speed_shard_init(const struct vrt_job_spec *spec, int n,
     }
     *ret_frames = (struct vrt_shard_frames){
         .n = n, .n_new = n, .depth = vrt_clip_depth(&spec->rule, n),
+        .times = spec->rule.times, .span = 1,
     };
     for (int i = 0; i < n; i++) {
         ret_frames->in[i] = vrt_frame_ref(frame);
@@ -107,9 +110,7 @@ static int64_t all_tiles(const struct vrt_job_spec *spec, int64_t tile_flops)
 int64_t vrt_speed_frame_flops(const struct vrt_job_spec *spec, int64_t tile_flops)
 {
     /* What clips share is computed more than once. */
-    int n_frames = vrt_job_spec_size(spec).frames - spec->rule.overlap.shared;
-
-    return all_tiles(spec, tile_flops) / n_frames;
+    return all_tiles(spec, tile_flops) / (spec->rule.temporal ? vrt_clip_n_new(&spec->rule) : 1);
 }
 
 double vrt_speed_shard_flops(const struct vrt_job_spec *spec, int64_t tile_flops,
@@ -187,8 +188,8 @@ int vrt_speed_measure(struct vrt_device_executor *executor,
                                  measurement->dtype,
                                  &plan);
         if (r == 0 && ns > 0)
-            *ret_flops_per_s = (double)vrt_speed_frame_flops(spec, plan.tile_flops) * size.frames *
-                               VRT_NS_PER_S / (double)ns;
+            *ret_flops_per_s = (double)all_tiles(spec, plan.tile_flops) * VRT_NS_PER_S /
+                               (double)ns;
         vrt_device_executor_release(executor, spec);
         vrt_job_spec_unref(spec);
         if (r != 0)

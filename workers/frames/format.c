@@ -4,6 +4,8 @@
 
 #include "frames/format.h"
 
+#include <errno.h>
+#include <limits.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -15,6 +17,28 @@ static const char *const matrix_names[VRT_FRAME_MATRIX_COUNT] = {
     [VRT_FRAME_MATRIX_BT709] = "bt709",
     [VRT_FRAME_MATRIX_BT2020_NCL] = "bt2020",
 };
+
+int vrt_rational_scale(struct vrt_rational q, int num, int den, struct vrt_rational *ret_q)
+{
+    int64_t n = (int64_t)q.num * num, d = (int64_t)q.den * den, a = n, b = d;
+
+    if (num == den) {
+        *ret_q = q;
+        return 0;
+    }
+    /* Euclid's: a is their greatest common divisor in the end. */
+    while (b) {
+        const int64_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    n /= a;
+    d /= a;
+    if (n > INT_MAX || d > INT_MAX)
+        return vrt_raise(-ERANGE);
+    *ret_q = (struct vrt_rational){ (int)n, (int)d };
+    return 0;
+}
 
 int vrt_frame_format_n_planes(const struct vrt_frame_format *format)
 {
@@ -68,6 +92,16 @@ bool vrt_frame_format_same_planes(const struct vrt_frame_format *a,
     return a->width == b->width && a->height == b->height && a->depth == b->depth &&
            a->layout == b->layout && a->chroma_shift_x == b->chroma_shift_x &&
            a->chroma_shift_y == b->chroma_shift_y;
+}
+
+bool vrt_frame_format_same_samples(const struct vrt_frame_format *a,
+                                   const struct vrt_frame_format *b)
+{
+    const bool is_reduced = a->chroma_shift_x || a->chroma_shift_y;
+
+    return vrt_frame_format_same_planes(a, b) && a->full_range == b->full_range &&
+           (a->layout != VRT_LAYOUT_YUV || a->matrix == b->matrix) &&
+           (!is_reduced || a->chroma_location == b->chroma_location);
 }
 
 enum vrt_matrix vrt_matrix_guess(int width, int height)

@@ -22,6 +22,10 @@ struct vrt_rational {
     int num, den;
 };
 
+/* q * num / den, in lowest terms, but for q * 1 / 1, which is q. All are positive, or q is 0/1.
+ * Return: 0; -ERANGE: it has no such form. Thread: any. */
+int vrt_rational_scale(struct vrt_rational q, int num, int den, struct vrt_rational *ret_q);
+
 enum vrt_layout {
     VRT_LAYOUT_GRAY,            /* one plane */
     VRT_LAYOUT_YUV,             /* Y, U, V; the last two reduced by the chroma shifts */
@@ -101,6 +105,10 @@ bool vrt_frame_format_is_valid(const struct vrt_frame_format *format);
 /* Whether planes of one can be read as the other's: size, depth, layout, chroma. Thread: any. */
 bool vrt_frame_format_same_planes(const struct vrt_frame_format *a,
                                   const struct vrt_frame_format *b);
+
+/* Likewise, and whether their samples mean the same colours. Thread: any. */
+bool vrt_frame_format_same_samples(const struct vrt_frame_format *a,
+                                   const struct vrt_frame_format *b);
 
 /*
  * The matrix where nothing says which: BT.709 for 720 rows or 1280 columns and more, else BT.601.

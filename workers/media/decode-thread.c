@@ -51,21 +51,36 @@ struct decode_thread {
         struct vrt_input *input;        /* NULL: not open */
         struct vrt_cutter *cutter;      /* NULL: nothing was decoded yet */
         bool at_end;                    /* of what the input has */
-        int64_t first_pts, last_pts;
+        int64_t first_pts, last_pts, last_duration;
+        int64_t n_held;                 /* clips of frames behind which none are made */
         int64_t next_shard;
     } own;
 };
 
-/* Nanoseconds from the first frame to the last one. */
+/* Nanoseconds from the first frame to the last one, as they become. */
 static int64_t span_ns(const struct decode_thread *decode_thread)
 {
     const struct vrt_reader_info *info = vrt_input_info(decode_thread->own.input);
     double tick_s = (double)info->time_base.num / info->time_base.den;
-    double ns = (double)(decode_thread->own.last_pts - decode_thread->own.first_pts) * tick_s *
-                VRT_NS_PER_S + 0.5;
+    const double times = VRT_MAX(decode_thread->cutter_params.rule.times, 1);
+    /* What is shown behind the last frame, to its end. */
+    double ticks = (double)decode_thread->own.last_duration * (times - 1) / times;
+
+    ticks += (double)(decode_thread->own.last_pts - decode_thread->own.first_pts);
+    double ns = ticks * tick_s * VRT_NS_PER_S + 0.5;
 
     /* A container may claim any times. */
     return ns < (double)SPAN_NS_MAX ? (int64_t)ns : SPAN_NS_MAX;
+}
+
+/* Says where no frames were made: of the clips that hold one frame the last ends no scene. */
+static void warn_of_held(const struct decode_thread *decode_thread, struct vrt_warnings *warnings)
+{
+    const long long n = (long long)decode_thread->own.n_held - 1;
+
+    if (n > 0)
+        vrt_warnings_add(warnings, "in %lld place%s, where scenes change, no frame was made "
+                         "between two: the last of a scene is shown on", n, n == 1 ? "" : "s");
 }
 
 /* No shards are left: tells all that is known of the video. */
@@ -78,6 +93,7 @@ static int finish(struct decode_thread *decode_thread, struct vrt_decode_clip *c
                                 decode_thread->files->input_name);
     *clip->info = *vrt_input_info(decode_thread->own.input);
     clip->span_ns = clip->info->n_frames > 0 ? span_ns(decode_thread) : 0;
+    warn_of_held(decode_thread, &clip->info->warnings);
     return 0;
 }
 
@@ -149,13 +165,17 @@ static int read_frame(struct decode_thread *decode_thread, struct vrt_error *err
     if (frame->index == 0)
         decode_thread->own.first_pts = frame->pts;
     decode_thread->own.last_pts = frame->pts;
+    decode_thread->own.last_duration = VRT_MAX(frame->duration, 1);
     vrt_cutter_push(decode_thread->own.cutter, frame);
     return 0;
 }
 
 /* The clip as a shard's frames. */
-static void take_clip(const struct vrt_cut *cut, struct vrt_shard_frames *ret_frames)
+static void take_clip(const struct decode_thread *decode_thread, const struct vrt_cut *cut,
+                      struct vrt_shard_frames *ret_frames)
 {
+    ret_frames->times = decode_thread->cutter_params.rule.times;
+    ret_frames->span = cut->span;
     ret_frames->n = cut->clip.n;
     ret_frames->n_new = cut->clip.n_new;
     ret_frames->depth = cut->clip.depth;
@@ -176,6 +196,7 @@ static int next_clip(struct decode_thread *decode_thread, struct vrt_cut *cut, b
             return vrt_fold(r);
     }
     decode_thread->own.next_shard += is_cut;
+    decode_thread->own.n_held += is_cut && !cut->clip.depth;
     *ret_is_cut = is_cut;
     return 0;
 }
@@ -218,7 +239,7 @@ static int decode_clip(struct vrt_media_thread *base, struct vrt_media_task *tas
     if (r != 0)
         return vrt_fold(r);
     if (is_cut)
-        take_clip(&cut, &clip->frames);
+        take_clip(decode_thread, &cut, &clip->frames);
     clip->n_concealed = vrt_input_info(decode_thread->own.input)->n_concealed;
     if (!vrt_cutter_is_done(decode_thread->own.cutter))
         return 0;

@@ -80,8 +80,9 @@ static int fill(const struct writing *writing, const char *name, int fd)
     };
 
     if (files->is_sequence) {
-        picture.original_name = files->sequence.names[writing->k];
-        original_fd = vrt_files_open_picture(files, (size_t)writing->k, writing->error);
+        const int64_t from = writing->k / encode_thread->params.times;
+        picture.original_name = files->sequence.names[from];
+        original_fd = vrt_files_open_picture(files, (size_t)from, writing->error);
         if (original_fd < 0)
             return vrt_fold(original_fd);
         picture.original_fd = original_fd;
@@ -103,7 +104,9 @@ static int write_picture(const struct writing *writing)
     const struct vrt_files *files = encode_thread->params.files;
     char name[VRT_SEQUENCE_NAME_BYTES], aside[ASIDE_BYTES];
 
-    vrt_sequence_result_name(files->is_sequence ? &files->sequence : NULL, writing->k,
+    /* Those that are made between have no names: all are numbered. */
+    const bool has_names = files->is_sequence && encode_thread->params.times == 1;
+    vrt_sequence_result_name(has_names ? &files->sequence : NULL, writing->k,
                              encode_thread->params.container, name);
     snprintf(aside, sizeof(aside), ".%s.part", name);
     if (unlinkat(files->output_fd, aside, 0) < 0 && errno != ENOENT)
@@ -140,7 +143,8 @@ static int write_segment(struct writing *writing, int64_t number)
         if (atomic_load(encode_thread->params.cancel))
             return vrt_raise(-ECANCELED);
         if (encode_thread->params.files->is_sequence &&
-            writing->k >= (int64_t)encode_thread->params.files->sequence.n)
+            writing->k / encode_thread->params.times >=
+                (int64_t)encode_thread->params.files->sequence.n)
             return vrt_raise(-EBADMSG);
         r = write_picture(writing);
     }

@@ -243,7 +243,7 @@ static int encode_shard(struct vrt_media_thread *base, struct vrt_media_task *ta
     struct vrt_shard_frames *frames = &shard->frames;
     int r = vrt_files_check(encode_thread->params.files, &task->error);
 
-    for (int i = 0; r == 0 && i < frames->n; i++) {
+    for (int i = 0; r == 0 && i < vrt_shard_n_out(frames); i++) {
         struct vrt_frame *frame = VRT_STEAL(frames->out[i]);
         if (atomic_load(encode_thread->params.cancel)) {
             vrt_frame_unref(frame);

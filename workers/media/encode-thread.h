@@ -76,6 +76,7 @@ struct vrt_encode_thread_params {
     enum vrt_container container;
     bool is_part;                   /* of the input */
     const char *streams;            /* of it that go on */
+    int times;                      /* frames that become of each of the input's */
     int64_t segment_frames;         /* a segment ends with the shard that makes it so many */
     const struct vrt_segment_record *segments;  /* that are complete already */
     size_t n_segments;

@@ -54,6 +54,13 @@ static bool keeps_extra(const struct vrt_job_settings *settings)
            vrt_codec_facts((enum vrt_codec)settings->codec)->has_metadata;
 }
 
+int64_t vrt_job_check_n_frames(const struct vrt_job_check *check)
+{
+    const int64_t n = check->input.n_frames_estimate;
+
+    return n < 0 ? -1 : n * check->recipe.times;
+}
+
 static int probe_input(struct vrt_job_check *check, struct vrt_child *child,
                        struct vrt_error *error)
 {
@@ -151,10 +158,9 @@ static int check_network(const struct vrt_job_check *check, struct vrt_error *er
         return vrt_refuse(error, -EINVAL, "model.unknown_architecture",
                           "%s maps %d channels to %d: only networks for colour or gray pictures "
                           "can restore a video", info->description, channels, info->out_channels);
-    if (info->out_frames)
-        return vrt_refuse(error, -EINVAL, "model.unknown_architecture",
-                          "%s makes new frames between those of a video: a job only restores "
-                          "those that there are; vrt-infer runs such a network",
+    if (info->out_frames && check->input.is_still && !check->files.is_sequence)
+        return vrt_refuse(error, -EINVAL, "job.input", "%s makes frames between those of a video, "
+                          "and a picture has no others: choose a network that restores it",
                           info->description);
     if (format->width > SIDE_MAX / info->scale || format->height > SIDE_MAX / info->scale)
         return vrt_refuse(error, -EINVAL, "job.input",
@@ -225,6 +231,10 @@ static int check_kind(struct vrt_job_check *check, enum vrt_codec codec, struct 
     if (!is_picture && check->files.is_sequence && !(check->settings->fps > 0))
         return vrt_refuse(error, vrt_raise(-EINVAL), "output.container", "a video needs to be told "
                           "how many of the pictures it shows a second (fps)");
+    if (check->is_folder && check->files.is_sequence && check->recipe.times > 1)
+        vrt_warnings_add(&check->warnings, "the results are numbered from 1 on, %d of each "
+                         "picture: those that are made between have no names",
+                         check->recipe.times);
     if (check->is_folder && check->input.n_audio + check->input.n_subtitles > 0)
         vrt_warnings_add(&check->warnings, "a folder of pictures has no place for the video's "
                          "sound and subtitles: they are left out");
@@ -269,7 +279,7 @@ static int choose_bitrate(struct vrt_job_check *check, struct vrt_error *error)
         .container = check->container,
         .rest = check->rest,
         .encoder = &check->encoder,
-        .n_frames = check->input.n_frames_estimate,
+        .n_frames = vrt_job_check_n_frames(check),
     };
 
     if (target.size_bytes == VRT_UNKNOWN)
@@ -280,6 +290,22 @@ static int choose_bitrate(struct vrt_job_check *check, struct vrt_error *error)
         return vrt_fold(r);
     check->encoder.max_bitrate = VRT_TARGET_SIZE_TIMES_MAX * check->encoder.bitrate;
     return 0;
+}
+
+/* Of each frame become `times`: so many more ticks in a second, and frames. Return: 0; -EINVAL with
+ * a sentence: nobody counts so fast. */
+static int choose_rate(struct vrt_job_check *check, struct vrt_error *error)
+{
+    const int times = check->recipe.times;
+    struct vrt_encoder_params *encoder = &check->encoder;
+
+    if (vrt_rational_scale(check->input.time_base, 1, times, &encoder->time_base) == 0 &&
+        vrt_rational_scale(check->input.fps, times, 1, &encoder->fps) == 0)
+        return 0;
+    return vrt_refuse(error, -EINVAL, "job.input", "the input counts time in %d/%d of a second, "
+                      "and what would be shown between its frames has no time in it: convert it to "
+                      "Matroska with ffmpeg first", check->input.time_base.num,
+                      check->input.time_base.den);
 }
 
 /* Container, codec and format; then an encoder is made and dropped, to hear its objections now. */
@@ -310,7 +336,10 @@ static int choose_encoder(struct vrt_job_check *check, struct vrt_child *child,
     r = vrt_container_check_codec(check->container, encoder->codec, error);
     if (r < 0)
         return vrt_fold(r);
-    r = vrt_container_check_rate(check->container, check->input.fps, check->input.variable_rate,
+    r = choose_rate(check, error);
+    if (r < 0)
+        return vrt_fold(r);
+    r = vrt_container_check_rate(check->container, encoder->fps, check->input.variable_rate,
                                  error);
     if (r < 0)
         return vrt_fold(r);
@@ -329,8 +358,6 @@ static int choose_encoder(struct vrt_job_check *check, struct vrt_child *child,
     if (r < 0)
         return vrt_fold(r);
     encoder->n_threads = check->recipe.encoder_threads;
-    encoder->time_base = check->input.time_base;
-    encoder->fps = check->input.fps;
     if (encoder->codec == VRT_CODEC_H264 && encoder->quality == 0 && encoder->format.depth == 8)
         vrt_warnings_add(&check->warnings, "quality 0 of h264 is lossless, in a profile (High "
                          "4:4:4 Predictive) that few players have: 1 plays everywhere");
@@ -358,7 +385,7 @@ static void look_ahead(struct vrt_job_check *check)
 {
     const struct vrt_disk_check disk_check = {
         .encoder = &check->encoder,
-        .n_frames = check->input.n_frames_estimate,
+        .n_frames = vrt_job_check_n_frames(check),
         .spool_fd = check->has_recipe ? -1 : check->spool_fd,
         .output_fd = check->has_recipe ? -1 : check->files.output_fd,
         .output_name = check->files.output_name,

@@ -58,5 +58,8 @@ int vrt_job_check_run(struct vrt_job_check *check, struct vrt_error *error);
 /* What a job is to restore of its input. Pure. */
 struct vrt_reader_range vrt_job_check_range(const struct vrt_job_settings *settings);
 
+/* Frames of the result, as far as the input tells; -1: unknown. Pure. */
+int64_t vrt_job_check_n_frames(const struct vrt_job_check *check);
+
 /* Drops the reference to the network, and what was found of the files. */
 void vrt_job_check_done(struct vrt_job_check *check);

@@ -23,6 +23,7 @@ int vrt_job_spec_new(struct vrt_network *network, const struct vrt_frame_format 
     spec->network = vrt_network_ref(network);
     spec->in = *in;
     spec->out = *out;
+    spec->passes = vrt_frame_format_same_samples(in, out);
     spec->rule = vrt_clip_runs(1);
     spec->grid = vrt_tile_whole(in->width, in->height);
     spec->needs = vrt_tile_needs(vrt_network_info(network)->multiple,

@@ -33,6 +33,8 @@ struct vrt_job_spec {
     struct vrt_tile_grid grid;
     struct vrt_tile_needs needs;
     float noise;                    /* as of struct vrt_network_use */
+    bool passes;                    /* where frames are made between: the others pass as they are,
+                                     * for the output codes samples as the input does */
 };
 
 /* Takes a reference to the network. Return: 0; -EINVAL: a format is not valid; -ENOMEM. */

@@ -56,6 +56,7 @@ struct vrt_clip_rule vrt_recipe_rule(const struct vrt_recipe *recipe,
             .averaged = is_official,
         },
         .temporal = true,
+        .times = recipe->times,
         .least = network->min_frames,
         /* The authors extend no clip that the network takes. */
         .multiple = is_official ? 1 : network->window_frames,
@@ -75,7 +76,8 @@ void vrt_recipe_pace(struct vrt_recipe *recipe, const struct vrt_network_info *n
            recipe->clip_frames * frame_s > SHARD_S)
         recipe->clip_frames /= 2;
     /* A segment ends with a shard. */
-    int shard = VRT_MAX(recipe->clip_frames - recipe->clip_overlap, 1);
+    const struct vrt_clip_rule rule = vrt_recipe_rule(recipe, network);
+    const int shard = vrt_clip_n_new(&rule);
     while (recipe->segment_frames > shard && (double)recipe->segment_frames * frame_s > SEGMENT_S)
         recipe->segment_frames /= 2;
 }
@@ -157,6 +159,41 @@ static int check_still(const struct choice *choice)
                           choice->params->network->description, wishes[i].field);
     }
     return 0;
+}
+
+/* How many frames become of one, as the network has it; who asks for another number is told. */
+static int choose_times(const struct choice *choice, struct vrt_recipe *recipe)
+{
+    const struct vrt_network_info *network = choice->params->network;
+    const int64_t asked = choice->asked->times;
+
+    recipe->times = 1 + network->out_frames;
+    if (asked == VRT_UNKNOWN || asked == recipe->times)
+        return 0;
+    vrt_error_set_field(choice->error, "times");
+    if (!network->out_frames)
+        return vrt_refuse(choice->error, -EINVAL, "request.field", "%s restores the frames that "
+                          "there are, and makes none between them: leave times out",
+                          network->description);
+    return vrt_refuse(choice->error, -EINVAL, "request.field", "%s makes %d times as many frames "
+                      "of a video, not %d: leave times out", network->description, recipe->times,
+                      (int)asked);
+}
+
+/* Of a network that makes frames between: it has one length of clips, and they aren't blended. */
+static int choose_between(const struct choice *choice, struct vrt_recipe *recipe)
+{
+    const struct vrt_job_settings *asked = choice->asked;
+    const bool has_clip = asked->clip != VRT_UNKNOWN;
+
+    recipe->clip_frames = choice->params->network->min_frames;
+    if (!has_clip && asked->clip_overlap == VRT_UNKNOWN)
+        return 0;
+    const char *field = has_clip ? "clip" : "clip_overlap";
+    vrt_error_set_field(choice->error, field);
+    return vrt_refuse(choice->error, -EINVAL, "request.field", "%s makes each frame of the %d "
+                      "around it: leave %s out", choice->params->network->description,
+                      recipe->clip_frames, field);
 }
 
 /* Frames of a clip that is the whole video: in whole windows, as other clips are extended to. */
@@ -291,9 +328,13 @@ int vrt_recipe_choose(const struct vrt_job_settings *settings,
         .encoder_threads = encoder_threads(params),
         .fields = params->fields,
     };
-    int r = vrt_recipe_is_temporal(params->network) ? choose_clip(&choice, &recipe) :
-                                                      check_still(&choice);
+    int r = choose_times(&choice, &recipe);
 
+    if (r < 0)
+        return vrt_fold(r);
+    r = params->network->out_frames               ? choose_between(&choice, &recipe)
+        : vrt_recipe_is_temporal(params->network) ? choose_clip(&choice, &recipe)
+                                                  : check_still(&choice);
     if (r < 0)
         return vrt_fold(r);
     r = choose_noise(&choice, &recipe);

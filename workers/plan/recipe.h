@@ -21,7 +21,9 @@ struct vrt_recipe {
     int clip_frames;                /* frames of a shard; of one that the network doesn't see as a
                                      * clip, by the frame's size alone */
     bool exact_clip, exact_tile;    /* asked for: refused rather than made smaller */
-    int clip_overlap;               /* frames that clips share */
+    int clip_overlap;               /* frames that clips share, and blend */
+    int times;                      /* frames that become of each: itself, and those between it and
+                                     * the next; 1: no others */
     enum vrt_tiling tiling;
     double scene_threshold;         /* 0: no cuts */
     double sigma;                   /* of the noise, where white is 255; 0 where the network isn't

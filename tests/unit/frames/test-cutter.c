@@ -249,7 +249,82 @@ static void test_scenes(void)
     }
 }
 
+/* The clips of frames that are made between: one of each frame, of those around it in its scene. */
+static void test_between(void)
+{
+    const struct vrt_cutter_params params = {
+        .rule = { .overlap = { .size = 4 }, .temporal = true, .times = 2 },
+        .scene_threshold = VRT_SCENE_THRESHOLD_DEFAULT,
+    };
+    static const struct shot shots[] = { { 1, 3, 1, 0 }, { 2, 2, 1, 0 }, { 4, 4, 1, 0 } };
+    static const int around[][4] = {
+        { 0, 0, 1, 2 }, { 0, 1, 2, 2 }, { 2 }, { 3, 3, 4, 4 }, { 4 }, { 5, 5, 6, 7 },
+        { 5, 6, 7, 8 }, { 6, 7, 8, 8 }, { 8 },
+    };
+    struct vrt_cut *cut = calloc(1, sizeof(*cut));
+    struct vrt_cutter *cutter;
+    int n = 0, n_clips = 0;
+
+    expect_true(cut != NULL);
+    expect_int(vrt_cutter_new(&params, &cutter), 0);
+    for (int pass = 0; pass < 10; pass++) {
+        const int scene = pass < 3 ? 0 : pass < 5 ? 1 : 2;
+        if (pass < 9) {
+            struct vrt_frame *frame = draw(&format_8, shots[scene].scene, n, 0);
+            frame->index = n;
+            frame->pts = 10 * n * n;
+            frame->duration = 7;
+            vrt_cutter_push(cutter, frame);
+            n++;
+        } else {
+            vrt_cutter_end(cutter);
+        }
+        while (vrt_cutter_next(cutter, cut)) {
+            const bool is_held = n_clips == 2 || n_clips == 4 || n_clips == 8;
+            expect_int(cut->clip.n, is_held ? 1 : 4);
+            expect_int(cut->clip.depth, is_held ? 0 : 4);
+            expect_int(cut->clip.n_new, 2);
+            expect_int(cut->span, n_clips == 8 ? 7 : 10 * (2 * n_clips + 1));
+            for (int i = 0; i < cut->clip.n; i++) {
+                expect_int(cut->frames[i]->index, around[n_clips][i]);
+                vrt_frame_unref(cut->frames[i]);
+            }
+            n_clips++;
+        }
+    }
+    expect_int(n_clips, 9);
+    expect_true(vrt_cutter_is_done(cutter));
+    vrt_cutter_free(cutter);
+    free(cut);
+}
+
+/* However long a video is, and wherever its end is known: as many clips as frames. */
+static void test_between_lengths(void)
+{
+    const struct vrt_clip_rule rule = { .overlap = { .size = 4 }, .temporal = true, .times = 2 };
+    struct vrt_clip open, closed;
+
+    expect_int(vrt_clip_n_new(&rule), 2);
+    for (int64_t n = 0; n < 9; n++) {
+        expect_int(vrt_clip_count(&rule, n), n);
+        for (int64_t i = 0; i < 12; i++) {
+            expect_int(vrt_clip_find(&rule, i, n, false, &closed), i < n);
+            expect_int(vrt_clip_find(&rule, i, n, true, &open), i + 2 < n);
+            if (i + 2 < n)
+                expect_true(open.first == closed.first && open.n == closed.n &&
+                            open.depth == closed.depth && open.n_new == closed.n_new);
+            for (int at = 0; i < n && at < closed.n; at++) {
+                const int64_t from = vrt_clip_source_between(&rule, &closed, n, at);
+                const int64_t wanted = closed.depth ? i - 1 + at : i;
+                expect_int(from, wanted < 0 ? 0 : wanted < n ? wanted : n - 1);
+            }
+        }
+    }
+}
+
 TEST_MAIN(
+    { "between", test_between },
+    { "between-lengths", test_between_lengths },
     { "sketch", test_sketch },
     { "cuts", test_cuts },
     { "no-cuts", test_no_cuts },

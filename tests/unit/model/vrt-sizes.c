@@ -50,6 +50,15 @@ struct vrt_sizes vrt_sizes_small(void)
     };
 }
 
+struct vrt_sizes vrt_sizes_small_between(void)
+{
+    struct vrt_sizes sizes = vrt_sizes_small();
+
+    sizes.n_up = sizes.distances = sizes.offset_groups = sizes.n_single = 0;
+    sizes.frames = 4;
+    return sizes;
+}
+
 struct tensor {
     enum vrt_sizes_kind kind;
     int n_dims, dims[5];

@@ -40,5 +40,8 @@ struct vrt_sizes vrt_sizes_published(int number);
 /* Those of the smallest that has every part, of which some tests make others: x2. */
 struct vrt_sizes vrt_sizes_small(void);
 
+/* The smallest that makes a frame between two of four. */
+struct vrt_sizes vrt_sizes_small_between(void);
+
 /* Calls the visitor for every tensor, buffers included. */
 void vrt_sizes_visit(const struct vrt_sizes *sizes, struct vrt_sizes_visitor *visitor);

@@ -160,8 +160,9 @@ static void to_planes(struct direct *direct, const struct clip *clip, int d,
 /* What the network makes of the clip. */
 static struct clip apply(struct direct *direct, const struct clip *in, float noise)
 {
-    int scale = vrt_network_info(direct->network)->scale;
-    struct clip out = new_clip(in->n, in->h * scale, in->w * scale);
+    const struct vrt_network_info *info = vrt_network_info(direct->network);
+    struct clip out = new_clip(info->out_frames ? info->out_frames : in->n, in->h * info->scale,
+                               in->w * info->scale);
     const struct vrt_network_use use = { .dtype = VRT_DTYPE_F32, .noise = noise };
     const struct operand operands[] = {
         { in->rgb, (size_t)in->n * in->h * in->w * 3 * sizeof(float), false },
@@ -344,6 +345,36 @@ void direct_restore(struct direct *direct, const struct direct_rule *rule,
     }
     free(in.rgb);
     free(out.rgb);
+}
+
+void direct_between(struct direct *direct, const int *cuts, struct vrt_frame *const *frames, int n,
+                    const struct vrt_frame_format *format, struct vrt_frame **ret_frames)
+{
+    int start = 0, end = cuts ? *cuts : n;
+
+    for (int i = 0; i < n; i++) {
+        if (i == end) {
+            start = end;
+            cuts++;
+            end = *cuts ? *cuts : n;
+        }
+        struct clip around = new_clip(4, format->height, format->width);
+        for (int d = 0; d < 4; d++) {
+            const int at = i - 1 + d;
+            to_rgb(direct, frames[at < start ? start : at < end ? at : end - 1], &around, d);
+        }
+        for (int k = 0; k < 2; k++)
+            expect_int(vrt_frame_new(format, &ret_frames[2 * i + k]), 0);
+        to_planes(direct, &around, 1, ret_frames[2 * i]);
+        if (i + 1 < end) {
+            struct clip made = apply(direct, &around, 0);
+            to_planes(direct, &made, 0, ret_frames[2 * i + 1]);
+            free(made.rgb);
+        } else {
+            to_planes(direct, &around, 1, ret_frames[2 * i + 1]);
+        }
+        free(around.rgb);
+    }
 }
 
 int direct_read(const char *path, struct vrt_frame **frames, int max)

@@ -37,6 +37,12 @@ void direct_restore(struct direct *direct, const struct direct_rule *rule,
                     struct vrt_frame *const *frames, int n, const struct vrt_frame_format *format,
                     struct vrt_frame **ret_frames);
 
+/* Twice n frames of `format`: each, and behind it the one that a network makes between it and the
+ * next, from one before these two and one behind; it again where a scene ends, which `cuts` tell as
+ * above. */
+void direct_between(struct direct *direct, const int *cuts, struct vrt_frame *const *frames, int n,
+                    const struct vrt_frame_format *format, struct vrt_frame **ret_frames);
+
 /* Reads all frames of a video. Return: how many; the references are the caller's. */
 int direct_read(const char *path, struct vrt_frame **frames, int max);
 

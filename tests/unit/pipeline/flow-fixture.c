@@ -154,6 +154,7 @@ static struct vrt_job_settings settled(const struct vrt_job_settings *given)
         return settings;
     settings = *given;
     settle(&settings.tile);
+    settle(&settings.times);
     settle(&settings.overlap);
     settle(&settings.clip);
     settle(&settings.clip_overlap);

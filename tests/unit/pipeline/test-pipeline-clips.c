@@ -271,23 +271,101 @@ static void test_refusals(void)
     }
 }
 
-/* A network that makes one frame of several restores none. */
-static void test_interpolation(void)
+/* One that makes a frame between two. */
+static struct vrt_network *new_between(void)
 {
-    struct vrt_fixture vrt = { .sizes = vrt_sizes_small(), .seed = 7,
+    struct vrt_fixture vrt = { .sizes = vrt_sizes_small_between(), .seed = 3,
                                .flow_gain = RULE_FLOW_STEADY };
-    const struct trial trial = { .n = 6 };
-    struct fixture f = { .seed = 7 };
-    struct flow_job job = { .cancel_at = -1 };
+    struct fixture f = { 0 };
 
-    vrt.sizes.n_up = vrt.sizes.distances = vrt.sizes.offset_groups = vrt.sizes.n_single = 0;
-    vrt.sizes.frames = 4;
     fixture_add_vrt(&f, &vrt);
-    struct vrt_network *network = fixture_network(&f);
-    restore(&trial, video(6, 64, 64), network, 1, &job);
-    expect_true(!job.was_admitted);
-    expect_contains(job.error.message, "vrt-infer runs such a network");
+    return fixture_network(&f);
+}
+
+/* Each frame passes as it is, and is followed by what the rule says; `pixel_format` (NULL: the
+ * input's) has them converted. */
+static void expect_between(const struct trial *trial, const char *pixel_format, int n_devices)
+{
+    struct vrt_network *network = new_between();
+    const char *input = trial->input ? trial->input : video(trial->n, trial->w, trial->h);
+    struct vrt_frame *in[N_MAX], *out[2 * N_MAX], *wanted[2 * N_MAX];
+    struct trial asked = *trial;
+    struct flow_job job = { .cancel_at = -1 };
+    struct direct direct;
+    int most;
+
+    if (pixel_format)
+        snprintf(asked.asked.pixel_format, sizeof(asked.asked.pixel_format), "%s", pixel_format);
+    restore(&asked, input, network, n_devices, &job);
+    expect_str(job.error.message, "");
+    const int n = direct_read(input, in, N_MAX);
+    expect_int(n, trial->n);
+    expect_int(job.last.frames_done, 2 * n);
+    expect_int(job.last.frames_total, 2 * n);
+    expect_int(direct_read(fixture_path("out.mkv"), out, 2 * N_MAX), 2 * n);
+    direct_init(&direct, network);
+    direct_between(&direct, trial->cuts, in, n, &out[0]->format, wanted);
+    direct_done(&direct);
+    for (int i = 0; i < 2 * n; i++) {
+        if (direct_compare(out[i], wanted[i], &most) > 0)
+            test_fail("frame %d of %d differs by %d", i, 2 * n, most);
+        /* Not by way of RGB and back. */
+        if (!pixel_format && i % 2 == 0)
+            expect_int(direct_compare(out[i], in[i / 2], &most), 0);
+        if (i % 2 == 0)
+            expect_near((double)out[i]->pts, (double)in[i / 2]->pts, 0);
+    }
+    for (int i = 0; i < 2 * n; i++) {
+        vrt_frame_unref(out[i]);
+        vrt_frame_unref(wanted[i]);
+    }
+    for (int i = 0; i < n; i++)
+        vrt_frame_unref(in[i]);
     vrt_network_unref(network);
+}
+
+/* However few; with tiles; to another format, where scenes change, too; on several devices. */
+static void test_between(void)
+{
+    static const int cuts[] = { 7, 11, 0 };
+    const char *scenes = fixture_make("scenes.mkv",
+        "-f lavfi -i testsrc2=s=64x64:r=25:d=0.28 -f lavfi -i mandelbrot=s=64x64:r=25 "
+        "-f lavfi -i smptebars=s=64x64:r=25:d=0.32 -filter_complex "
+        "'[1]trim=end_frame=4[m];[0][m][2]concat=n=3' -frames:v 19 -c:v ffv1 -pix_fmt yuv444p");
+
+    for (int n = 1; n < 5; n++)
+        expect_between(&(struct trial){ .n = n, .w = 64, .h = 64 }, NULL, 1);
+    expect_between(&(struct trial){ .n = 3, .w = 66, .h = 40 }, NULL, 1);
+    expect_between(&(struct trial){ .n = 4, .w = 64, .h = 64 }, "yuv420p", 1);
+    const struct trial trial = { .n = 19, .input = scenes, .cuts = cuts };
+    expect_between(&trial, NULL, 4);
+    expect_between(&trial, "yuv422p", 2);
+}
+
+/* Tiles meet as those of other networks do: the same from any number of devices. */
+static void test_between_tiles(void)
+{
+    const struct trial trials[] = {
+        { .n = 3, .w = 120, .h = 64, .asked = { .tile = 64, .overlap = 12 } },
+        { .n = 3, .w = 120, .h = 64, .asked = { .tile = 64, .overlap = 12,
+                                                .tiling = VRT_TILING_OFFICIAL } },
+    };
+
+    for (size_t t = 0; t < sizeof(trials) / sizeof(trials[0]); t++) {
+        struct vrt_network *network = new_between();
+        const char *input = video(trials[t].n, trials[t].w, trials[t].h);
+        char sums[2][64];
+        for (int i = 0; i < 2; i++) {
+            struct flow_job job = { .cancel_at = -1 };
+            restore(&trials[t], input, network, 1 + 2 * i, &job);
+            expect_str(job.error.message, "");
+            expect_int(job.info.n_tiles, 3);
+            expect_int(job.last.frames_done, 6);
+            snprintf(sums[i], sizeof(sums[i]), "%s", fixture_run("md5sum < out.mkv"));
+        }
+        expect_str(sums[1], sums[0]);
+        vrt_network_unref(network);
+    }
 }
 
 TEST_MAIN_AFTER(fixture_init(),
@@ -299,5 +377,6 @@ TEST_MAIN_AFTER(fixture_init(),
     { "scenes", test_scenes },
     { "devices-agree", test_devices_agree },
     { "refusals", test_refusals },
-    { "interpolation", test_interpolation },
+    { "between", test_between },
+    { "between-tiles", test_between_tiles },
 )

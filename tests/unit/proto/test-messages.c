@@ -95,6 +95,7 @@ static void test_request(void)
     expect_true(isnan(q.settings.scene_cuts) && isnan(q.settings.sigma));
     expect_int(q.settings.deinterlace, VRT_DEINTERLACE_AUTO);
     expect_str(q.settings.streams, "");
+    expect_int(q.settings.times, VRT_UNKNOWN);
     expect_int(q.settings.codec, VRT_UNKNOWN);
     expect_int(q.settings.quality, VRT_UNKNOWN);
     expect_str(q.settings.preset, "");
@@ -105,7 +106,7 @@ static void test_request(void)
                      "\"clip\":16,\"clip_overlap\":0,\"tiling\":\"official\",\"scene_cuts\":0.25,"
                      "\"sigma\":12.5,\"precision\":\"bf16\",\"tile\":256,"
                      "\"overlap\":0,\"codec\":\"ffv1\",\"deinterlace\":\"field\","
-                     "\"streams\":\"v:1,-s\","
+                     "\"streams\":\"v:1,-s\",\"times\":4,"
                      "\"quality\":51,\"preset\":\"slow\",\"priority\":-100,\"strict\":true,"
                      "\"overwrite\":true}", &q, &error), 0);
     expect_int(q.model.fd, 2);
@@ -115,6 +116,8 @@ static void test_request(void)
     expect_int(q.settings.tiling, VRT_TILING_OFFICIAL);
     expect_int(q.settings.deinterlace, VRT_DEINTERLACE_FIELD);
     expect_str(q.settings.streams, "v:1,-s");
+    expect_int(q.settings.times, 4);
+    expect_int(q.settings.times, 4);
     expect_near(q.settings.scene_cuts, 0.25, 0);
     expect_near(q.settings.sigma, 12.5, 0);
     expect_int(q.settings.codec, VRT_CODEC_FFV1);
@@ -145,7 +148,9 @@ static void test_request_refusals(void)
         { "{" FILES ",\"clip\":129}", "clip", "from 0 to 128, got 129" },
         { "{" FILES ",\"clip_overlap\":-1}", "clip_overlap", "from 0 to 64" },
         { "{" FILES ",\"tiling\":\"hard\"}", "tiling", "blend" },
-        { "{" FILES ",\"deinterlace\":\"bob\"}", "deinterlace", "or \"field\"" },
+        { "{" FILES ",\"deinterlace\":\"bob\"}", "deinterlace", "or \"telecine\"" },
+        { "{" FILES ",\"times\":1}", "times", "from 2 to 16, got 1" },
+        { "{" FILES ",\"times\":2.5}", "times", "from 2 to 16" },
         { "{" FILES ",\"scene_cuts\":1.5}", "scene_cuts", "from 0 to 1" },
         { "{" FILES ",\"sigma\":51}", "sigma", "from 0 to 50" },
         { "{" FILES ",\"quality\":true}", "quality", "from 0 to 63, got true" },

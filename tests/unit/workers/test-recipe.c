@@ -2,6 +2,8 @@
 
 /* How long shards and segments are where a frame takes long. */
 
+#include <errno.h>
+
 #include "tests/unit/test.h"
 #include "workers/plan/recipe.h"
 
@@ -61,7 +63,63 @@ static void test_clips(void)
     check(&network, &recipe, cases, VRT_ARRAY_SIZE(cases));
 }
 
+/* Times as many frames as a network makes; clips as it sees them. */
+static void test_between(void)
+{
+    static const struct vrt_network_info makes = {
+        .description = "N", .scale = 1, .multiple = 8, .min_size = 64, .window_frames = 4,
+        .min_frames = 4, .max_frames = 4, .out_frames = 1, .clip_frames = 4,
+    };
+    static const struct {
+        bool restores;
+        int64_t times, clip, clip_overlap;
+        const char *field;          /* NULL: it is good */
+    } cases[] = {
+        { false, VRT_UNKNOWN, VRT_UNKNOWN, VRT_UNKNOWN, NULL },
+        { false, 2, VRT_UNKNOWN, VRT_UNKNOWN, NULL },
+        { false, 4, VRT_UNKNOWN, VRT_UNKNOWN, "times" },
+        { false, 2, 4, VRT_UNKNOWN, "clip" },
+        { false, 2, VRT_UNKNOWN, 1, "clip_overlap" },
+        { true, VRT_UNKNOWN, VRT_UNKNOWN, VRT_UNKNOWN, NULL },
+        { true, 2, VRT_UNKNOWN, VRT_UNKNOWN, "times" },
+    };
+
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(cases); i++) {
+        struct vrt_network_info network = makes;
+        const struct vrt_recipe_params params = { .network = &network, .width = 64, .height = 64,
+                                                  .n_frames = 9 };
+        struct vrt_job_settings asked;
+        struct vrt_recipe recipe;
+        struct vrt_error error = { .id = NULL };
+        vrt_job_settings_init(&asked);
+        asked.times = cases[i].times;
+        asked.clip = cases[i].clip;
+        asked.clip_overlap = cases[i].clip_overlap;
+        if (cases[i].restores)
+            network.out_frames = network.max_frames = 0;
+        int r = vrt_recipe_choose(&asked, &params, &recipe, &error);
+        expect_int(r, cases[i].field ? -EINVAL : 0);
+        if (cases[i].field) {
+            expect_str(error.field, cases[i].field);
+            continue;
+        }
+        expect_int(recipe.times, cases[i].restores ? 1 : 2);
+        if (cases[i].restores)
+            continue;
+        expect_int(recipe.clip_frames, 4);
+        expect_int(recipe.clip_overlap, 0);
+        expect_near(recipe.scene_threshold, 0.08, 1e-9);
+        const struct vrt_clip_rule rule = vrt_recipe_rule(&recipe, &network);
+        expect_true(vrt_clip_is_between(&rule));
+        vrt_recipe_pace(&recipe, &network, 30);
+        expect_int(recipe.segment_frames, 3);
+        vrt_recipe_pace(&recipe, &network, 1000);
+        expect_int(recipe.segment_frames, 1);
+    }
+}
+
 TEST_MAIN(
+    { "between", test_between },
     { "still", test_still },
     { "clips", test_clips },
 )

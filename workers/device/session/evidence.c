@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <math.h>
+#include <string.h>
 
 #include "backend/op/colour.h"
 #include "base/error.h"
@@ -249,13 +250,33 @@ struct vrt_deviation vrt_means_compare(const struct vrt_means *in, const struct 
     return d;
 }
 
+static enum vrt_flaw judge(const struct vrt_deviation *d, bool lost_everything)
+{
+    if (lost_everything)
+        return VRT_FLAW_BLANK;
+    if (d->cast > CAST_MAX)
+        return VRT_FLAW_CAST;
+    return d->n_lost > 0 ? VRT_FLAW_BLACK : VRT_FLAW_NONE;
+}
+
 enum vrt_flaw vrt_means_judge(const struct vrt_means *in, const struct vrt_means *out)
 {
     const struct vrt_deviation d = vrt_means_compare(in, out);
 
-    if (out->is_blank && !in->is_blank)
-        return VRT_FLAW_BLANK;
-    if (d.cast > CAST_MAX)
-        return VRT_FLAW_CAST;
-    return d.n_lost > 0 ? VRT_FLAW_BLACK : VRT_FLAW_NONE;
+    return judge(&d, out->is_blank && !in->is_blank);
+}
+
+enum vrt_flaw vrt_means_judge_between(const struct vrt_means *last, const struct vrt_means *next,
+                                      const struct vrt_means *out)
+{
+    struct vrt_means dimmer = *last;
+
+    for (int i = 0; i < last->columns * last->rows; i++)
+        if (brightest(next->rgb[i]) < brightest(last->rgb[i]))
+            memcpy(dimmer.rgb[i], next->rgb[i], sizeof(dimmer.rgb[i]));
+    const struct vrt_deviation d = {
+        .cast = fminf(vrt_means_compare(last, out).cast, vrt_means_compare(next, out).cast),
+        .n_lost = vrt_means_compare(&dimmer, out).n_lost,
+    };
+    return judge(&d, out->is_blank && !last->is_blank && !next->is_blank);
 }

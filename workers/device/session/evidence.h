@@ -56,3 +56,7 @@ enum vrt_flaw {
 extern const char *const vrt_flaw_words[];
 
 enum vrt_flaw vrt_means_judge(const struct vrt_means *in, const struct vrt_means *out);
+
+/* The same of a frame between two: what neither of them has. */
+enum vrt_flaw vrt_means_judge_between(const struct vrt_means *last, const struct vrt_means *next,
+                                      const struct vrt_means *out);

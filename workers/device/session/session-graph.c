@@ -53,11 +53,20 @@ static void lay_out_weights(const struct vrt_job_spec *spec, const struct vrt_jo
     layout->weights_bytes = bytes + align_up((size_t)spec->out.width * sizeof(float));
 }
 
+/* Frames that the network makes of a clip. */
+static int n_made(const struct vrt_job_spec *spec, const struct vrt_job_spec_size *size)
+{
+    return vrt_clip_is_between(&spec->rule) ? spec->rule.times - 1 : size->frames;
+}
+
 void vrt_session_layout(const struct vrt_job_spec *spec, const struct vrt_job_spec_size *size,
                     struct vrt_session_layout *ret_layout)
 {
     const struct vrt_frame_format *const formats[2] = { &spec->in, &spec->out };
     int scale = vrt_network_info(spec->network)->scale;
+    const size_t n_rgb[2] = { (size_t)size->frames, (size_t)n_made(spec, size) };
+    /* One that is passed on isn't made. */
+    const size_t n_planes[2] = { n_rgb[0], n_rgb[1] + vrt_clip_is_between(&spec->rule) };
     struct vrt_session_layout layout = { 0 };
 
     layout.planes_bytes[1] = align_up(VRT_SESSION_N_RANGE * sizeof(float));
@@ -70,13 +79,13 @@ void vrt_session_layout(const struct vrt_job_spec *spec, const struct vrt_job_sp
                 (size_t)width * (size_t)height *
                 (size_t)vrt_frame_format_sample_bytes(formats[side]));
         }
-        layout.slot_bytes[side] = (size_t)size->frames * layout.planes_bytes[side];
+        layout.slot_bytes[side] = n_planes[side] * layout.planes_bytes[side];
         layout.frame_bytes[side] = rgb_bytes(formats[side]->width, formats[side]->height);
-        layout.rgb_bytes[side] = (size_t)size->frames * layout.frame_bytes[side];
+        layout.rgb_bytes[side] = n_rgb[side] * layout.frame_bytes[side];
     }
     if (is_tiled(size)) {
         layout.tile_frame_bytes = rgb_bytes(size->grid.x.size * scale, size->grid.y.size * scale);
-        layout.tile_bytes = (size_t)size->frames * layout.tile_frame_bytes;
+        layout.tile_bytes = n_rgb[1] * layout.tile_frame_bytes;
     }
     if (is_blended(spec, size))
         lay_out_weights(spec, size, &layout);
@@ -139,7 +148,7 @@ static int build_network(struct vrt_graph *graph, const struct vrt_job_spec *spe
         .channels = info->in_channels, .frame_w = spec->in.width, .frame_h = spec->in.height,
     });
     struct vrt_tensor out = rgb_view((struct view){
-        .depth = size->frames, .h = out_h, .w = out_w, .channels = info->out_channels,
+        .depth = n_made(spec, size), .h = out_h, .w = out_w, .channels = info->out_channels,
         .frame_w = tiled ? out_w : spec->out.width, .frame_h = tiled ? out_h : spec->out.height,
     });
 

@@ -28,9 +28,9 @@ struct vrt_session_layout {
     size_t plane_offset[2][VRT_FRAME_MAX_PLANES];   /* of the input's planes; of the output's, which
                                      * stand behind the result's range */
     size_t planes_bytes[2];         /* of one frame, with the range */
-    size_t slot_bytes[2];           /* of all frames of a clip */
+    size_t slot_bytes[2];           /* of all frames of a clip, of all its results */
     size_t frame_bytes[2];          /* of one frame of RGB */
-    size_t rgb_bytes[2];            /* of all frames of a clip */
+    size_t rgb_bytes[2];            /* of all frames of a clip, of all that the network makes */
     size_t tile_frame_bytes;        /* the network's result before it is cut or blended */
     size_t tile_bytes;              /* the same of all frames; 0: not tiled */
 

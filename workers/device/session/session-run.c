@@ -89,12 +89,44 @@ static int submit_to_rgb(struct vrt_session *session, const struct vrt_session_s
     return submit(session, session->executors[VRT_SESSION_TO_RGB], bindings);
 }
 
-/* Frame `d` of the clip becomes frame `to` of the slot. */
+static bool is_between(const struct vrt_session *session)
+{
+    return vrt_clip_is_between(&session->spec->rule);
+}
+
+bool vrt_session_makes(const struct vrt_job_spec *spec, int depth, int i)
+{
+    return i == 0 ? !spec->passes : depth > 0;
+}
+
+/* What becomes of the clip: so many frames. */
+static int n_results(const struct vrt_session *session, const struct vrt_session_clip *clip)
+{
+    return is_between(session) ? session->spec->rule.times : clip->n;
+}
+
+/* Which of the clip's frames result `d` is compared with; where it is between two, that and the
+ * next. */
+static int original(const struct vrt_session *session, const struct vrt_session_clip *clip, int d)
+{
+    return is_between(session) ? (clip->n - 1) / 2 : d;
+}
+
+/* The RGB of result `d`: of those that follow a frame, this is the first. */
+static struct vrt_binding result_of(const struct vrt_session *session,
+                                    const struct vrt_session_clip *clip, int d)
+{
+    if (!is_between(session))
+        return frame_of(session, VRT_SESSION_OUT, d);
+    return d == 0 ? frame_of(session, VRT_SESSION_IN, original(session, clip, 0)) :
+                    frame_of(session, VRT_SESSION_OUT, d - 1);
+}
+
+/* Result `d` of the clip becomes frame `to` of the slot. */
 static int submit_to_planes(struct vrt_session *session, const struct vrt_session_slot *slot, int d,
                             int to)
 {
-    struct vrt_binding bindings[VRT_FRAME_MAX_PLANES + 2] = { frame_of(session, VRT_SESSION_OUT,
-                                                                       d) };
+    struct vrt_binding bindings[VRT_FRAME_MAX_PLANES + 2] = { result_of(session, &slot->clip, d) };
     int n = 1 + bind_planes(session, slot, VRT_SESSION_OUT, to, bindings + 1);
 
     bindings[n] = (struct vrt_binding){ vrt_staging_buffer(slot->planes[VRT_SESSION_OUT]),
@@ -221,12 +253,15 @@ static int divide(struct vrt_session *session, int n)
 static int submit_network(struct vrt_session *session, const struct vrt_session_clip *clip)
 {
     const struct vrt_tile_grid *grid = &session->spec->grid;
+    const int n = is_between(session) ? session->spec->rule.times - 1 : clip->n;
     struct vrt_graph_executor *network = NULL;
-    int r = vrt_session_network(session, clip->depth, &network);
 
+    if (clip->depth == 0)
+        return 0;
+    int r = vrt_session_network(session, clip->depth, &network);
     if (r != 0)
         return r;
-    r = clear(session, clip->n);
+    r = clear(session, n);
     /* Row by row, left to right: a tile relies on its later neighbours to overwrite its end, and
      * sums depend on their order. */
     for (int j = 0; r == 0 && j < grid->y.n; j++) {
@@ -235,17 +270,18 @@ static int submit_network(struct vrt_session *session, const struct vrt_session_
                 return vrt_raise(-ECANCELED);
             r = submit_tile(session, network, i, j);
             if (r == 0 && session->weights)
-                r = submit_blend(session, i, j, clip->n);
+                r = submit_blend(session, i, j, n);
             else if (r == 0 && session->tile)
-                r = submit_copy(session, i, j, clip->n);
+                r = submit_copy(session, i, j, n);
         }
     }
-    return r != 0 ? r : divide(session, clip->n);
+    return r != 0 ? r : divide(session, n);
 }
 
-static bool is_wanted(const struct vrt_session_clip *clip, int d)
+static bool is_wanted(const struct vrt_session *session, const struct vrt_session_clip *clip, int d)
 {
-    return clip->out[d] || clip->shared[d];
+    return is_between(session) ? vrt_session_makes(session->spec, clip->depth, d) :
+                                 clip->out[d] || clip->shared[d];
 }
 
 /* All that the device does of a clip, whose planes are on their way. */
@@ -255,12 +291,12 @@ static int submit_clip(struct vrt_session *session, struct vrt_session_slot *slo
     int n_wanted = 0, r = 0;
 
     session->watch = slot->watch;
-    for (int d = 0; r == 0 && d < clip->depth; d++)
+    for (int d = 0; r == 0 && d < VRT_MAX(clip->depth, 1); d++)
         r = submit_to_rgb(session, slot, vrt_clip_source(clip->n, d), d);
     if (r == 0)
         r = submit_network(session, clip);
-    for (int d = 0; r == 0 && d < clip->n; d++)
-        if (is_wanted(clip, d))
+    for (int d = 0; r == 0 && d < n_results(session, clip); d++)
+        if (is_wanted(session, clip, d))
             r = submit_to_planes(session, slot, d, n_wanted++);
     if (r != 0)
         return r;
@@ -352,15 +388,33 @@ int vrt_session_begin(struct vrt_session *session, const struct vrt_session_clip
     return 0;
 }
 
-/* What frame `d` became, which is frame `from` of the slot: as samples, or as pixels. */
+/* What is wrong with result `d`, of which these are the means. Return: 0; -EINVAL. */
+static int judge(const struct vrt_session *session, const struct vrt_session_clip *clip, int d,
+                 const struct vrt_means means[2], enum vrt_flaw *ret_flaw)
+{
+    const struct vrt_means *in = &means[0], *out = &means[1];
+    struct vrt_means next;
+
+    if (!is_between(session) || d == 0) {
+        *ret_flaw = vrt_means_judge(in, out);
+        return 0;
+    }
+    int r = vrt_means_of_input(clip->in[original(session, clip, d) + 1], &next);
+    if (r != 0)
+        return vrt_fold(r);
+    *ret_flaw = vrt_means_judge_between(in, &next, out);
+    return 0;
+}
+
+/* What became result `d`, which is frame `from` of the slot: as samples, or as pixels. */
 static int download(const struct vrt_session *session, const struct vrt_session_slot *slot, int d,
                     int from, struct vrt_session_evidence *evidence)
 {
     const struct vrt_session_clip *clip = &slot->clip;
     struct vrt_frame *frame = clip->out[d], view;
-    struct vrt_means in, out;
+    struct vrt_means means[2], *in = &means[0], *out = &means[1];
     float range[VRT_SESSION_N_RANGE];
-    int r = vrt_means_of_input(clip->in[d], &in);
+    int r = vrt_means_of_input(clip->in[original(session, clip, d)], in);
 
     if (r != 0)
         return vrt_fold(r);
@@ -368,17 +422,16 @@ static int download(const struct vrt_session *session, const struct vrt_session_
     if (frame) {
         view_on_host(session, slot, VRT_SESSION_OUT, from, frame, &view);
         vrt_frame_copy_samples(&view, frame);
-        r = vrt_means_of_result(frame, &in, &out);
+        r = vrt_means_of_result(frame, in, out);
     } else {
-        vrt_means_of_pixels(clip->shared[d], &in, &out);
+        vrt_means_of_pixels(clip->shared[d], in, out);
     }
     if (r != 0)
         return vrt_fold(r);
     evidence->min = range[0];
     evidence->max = range[1];
     evidence->n_not_finite = range[2];
-    evidence->flaw = vrt_means_judge(&in, &out);
-    return 0;
+    return vrt_fold(judge(session, clip, d, means, &evidence->flaw));
 }
 
 static int download_pixels(struct vrt_session *session, const struct vrt_session_clip *clip)
@@ -399,9 +452,9 @@ static int download_all(struct vrt_session *session, const struct vrt_session_sl
 {
     int n_wanted = 0, r = 0;
 
-    for (int d = 0; r == 0 && d < slot->clip.n; d++) {
+    for (int d = 0; r == 0 && d < n_results(session, &slot->clip); d++) {
         evidence[d] = (struct vrt_session_evidence){ 0 };
-        if (is_wanted(&slot->clip, d))
+        if (is_wanted(session, &slot->clip, d))
             r = download(session, slot, d, n_wanted++, &evidence[d]);
     }
     return r;

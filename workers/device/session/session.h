@@ -33,11 +33,14 @@ struct vrt_session_evidence {
     enum vrt_flaw flaw;             /* what the host sees to be wrong */
 };
 
-/* Frames on their way through a session: all of a clip, or one. */
+/* Frames on their way through a session: all of a clip, or one. Where frames are made between, the
+ * results are the clip's frame and those that follow it, as many as the job's rule says, and of
+ * these only what vrt_session_makes(). */
 struct vrt_session_clip {
     int n, depth;                   /* frames; those that the network sees (frames/clips/clip.h) */
     struct vrt_frame *const *in;    /* [n], of spec->in */
-    struct vrt_frame *const *out;   /* [n], of spec->out, writable: samples are filled in; NULL: */
+    struct vrt_frame *const *out;   /* [n], or of the results, of spec->out, writable: samples are
+                                     * filled in; NULL: */
     struct vrt_picture *const *shared;  /* [n]: this one's pixels are; both NULL: nothing is */
 };
 
@@ -98,11 +101,15 @@ int vrt_session_begin(struct vrt_session *session, const struct vrt_session_clip
                       const struct vrt_graph_executor_watch *watch,
                       struct vrt_session_times *times);
 
+/* Where frames are made between: whether it fills in result `i` of a clip of this depth. Else the
+ * host has its samples. */
+bool vrt_session_makes(const struct vrt_job_spec *spec, int depth, int i);
+
 /*
- * Waits for the oldest clip in flight, and fills in its samples and pixels. evidence[0..n-1] is
- * filled in: zeros for a frame of which nothing is wanted; NULL: nothing of the clip is wanted any
- * more, and its frames aren't looked at. Return: as vrt_session_begin(); the clip has ended in any
- * case.
+ * Waits for the oldest clip in flight, and fills in its samples and pixels. evidence[] of each
+ * result is filled in: zeros for a frame of which nothing is wanted; NULL: nothing of the clip is
+ * wanted any more, and its frames aren't looked at. Return: as vrt_session_begin(); the clip has
+ * ended in any case.
  */
 int vrt_session_end(struct vrt_session *session, struct vrt_session_times *times,
                     struct vrt_session_evidence *evidence);

@@ -34,10 +34,22 @@ static int64_t round_up(int64_t value, int64_t multiple)
     return value / multiple * multiple + (value % multiple ? multiple : 0);
 }
 
+bool vrt_clip_is_between(const struct vrt_clip_rule *rule)
+{
+    return rule->times > 1;
+}
+
+int vrt_clip_n_new(const struct vrt_clip_rule *rule)
+{
+    return vrt_clip_is_between(rule) ? rule->times : rule->overlap.size - rule->overlap.shared;
+}
+
 int64_t vrt_clip_count(const struct vrt_clip_rule *rule, int64_t n_frames)
 {
     if (n_frames <= 0)
         return 0;
+    if (vrt_clip_is_between(rule))
+        return n_frames;
     if (rule->temporal)
         return vrt_overlap_count(&rule->overlap, n_frames);
     return round_up(n_frames, rule->overlap.size) / rule->overlap.size;
@@ -65,12 +77,48 @@ static bool find_run(const struct vrt_clip_rule *rule, int64_t index, int64_t n_
     return true;
 }
 
+/* Frames before the one whose followers are made; as many follow the next one. */
+static int n_before(const struct vrt_clip_rule *rule)
+{
+    return rule->overlap.size / 2 - 1;
+}
+
+static bool find_between(const struct vrt_clip_rule *rule, int64_t index, int64_t n_known,
+                         bool open, struct vrt_clip *ret_clip)
+{
+    const bool is_last = index + 1 == n_known;
+    const int size = is_last ? 1 : rule->overlap.size;
+
+    if (index >= n_known || (open && index + rule->overlap.size / 2 >= n_known))
+        return false;
+    *ret_clip = (struct vrt_clip){
+        .index = index,
+        .first = is_last ? index : VRT_MAX(index - n_before(rule), 0),
+        .n = size,
+        .n_new = rule->times,
+        .depth = is_last ? 0 : size,
+    };
+    return true;
+}
+
+int64_t vrt_clip_source_between(const struct vrt_clip_rule *rule, const struct vrt_clip *clip,
+                                int64_t n_frames, int at)
+{
+    const int64_t frame = clip->depth ? clip->index - n_before(rule) + at : clip->index;
+
+    if (frame < 0)
+        return VRT_MIN(-1 - frame, n_frames - 1);
+    return frame < n_frames ? frame : VRT_MAX(2 * n_frames - 1 - frame, 0);
+}
+
 bool vrt_clip_find(const struct vrt_clip_rule *rule, int64_t index, int64_t n_known, bool open,
                    struct vrt_clip *ret_clip)
 {
     const struct vrt_overlap *overlap = &rule->overlap;
     int64_t length = open ? VRT_OVERLAP_ENDLESS : n_known, first, end, before = 0;
 
+    if (vrt_clip_is_between(rule))
+        return find_between(rule, index, n_known, open, ret_clip);
     if (!rule->temporal)
         return find_run(rule, index, n_known, open, ret_clip);
     if (index >= vrt_clip_count(rule, length))
@@ -94,7 +142,7 @@ bool vrt_clip_find(const struct vrt_clip_rule *rule, int64_t index, int64_t n_kn
 struct vrt_share vrt_clip_share(const struct vrt_clip_rule *rule, const struct vrt_clip *clip,
                                 int i, int64_t n_known, bool open)
 {
-    if (!rule->temporal)
+    if (!rule->temporal || vrt_clip_is_between(rule))
         return (struct vrt_share){ 1, 1, 1 };
     return vrt_overlap_share(&rule->overlap, open ? VRT_OVERLAP_ENDLESS : n_known, clip->index,
                          clip->first + i);

@@ -11,6 +11,11 @@
  * [k * frames, (k + 1) * frames) that exist. Those that see a whole clip at once get clips which
  * overlap (frames/clips/overlap.h), and a scene that is shorter than a clip is extended at its end
  * by its own mirror image, the last frame repeated.
+ *
+ * Those that make frames between two get one clip for each frame, of as many frames before it and
+ * behind it as they see; clip k makes what is shown from frame k until frame k + 1. Beyond both
+ * ends of a scene they see its mirror image. Nothing is made between two scenes: the clip of a
+ * scene's last frame holds that alone, and it is shown on.
  */
 
 #include <stdbool.h>
@@ -26,6 +31,8 @@ struct vrt_clip_rule {
     bool temporal;                  /* the network sees a clip at once; else frame by frame */
     int least;                      /* temporal: it needs so many frames, at most overlap.size */
     int multiple;                   /* temporal: to which a short scene is extended; 1: not */
+    int times;                      /* temporal: over 1, each frame becomes so many: itself, and
+                                     * those between it and the next; 0 and 1 are the same */
 };
 
 /* One clip of a scene. */
@@ -33,8 +40,10 @@ struct vrt_clip {
     int64_t index;                  /* in its scene */
     int64_t first;                  /* frame of the scene */
     int n;                          /* frames of the scene that it holds */
-    int n_new;                      /* of them, the last so many are in no clip before it */
-    int depth;                      /* frames that the network sees: n and their mirror images */
+    int n_new;                      /* of them, the last so many are in no clip before it; where
+                                     * frames are made between: what it becomes */
+    int depth;                      /* frames that the network sees: n and their mirror images; 0:
+                                     * nothing is made between */
 };
 
 /* Frames of a clip, for a network that sees each by itself and frames of this size: 1 for large
@@ -44,6 +53,12 @@ int vrt_clip_frames(int width, int height);
 
 /* The rule for such a network: runs of so many frames. */
 struct vrt_clip_rule vrt_clip_runs(int frames);
+
+/* Whether frames are made between those of the video. */
+bool vrt_clip_is_between(const struct vrt_clip_rule *rule);
+
+/* The n_new of a clip in the midst of a scene. */
+int vrt_clip_n_new(const struct vrt_clip_rule *rule);
 
 /* Clips of a scene, or of a video without cuts, of n_frames (0: none). */
 int64_t vrt_clip_count(const struct vrt_clip_rule *rule, int64_t n_frames);
@@ -66,3 +81,7 @@ int vrt_clip_depth(const struct vrt_clip_rule *rule, int64_t n_frames);
 
 /* Which of a clip's n frames stands at place `at` of what the network sees. */
 int vrt_clip_source(int n, int at);
+
+/* The same where frames are made between: which frame of a scene of n. */
+int64_t vrt_clip_source_between(const struct vrt_clip_rule *rule, const struct vrt_clip *clip,
+                                int64_t n_frames, int at);

@@ -125,6 +125,31 @@ static void begin_scene(struct vrt_cutter *cutter)
     decide(cutter);
 }
 
+static struct vrt_frame *frame_at(const struct vrt_cutter *cutter, int64_t i)
+{
+    return cutter->held[i - cutter->base];
+}
+
+/* Of a clip whose frames become more: they may be needed again by the next one. */
+static void fill_between(struct vrt_cutter *cutter, const struct vrt_clip *clip,
+                         struct vrt_cut *ret_cut)
+{
+    const int64_t n = cutter->n_decided - cutter->scene_start;
+    const int64_t at = cutter->scene_start + clip->index;
+    const struct vrt_frame *frame = frame_at(cutter, at);
+
+    ret_cut->clip = *clip;
+    for (int i = 0; i < clip->n; i++) {
+        int64_t from = vrt_clip_source_between(&cutter->params.rule, clip, n, i);
+        ret_cut->frames[i] = vrt_frame_ref(frame_at(cutter, cutter->scene_start + from));
+        ret_cut->shares[i] = (struct vrt_share){ 1, 1, 1 };
+    }
+    ret_cut->span = at + 1 < n_pushed(cutter) ? frame_at(cutter, at + 1)->pts - frame->pts :
+                                                VRT_MAX(frame->duration, 1);
+    drop_before(cutter, cutter->scene_start + clip->first);
+    cutter->index++;
+}
+
 static void fill(struct vrt_cutter *cutter, const struct vrt_clip *clip, bool open,
                  struct vrt_cut *ret_cut)
 {
@@ -133,7 +158,7 @@ static void fill(struct vrt_cutter *cutter, const struct vrt_clip *clip, bool op
 
     ret_cut->clip = *clip;
     for (int i = 0; i < clip->n; i++) {
-        ret_cut->frames[i] = vrt_frame_ref(cutter->held[first + i - cutter->base]);
+        ret_cut->frames[i] = vrt_frame_ref(frame_at(cutter, first + i));
         ret_cut->shares[i] = vrt_clip_share(&cutter->params.rule, clip, i, n_known, open);
     }
     /* The last clip of a scene may begin with any frame but this one's first. */
@@ -164,7 +189,10 @@ bool vrt_cutter_next(struct vrt_cutter *cutter, struct vrt_cut *ret_cut)
         bool open = is_open(cutter);
         int64_t n_known = cutter->n_decided - cutter->scene_start;
         if (vrt_clip_find(&cutter->params.rule, cutter->index, n_known, open, &clip)) {
-            fill(cutter, &clip, open, ret_cut);
+            if (vrt_clip_is_between(&cutter->params.rule))
+                fill_between(cutter, &clip, ret_cut);
+            else
+                fill(cutter, &clip, open, ret_cut);
             return true;
         }
         if (open || cutter->next_cut < 0)

@@ -15,6 +15,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/error.h"
 #include "frames/av.h"
@@ -48,6 +49,7 @@ struct vrt_deinterlacer {
     bool is_film;
     int n_film;                         /* of the cycle at frame n_out, frames that came out */
     int64_t cycle_span;                 /* of the last whole one, in ticks; 0: there was none */
+    int64_t n_taken;                    /* frames that went in whose captions came out */
 };
 
 int vrt_deinterlacer_new(const struct vrt_frame_format *format, const struct vrt_fields *fields,
@@ -149,6 +151,38 @@ static int64_t measure_cycle(const struct vrt_deinterlacer *deinterlacer)
     return end - waiting_at(deinterlacer, deinterlacer->n_out)->pts;
 }
 
+/* Of A/53's cc_data: whether there is anything in the three bytes. */
+static bool is_caption(const uint8_t *data)
+{
+    return data[0] & 4;
+}
+
+/* Adds the captions that aren't empty, as far as there is room. */
+static void add_captions(const struct vrt_frame_extra *from, struct vrt_frame_extra *to)
+{
+    for (int i = 0; i < from->n_captions && to->n_captions < VRT_CAPTIONS_BYTES_MAX; i += 3) {
+        if (!is_caption(from->captions + i))
+            continue;
+        memcpy(to->captions + to->n_captions, from->captions + i, 3);
+        to->n_captions += 3;
+    }
+}
+
+/* What goes with frame `was` of those that went in; captions of one before it that is gone, too:
+ * they are spelled out over frames. */
+static void take_extra(struct vrt_deinterlacer *deinterlacer, int64_t was, struct vrt_frame *frame)
+{
+    const bool is_alone = was == deinterlacer->n_taken;
+
+    frame->concealed = waiting_at(deinterlacer, was)->concealed;
+    frame->extra = waiting_at(deinterlacer, was)->extra;
+    if (!is_alone)
+        frame->extra.n_captions = 0;
+    for (int64_t i = deinterlacer->n_taken; !is_alone && i <= was; i++)
+        add_captions(&waiting_at(deinterlacer, i)->extra, &frame->extra);
+    deinterlacer->n_taken = was + 1;
+}
+
 /* When the frame of a film that came out, the next of its cycle, is shown. */
 static void date_film(struct vrt_deinterlacer *deinterlacer, const AVFrame *filtered,
                       struct vrt_frame *frame)
@@ -163,8 +197,8 @@ static void date_film(struct vrt_deinterlacer *deinterlacer, const AVFrame *filt
         deinterlacer->cycle_span = CYCLE * first->duration;
     frame->pts = (CYCLE - 1) * first->pts + deinterlacer->n_film * deinterlacer->cycle_span;
     frame->duration = deinterlacer->cycle_span;
-    frame->concealed = was >= deinterlacer->n_out && was < deinterlacer->n_in &&
-                       waiting_at(deinterlacer, was)->concealed;
+    if (was >= VRT_MAX(deinterlacer->n_out, deinterlacer->n_taken) && was < deinterlacer->n_in)
+        take_extra(deinterlacer, was, frame);
     if (++deinterlacer->n_film == CYCLE - 1 && is_whole) {
         deinterlacer->n_film = 0;
         deinterlacer->n_out += CYCLE;
