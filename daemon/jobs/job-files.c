@@ -50,6 +50,18 @@ const struct vrt_error vrt_job_files_spent = {
                "second time: run the command again",
 };
 
+static const struct vrt_error no_room = {
+    .id = "spool.full",
+    .message = "there is no room for the working files of a job that reads a pipe, which can't "
+               "wait for it: make some, or let other jobs end, and run the command again",
+};
+
+const struct vrt_error *vrt_job_files_why_spent(const struct vrt_error *error)
+{
+    return vrt_error_is(error, VRT_E(JOB_PARKED)) ? &vrt_job_files_spent :
+           vrt_disk_space_is_lacking(error) ? &no_room : error;
+}
+
 void vrt_job_files_init(struct vrt_job_files *files)
 {
     *files = (struct vrt_job_files){ .fds = { -1, -1, -1 }, .pipe_fd = -1 };

@@ -42,6 +42,10 @@ int vrt_job_files_take(struct vrt_job *job, const struct vrt_file_ref refs[VRT_J
 /* Why a job ends whose pipe was read in part, whatever else would have made it start again. */
 extern const struct vrt_error vrt_job_files_spent;
 
+/* Why such a job's run ended with this error, after which others would wait or begin anew. Return:
+ * `error`, or a static one. */
+const struct vrt_error *vrt_job_files_why_spent(const struct vrt_error *error);
+
 /* Whether the daemon itself opens the file. */
 bool vrt_job_files_is_by_path(const struct vrt_file_ref *ref);
 

@@ -212,7 +212,7 @@ static void conclude(const struct vrt_job_run *run, const struct vrt_error *erro
     else if (run->intent == VRT_RUN_CANCEL)
         vrt_queue_end_job(context, job, VRT_JOB_CANCEL, NULL);
     else if (job->parts->files.is_pipe_begun)
-        fail(runs, job, is_parked(error) ? &vrt_job_files_spent : error);
+        fail(runs, job, vrt_job_files_why_spent(error));
     else if (run->again && job->info.state == VRT_JOB_RUNNING && !context->is_stopping)
         begin_again(runs, job);
     else if (vrt_disk_space_is_lacking(error) && job->info.state != VRT_JOB_PAUSED)

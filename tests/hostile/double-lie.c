@@ -168,9 +168,18 @@ int double_lie(struct double_dice *dice, int socket, struct vrt_message *message
     if (lie == GONE)
         exit((int)double_roll(dice, 256));
     for (uint32_t n = lie == UNASKED ? 1 : lie == FLOOD ? 3000 : 0; n > 0; n--) {
-        question = (struct vrt_message){ .kind = VRT_MESSAGE_JOIN_SEGMENT };
-        question.body.segment.number = double_roll(dice, 2) ? 0 : strange_number(dice);
-        if (send_raw(socket, &question, VRT_MESSAGE_BYTES(segment)) < 0)
+        const bool is_more = double_roll(dice, 2);
+        question = (struct vrt_message){ .kind = is_more ? VRT_MESSAGE_READER_MORE :
+                                                           VRT_MESSAGE_JOIN_SEGMENT };
+        if (is_more) {
+            question.body.reader_more.size_bytes = strange_number(dice);
+            question.body.reader_more.n_spent = (int32_t)strange_number(dice);
+            question.body.reader_more.spent[0].to = strange_number(dice);
+        } else {
+            question.body.segment.number = double_roll(dice, 2) ? 0 : strange_number(dice);
+        }
+        if (send_raw(socket, &question, is_more ? VRT_MESSAGE_BYTES(reader_more) :
+                                                  VRT_MESSAGE_BYTES(segment)) < 0)
             return -1;
     }
     if (lie == TWICE && vrt_message_send(socket, message, size, NULL) < 0)

@@ -179,6 +179,35 @@ static void test_empty(void)
     expect_str(error.id, "input.empty");
 }
 
+/* Return: why what is read of the file as of a pipe isn't opened. */
+static const char *refusal_of(const char *path)
+{
+    static struct vrt_error error;
+    VRT_CLEANUP(vrt_closep) int from = fixture_open(path);
+    VRT_CLEANUP(vrt_closep) int to = open(fixture_path("grown"), O_RDWR | O_CREAT | O_TRUNC, 0600);
+    struct dripping dripping = { from, to, 0, 1 << 16, 0, 0, 0 };
+    const struct vrt_feed feed = { drip, &dripping };
+    const struct vrt_reader_params params = { .n_threads = 1, .name = "a pipe", .feed = &feed };
+    VRT_CLEANUP(vrt_reader_closep) struct vrt_reader *reader = NULL;
+
+    error = (struct vrt_error){ 0 };
+    (void)!vrt_reader_open(to, &params, &reader, &error);
+    return error.message;
+}
+
+/* What a muxer that can go back has written can't be read by who can't. */
+static void test_index(void)
+{
+    const char *last = fixture_make("last.mp4", CLIP "-c:v libx264 -threads 1 -qp 1");
+
+    expect_true(fixture_size(last) > 300000);
+    expect_contains(refusal_of(last), "whose index is at its end");
+    expect_str(refusal_of(fixture_make("first.mp4", CLIP "-c:v libx264 -threads 1 -qp 1 "
+                                       "-movflags faststart")), "");
+    expect_str(refusal_of(fixture_make("fragments.mp4", CLIP "-c:v libx264 -threads 1 -qp 1 "
+                                       "-movflags frag_keyframe+empty_moov")), "");
+}
+
 /* FFmpeg's demuxer takes a part of a frame for the end. */
 static void test_cut_off(void)
 {
@@ -196,5 +225,6 @@ static void test_cut_off(void)
 TEST_MAIN_AFTER(fixture_init(),
     { "growing", test_growing },
     { "empty", test_empty },
+    { "index", test_index },
     { "cut off", test_cut_off },
 )

@@ -41,6 +41,8 @@ static struct vrt_extent check_mov(int fd, int64_t size_bytes)
         uint64_t size = big_endian(head, 4);
         if (memcmp(head + 4, "moov", 4) == 0)
             extent.lacks_index = false;
+        if (memcmp(head + 4, "mdat", 4) == 0)
+            extent.is_index_last |= extent.lacks_index;
         if (size == 1 && read_at(fd, offset, head, 16))
             size = big_endian(head + 8, 8);
         if (size < 8)

@@ -12,6 +12,7 @@
 struct vrt_extent {
     bool truncated;             /* something at the top level ends after the end of the file */
     bool lacks_index;           /* MP4/MOV without its `moov`: nothing in it can be decoded */
+    bool is_index_last;         /* it comes behind pictures, if at all: no pipe goes back to them */
 };
 
 /*

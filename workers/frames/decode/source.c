@@ -293,9 +293,17 @@ static int probe(struct vrt_source *source, const AVInputFormat **ret_demuxer,
 static int check_extent(struct vrt_source *source, const AVInputFormat *demuxer,
                         struct vrt_error *error)
 {
-    if (source->size_bytes < 0)
+    if (source->size_bytes < 0 && !source->feed)
         return 0;
-    struct vrt_extent extent = vrt_extent_check(source->fd, source->size_bytes, demuxer->name);
+    struct vrt_extent extent = vrt_extent_check(source->fd, source->feed ? source->fed.size_bytes :
+                                                            source->size_bytes, demuxer->name);
+    if (source->feed && extent.is_index_last)
+        return vrt_refuse(error, vrt_raise(-ESPIPE), "input.not_regular", "%s is an MP4 or MOV "
+                          "file whose index is at its end, from which a pipe can't go back: name "
+                          "the file itself, or pipe it as NUT (ffmpeg -i FILE -c copy -f nut -)",
+                          source->name);
+    if (source->feed)
+        return 0;
     source->truncated = extent.truncated;
     if (extent.lacks_index)
         return vrt_refuse(error, vrt_raise(-EBADMSG), "input.truncated",

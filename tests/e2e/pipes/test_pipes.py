@@ -27,8 +27,7 @@ def resident_bytes(pid):
         return 0
 
 
-class Pipes(harness.Case):
-    config = {'cpu': {'devices': 2, 'threads': 1}}
+class Case(harness.Case):
 
     def environment(self, **more):
         return dict(os.environ, VRTD_SOCKET=self.daemon.socket, TMPDIR=self.folder, **more)
@@ -90,6 +89,44 @@ class Pipes(harness.Case):
             made[ending] = self.path('film.' + ending)
             ffmpeg('-i', source, *options, made[ending])
         return made
+
+
+class Room(Case):
+    """What is stored of a pipe is charged to its user, and jobs wait for their turn with it."""
+
+    config = {'jobs': {'max_running': 1}, 'access': {'spool_per_user': '1M'}}
+
+    def test_too_much_is_stored(self):
+        """Of a transport stream all is."""
+        source = clip(self.path('noise.ts'), '-vf', 'noise=alls=80:allf=t', '-c:v', 'libx264',
+                      '-qp', 10, frames=200, size='128x96')
+        self.assertGreater(os.path.getsize(source), 2 << 20)
+        _, said = self.piped(self.bytes_of(source), '-', '-o', self.path('room.mkv'), '--quality',
+                             51, status=1)
+        self.assertIn('take more than one user may have', said)
+        shown = self.show(self.last_job())
+        self.assertEqual(shown['state'], 'failed')
+        self.assertEqual(shown['error']['id'], 'spool.too_large')
+        # What of it was restored is much less than that.
+        self.assertFalse(os.path.exists(self.path('room.mkv')))
+
+    def test_writers_wait_for_their_turn(self):
+        source = self.films()['nut']
+        _, first, _ = self.begin_long('-o', self.path('first.mkv'))
+        with open(source, 'rb') as f:
+            writer = subprocess.Popen(['cat'], stdin=f, stdout=subprocess.PIPE)
+        second = self.start('-', '-o', self.path('second.mkv'), stdin=writer.stdout)
+        writer.stdout.close()
+        self.wait_until(lambda: self.show(self.last_job())['state'] == 'queued')
+        first.send_signal(signal.SIGINT)
+        self.assertEqual(first.wait(harness.PATIENCE_S), 130)
+        self.assertEqual(second.wait(harness.PATIENCE_S), 0, second.stderr.read())
+        self.assertEqual(writer.wait(harness.PATIENCE_S), 0)
+        self.assertEqual(int(video_stream(self.path('second.mkv'))['nb_read_frames']), 30)
+
+
+class Pipes(Case):
+    config = {'cpu': {'devices': 2, 'threads': 1}}
 
     def test_same_bytes_as_of_the_file(self):
         for ending, path in self.films().items():
