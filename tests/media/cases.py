@@ -221,6 +221,10 @@ def codecs():
          arguments=['--target-size', '1G'], warns=['smaller than 1 GB'])
     case('a target size of ffv1', 'in.mkv', f'{PICTURE} {FRAMES} {X264}',
          arguments=['--target-size', '1M', '--codec', 'ffv1'], refused='FFV1 has no bitrate')
+    case('a quality of ffv1', 'in.mkv', f'{PICTURE} {FRAMES} {X264}', '.mkv',
+         arguments=['--quality', '20', '--codec', 'ffv1'], refused='FFV1 has no quality')
+    case('an unknown option of a library', 'in.mkv', f'{PICTURE} {FRAMES} {X264}',
+         arguments=['--enc', 'x264-params=wibble=1'], refused='libx264 doesn\'t know all')
     case('a pixel format', 'in.mkv', f'{film} {X264} -c:a aac',
          arguments=['--codec', 'hevc', '--pix-fmt', 'yuv420p10le'])
     case('no such pixel format', 'in.mkv', f'{film} {X264}', '.mov',

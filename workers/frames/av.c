@@ -16,6 +16,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/macro.h"
 
 #define VRT_LOG_TOPIC "ffmpeg"
 
@@ -29,6 +30,20 @@ static atomic_int *error_count(void *object, const AVClass *class)
     return NULL;
 }
 
+/* Encoders leave out what they don't understand of the options in a library's own syntax, and tell
+ * it as a warning. */
+static bool is_left_out(const char *format)
+{
+    static const char *const beginnings[] = {
+        "Error parsing option", "Unknown option: %s", "Invalid value for %s: %s",
+    };
+
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(beginnings); i++)
+        if (strncmp(format, beginnings[i], strlen(beginnings[i])) == 0)
+            return true;
+    return false;
+}
+
 /* May run on any thread of FFmpeg's. */
 static void log_line(void *object, int level, const char *format, va_list args)
 {
@@ -37,7 +52,8 @@ static void log_line(void *object, int level, const char *format, va_list args)
     char line[512];
 
     /* What the decoders' shared concealment did, it reports as mere information. */
-    if (n_errors && (level <= AV_LOG_ERROR || strncmp(format, "concealing ", 11) == 0))
+    if (n_errors && (level <= AV_LOG_ERROR || strncmp(format, "concealing ", 11) == 0 ||
+                     is_left_out(format)))
         atomic_fetch_add(n_errors, 1);
     if (level > AV_LOG_VERBOSE || !vrt_log_enabled(VRT_LOG_DEBUG))
         return;

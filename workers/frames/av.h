@@ -20,6 +20,7 @@
  * FFmpeg conceals most damage and tells nobody but its log. So a codec or format context whose
  * `opaque` is set must have it point to an atomic_int, which counts the errors logged on it. A
  * decoder's threads take over `opaque` with each packet: it may point to a count of the packet's.
+ * An encoder's options that are left out count as errors.
  */
 void vrt_av_log_install(void);
 

@@ -169,9 +169,9 @@ static int check_network(const struct vrt_job_check *check, struct vrt_error *er
     return 0;
 }
 
-/* Codec, quality and what else was asked of the encoder. */
-static void take_settings(const struct vrt_job_check *check, enum vrt_codec asked,
-                          struct vrt_encoder_params *encoder)
+/* Codec, quality and what else was asked of the encoder. Return: 0; -EINVAL with a sentence. */
+static int take_settings(const struct vrt_job_check *check, enum vrt_codec asked,
+                         struct vrt_encoder_params *encoder, struct vrt_error *error)
 {
     const struct vrt_job_settings *settings = check->settings;
 
@@ -181,6 +181,9 @@ static void take_settings(const struct vrt_job_check *check, enum vrt_codec aske
                          : vrt_codec_for(check->container, check->input.format.depth);
     const struct vrt_codec_facts *facts = vrt_codec_facts(encoder->codec);
     int64_t quality = settings->quality;
+    if (quality != VRT_UNKNOWN && !facts->quality_name && !check->has_recipe)
+        return vrt_refuse(error, vrt_raise(-EINVAL), "output.quality",
+                          "%s has no quality to choose: leave it out", facts->title);
     if (quality == VRT_UNKNOWN && settings->bitrate == VRT_UNKNOWN &&
         settings->target_size_bytes == VRT_UNKNOWN && facts->quality_name)
         quality = encoder->codec == VRT_CODEC_H264   ? settings->quality_h264
@@ -190,6 +193,7 @@ static void take_settings(const struct vrt_job_check *check, enum vrt_codec aske
     encoder->preset = settings->preset[0] && facts->has_presets ? settings->preset : NULL;
     encoder->bitrate = settings->bitrate;
     encoder->options = settings->encoder_options;
+    return 0;
 }
 
 /* By the output's name; of a folder by the codec. Where only a plan is made there is no folder yet:
@@ -328,7 +332,9 @@ static int choose_encoder(struct vrt_job_check *check, struct vrt_child *child,
 
     if (r < 0)
         return vrt_fold(r);
-    take_settings(check, asked, encoder);
+    r = take_settings(check, asked, encoder, error);
+    if (r < 0)
+        return vrt_fold(r);
     pick.codec = encoder->codec;
     r = check_kind(check, pick.codec, error);
     if (r < 0)

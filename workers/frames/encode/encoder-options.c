@@ -31,14 +31,19 @@ static const char *const libraries_ours[] = {
     "enable-fwd-kf", "frame-threads", "intra-refresh", "irefresh-type", "keyint", "kf-max-dist",
     "kf-min-dist", "log-level", "lookahead-threads", "lp", "min-keyint", "non-deterministic",
     "numa-pools", "open-gop", "opencl", "pass", "passes", "pin", "pme", "pmode", "pools",
-    "rc", "row-mt", "sliced-threads", "stats", "tbr", "threads", "unpin", "wpp",
+    "qp", "rc", "row-mt", "sliced-threads", "stats", "tbr", "threads", "unpin", "wpp",
 };
+
+/* Another word for them would leave them as they are, and be a lie. */
+#define COLOURS "the colours that the frames have"
 
 static const struct {
     const char *key, *instead;
 } fields[] = {
     { "b", "--bitrate" }, { "crf", "--quality" }, { "qscale", "--quality" },
-    { "global_quality", "--quality" }, { "pixel_format", "--pix-fmt" },
+    { "global_quality", "--quality" }, { "qp", "--quality" }, { "pixel_format", "--pix-fmt" },
+    { "color_range", COLOURS }, { "colorspace", COLOURS }, { "color_primaries", COLOURS },
+    { "color_trc", COLOURS }, { "chroma_sample_location", COLOURS },
 };
 
 static bool is_in(const char *key, const char *const *keys, size_t n)

@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <libavutil/mem.h>
 #include <libavutil/opt.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -127,6 +128,16 @@ static int refuse_format(const struct vrt_encoder *encoder,
                       vrt_frame_format_describe(&params->format, text, sizeof(text)));
 }
 
+static int refuse_options(const struct vrt_codec_choice *choice, const char *options,
+                          struct vrt_error *error)
+{
+    char shown[160];
+
+    return vrt_refuse(error, vrt_raise(-EINVAL), "output.options",
+                      "%s doesn't know all that is in %s, or not with these values: look at them "
+                      "again", choice->encoder->name, vrt_printable(options, shown, sizeof(shown)));
+}
+
 /* A refusal here is about size or depth: the parameters were checked before. */
 static int open_codec(const struct vrt_encoder *encoder, const struct vrt_encoder_params *params,
                       const struct vrt_codec_choice *choice, AVCodecContext **ret_codec,
@@ -135,6 +146,7 @@ static int open_codec(const struct vrt_encoder *encoder, const struct vrt_encode
     VRT_CLEANUP(avcodec_free_context) AVCodecContext *codec =
         avcodec_alloc_context3(choice->encoder);
     AVDictionary *options = NULL;
+    atomic_int n_errors = 0;
     int quality = params->quality == VRT_UNKNOWN ? vrt_codec_facts(params->codec)->quality
                                                  : params->quality;
 
@@ -147,13 +159,17 @@ static int open_codec(const struct vrt_encoder *encoder, const struct vrt_encode
         av_dict_free(&options);
         return vrt_raise(-EINVAL);
     }
+    codec->opaque = &n_errors;
     if (r >= 0)
         r = avcodec_open2(codec, choice->encoder, &options);
+    codec->opaque = NULL;
     av_dict_free(&options);
     if (r == AVERROR(ENOMEM))
         return refuse_encoder(encoder, r, error);
     if (r < 0)
         return refuse_format(encoder, params, vrt_av_errno(r), error);
+    if (n_errors > 0 && params->options && params->options[0])
+        return refuse_options(choice, params->options, error);
     *ret_codec = VRT_STEAL(codec);
     return 0;
 }
