@@ -232,6 +232,11 @@ static int check_kind(struct vrt_job_check *check, enum vrt_codec codec, struct 
         return vrt_refuse(error, vrt_raise(-EINVAL), "output.container",
                           "an .%s file holds one picture, and the input is a video: name the "
                           "output .mp4 or .mkv", vrt_container_name(check->container));
+    if (is_picture && !check->is_folder && check->input.fields.deinterlace == VRT_DEINTERLACE_FIELD)
+        return vrt_refuse(error, vrt_raise(-EINVAL), "output.container",
+                          "an .%s file holds one picture, and of each field one makes two: "
+                          "deinterlace frames, or name the output .mkv",
+                          vrt_container_name(check->container));
     if (!is_picture && check->files.is_sequence && !(check->settings->fps > 0))
         return vrt_refuse(error, vrt_raise(-EINVAL), "output.container", "a video needs to be told "
                           "how many of the pictures it shows a second (fps)");

@@ -246,6 +246,8 @@ class Pictures(harness.Case):
     def test_refusals(self):
         film = clip(self.path('film.mp4'))
         self.refused('submit', '-o', self.path('of-film.png'), film, says='holds one picture')
+        self.refused('submit', '-o', self.path('fields.png'), '--deinterlace', 'field',
+                     self.picture('fields-in.png'), says='of each field one makes two')
         source = self.picture('good.png')
         self.refused('submit', '-o', self.path('x.png'), '--codec', 'h264', source,
                      says='cannot hold H.264')
