@@ -126,6 +126,7 @@ struct vrt_job_recipe {
     int64_t encoder_threads;
     int deinterlace;                        /* enum vrt_deinterlace; never auto */
     int64_t times;                          /* frames that become of each; 1: no others */
+    int alpha;                              /* enum vrt_alpha; unknown: the input has none */
 };
 
 struct vrt_job_video {

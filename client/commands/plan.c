@@ -82,6 +82,8 @@ static void print_video(const struct vrt_plan_report *plan)
         printf(" %s", vrt_printable(recipe->pixel_format, text, sizeof(text)));
     if (recipe->encoder_options[0])
         printf(" %s", vrt_printable(recipe->encoder_options, options, sizeof(options)));
+    if (recipe->alpha != VRT_UNKNOWN)
+        printf(", alpha %s", vrt_name_of(vrt_alpha_names, recipe->alpha));
     if (recipe->streams[0])
         printf("\n  Streams    %s", vrt_printable(recipe->streams, options, sizeof(options)));
     printf("\n  Model      %s (%s x%" PRId64 ")\n",

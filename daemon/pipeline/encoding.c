@@ -103,6 +103,7 @@ int vrt_encoding_start(struct vrt_encoding *encoding, int spool_fd, int64_t segm
         .is_part = range.start_ns > 0 || range.duration_ns > 0,
         .streams = check->settings->streams,
         .times = check->recipe.times,
+        .alpha = vrt_job_check_alpha(check),
         .segment_frames = segment_frames,
         .segments = encoding->segments,
         .n_segments = encoding->params.n_segments,

@@ -123,6 +123,7 @@ struct vrt_pipeline_info {
     struct vrt_fingerprint fingerprint;         /* of the input */
     char codec[32], pixel_format[32];   /* of the input, FFmpeg's names */
     enum vrt_codec out_codec;           /* of the output */
+    int out_alpha;                      /* enum vrt_alpha; VRT_UNKNOWN: the input has none */
     int out_quality;                    /* VRT_UNKNOWN: it has none, or a bitrate instead */
     int64_t out_bitrate;                /* bits a second; VRT_UNKNOWN: it has none */
     int width, height;              /* of the input, as decoded */

@@ -43,7 +43,7 @@ static const struct vrt_codec_facts facts[VRT_CODEC_COUNT] = {
     [VRT_CODEC_FFV1] = {
         .title = "FFV1", .ffmpeg = "ffv1", .encoders = { "ffv1" },
         .containers = MOV | MKV, .container = VRT_CONTAINER_MKV,
-        .max_side = SIDE_MAX, .instead = "a shallower input",
+        .alpha = MOV | MKV, .max_side = SIDE_MAX, .instead = "a shallower input",
     },
     [VRT_CODEC_AV1] = {
         .title = "AV1", .ffmpeg = "av1", .encoders = { "libsvtav1", "libaom-av1" },
@@ -57,12 +57,14 @@ static const struct vrt_codec_facts facts[VRT_CODEC_COUNT] = {
         .containers = MP4 | MKV | WEBM, .container = VRT_CONTAINER_MKV,
         .quality_name = "CRF", .quality_max = 63, .quality = 22,
         .has_presets = true, .has_bitrate = true, .yuv_only = true,
+        .alpha = MKV | WEBM,
         .max_side = SIDE_MAX, .instead = "FFV1",
     },
     [VRT_CODEC_PRORES] = {
         .title = "ProRes", .ffmpeg = "prores", .encoders = { "prores_ks" },
         .containers = MOV | MKV | MXF, .container = VRT_CONTAINER_MOV,
-        .yuv_only = true, .even_only = true, .colors = VRT_CODEC_COLORS_LIMITED,
+        .yuv_only = true, .max_depth = 10, .alpha = MOV | MKV,
+        .even_only = true, .colors = VRT_CODEC_COLORS_LIMITED,
         .max_side = SIDE_MAX, .instead = "FFV1",
     },
     [VRT_CODEC_DNXHR] = {
@@ -81,7 +83,7 @@ static const struct vrt_codec_facts facts[VRT_CODEC_COUNT] = {
     [VRT_CODEC_PNG] = {
         .title = "PNG", .ffmpeg = "png", .encoders = { "png" },
         .containers = PNG, .container = VRT_CONTAINER_PNG,
-        .rgb_only = true, .keeps_alpha = true,
+        .rgb_only = true, .keeps_alpha = true, .alpha = PNG,
         .max_side = SIDE_MAX, .instead = "a shallower input",
     },
     [VRT_CODEC_JPEG] = {
@@ -94,7 +96,7 @@ static const struct vrt_codec_facts facts[VRT_CODEC_COUNT] = {
     [VRT_CODEC_TIFF] = {
         .title = "TIFF", .ffmpeg = "tiff", .encoders = { "tiff" },
         .containers = TIFF, .container = VRT_CONTAINER_TIFF,
-        .rgb_only = true, .keeps_alpha = true,
+        .rgb_only = true, .keeps_alpha = true, .alpha = TIFF,
         .max_side = SIDE_MAX, .instead = "a shallower input",
     },
     [VRT_CODEC_WEBP] = {

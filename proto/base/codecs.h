@@ -74,6 +74,8 @@ struct vrt_codec_facts {
     bool rgb_only;                  /* Y'CbCr is converted: the format has none */
     bool has_metadata;              /* its stream has a place for captions and what HDR says */
     bool keeps_alpha;               /* of a picture; else it is dropped */
+    unsigned int alpha;             /* containers in which it holds a video's transparency, as
+                                     * `containers`; 0: it has none */
     int max_depth;                  /* deeper samples lose what is below; 0: such are refused */
     bool even_only;                 /* sides must be multiples of the chroma's step */
     enum vrt_codec_colors colors;

@@ -29,6 +29,13 @@ const char *const vrt_deinterlace_names[] = {
     [VRT_DEINTERLACE_COUNT] = NULL,
 };
 
+const char *const vrt_alpha_names[] = {
+    [VRT_ALPHA_AUTO] = "auto",
+    [VRT_ALPHA_RESIZE] = "resize",
+    [VRT_ALPHA_DROP] = "drop",
+    [VRT_ALPHA_COUNT] = NULL,
+};
+
 void vrt_job_settings_init(struct vrt_job_settings *settings)
 {
     *settings = (struct vrt_job_settings){
@@ -43,6 +50,7 @@ void vrt_job_settings_init(struct vrt_job_settings *settings)
         .duration_s = NAN,
         .deinterlace = VRT_DEINTERLACE_AUTO,
         .times = VRT_UNKNOWN,
+        .alpha = VRT_ALPHA_AUTO,
         .sigma = NAN,
         .fps = NAN,
         .segment_frames = VRT_UNKNOWN,

@@ -49,6 +49,14 @@ enum vrt_deinterlace {
     VRT_DEINTERLACE_COUNT,
 };
 
+/* What becomes of a video's transparency. */
+enum vrt_alpha {
+    VRT_ALPHA_AUTO,                 /* enlarged, where the output has room for it */
+    VRT_ALPHA_RESIZE,               /* enlarged */
+    VRT_ALPHA_DROP,
+    VRT_ALPHA_COUNT,
+};
+
 struct vrt_job_settings {
     int precision;                  /* enum vrt_precision; unknown: the default, auto */
     int64_t tile;                   /* pixels of the input; unknown: as memory allows */
@@ -77,6 +85,7 @@ struct vrt_job_settings {
     int deinterlace;                /* enum vrt_deinterlace */
     int64_t times;                  /* that many frames are to become of each; unknown: by the
                                      * network */
+    int alpha;                      /* enum vrt_alpha */
     bool strict;                    /* damaged frames fail the job */
 };
 
@@ -84,6 +93,7 @@ struct vrt_job_settings {
 extern const char *const vrt_precision_names[];
 extern const char *const vrt_tiling_names[];
 extern const char *const vrt_deinterlace_names[];
+extern const char *const vrt_alpha_names[];
 
 /* Nothing asked for. */
 void vrt_job_settings_init(struct vrt_job_settings *settings);

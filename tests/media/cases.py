@@ -108,11 +108,6 @@ def formats():
     # H.264 has no word for where chroma lies but in 4:2:0.
     case('full range', 'in.mkv', f'{PICTURE} {FRAMES} -c:v mjpeg -pix_fmt yuvj422p',
          ignore=['chroma_location'])
-    case('transparency', 'in.mkv', f'{PICTURE} {FRAMES} -c:v ffv1 -pix_fmt yuva420p',
-         warns=['transparency'])
-    case('transparency of vp9', 'in.webm',
-         f'{PICTURE} {FRAMES} -vf format=yuva420p -c:v libvpx-vp9 -deadline realtime -cpu-used 8',
-         warns=['transparency'])
     case('animated gif', 'in.gif', f'{PICTURE} {FRAMES}', '.mp4', any_warning=True)
     case('animated webp', 'in.webp', f'{PICTURE} {FRAMES} -c:v libwebp_anim',
          refused='animation in WebP')
@@ -122,6 +117,58 @@ def formats():
         case(f'size {size}', 'in.mkv',
              f'-f lavfi -i color=red:size={size}:rate=25 {FRAMES} -c:v ffv1 -pix_fmt yuv444p',
              arguments=['--codec', 'ffv1'])
+
+
+def alphas():
+    """Transparency, into what holds it."""
+    veil = '-f lavfi -i "testsrc2=size=64x48:rate=25,format=rgba,geq=r=r(X\\,Y):g=g(X\\,Y):' \
+           'b=b(X\\,Y):a=mod(X*4+Y*3+N*10\\,256)"'
+    ignore = ['color_range', 'color_space', 'chroma_location']
+    to_ffv1 = {'arguments': ['--codec', 'ffv1'], 'ignore': ignore}
+    for pixels in ('yuva420p', 'yuva422p10le', 'yuva444p16le', 'bgra', 'gbrap10le', 'ya8'):
+        case(f'alpha of {pixels}', 'in.mkv', f'{veil} {FRAMES} -c:v ffv1 -pix_fmt {pixels}',
+             alpha={'of': pixels, 'to': pixels}, **to_ffv1)
+    for name, source, options, more in (
+            ('prores', 'in.mov', '-c:v prores_ks -profile:v 4444 -pix_fmt yuva444p10le',
+             {'of': 'yuva444p12le', 'to': 'yuva444p16le'}),
+            ('vp9', 'in.webm', '-pix_fmt yuva420p -c:v libvpx-vp9 -deadline realtime -cpu-used 8',
+             {'of': 'yuva420p', 'decoder': 'libvpx-vp9', 'to': 'yuva420p'}),
+            ('vp8', 'in.webm', '-pix_fmt yuva420p -c:v libvpx -auto-alt-ref 0 -deadline realtime '
+             '-cpu-used 8', {'of': 'yuva420p', 'decoder': 'libvpx', 'to': 'yuva420p'}),
+            ('qtrle', 'in.mov', '-c:v qtrle -pix_fmt argb', {'of': 'argb', 'to': 'bgra'}),
+            ('png', 'in.mov', '-c:v png -pix_fmt rgba', {'of': 'rgba', 'to': 'bgra'}),
+            ('apng', 'in.apng', '-plays 0 -c:v apng -pix_fmt rgba', {'of': 'rgba', 'to': 'bgra'})):
+        case(f'alpha of {name}', source, f'{veil} {FRAMES} {options}', alpha=more, any_rest=True,
+             **to_ffv1)
+    prores = f'{veil} {FRAMES} -c:v prores_ks -profile:v 4444 -pix_fmt yuva444p10le'
+    case('alpha to prores', 'in.mov', prores, '.mov', arguments=['--codec', 'prores'],
+         alpha={'of': 'yuva444p12le', 'to': 'yuva444p12le', 'slack': 1 / 1023}, ignore=ignore,
+         warns=['ProRes holds 10 bits'])
+    vp9 = f'{veil} {FRAMES} -pix_fmt yuva420p -c:v ffv1'
+    for output in ('.webm', '.mkv'):
+        case(f'alpha to vp9 in {output[1:]}', 'in.mkv', vp9, output, ignore=ignore, alpha={
+            'of': 'yuva420p', 'to': 'yuva420p', 'result_decoder': 'libvpx-vp9', 'slack': 0.06},
+             arguments=['--codec', 'vp9', '--quality', '0'])
+    case('alpha to vp9 of ten bits', 'in.mov', prores, '.webm', any_rest=True,
+         arguments=['--codec', 'vp9'], warns=['transparency (alpha) is dropped: VP9 cannot hold'])
+    case('alpha to vp9 as it can be', 'in.mov', prores, '.webm', any_rest=True, alpha={
+        'of': 'yuva444p12le', 'to': 'yuva420p', 'result_decoder': 'libvpx-vp9', 'slack': 0.06},
+         arguments=['--codec', 'vp9', '--pix-fmt', 'yuva420p', '--quality', '0'])
+    case('alpha of a part', 'in.mkv', f'{veil} -t 2 -c:v ffv1 -pix_fmt yuva420p', any_rest=True,
+         alpha={'of': 'yuva420p', 'to': 'yuva420p', 'first': 20, 'n': 10},
+         arguments=['--codec', 'ffv1', '--start', '0.8', '--duration', '0.4'])
+    case('alpha of fields', 'in.mkv',
+         f'{veil} {FRAMES} -vf tinterlace=interleave_top,setfield=tff -c:v ffv1 -flags '
+         '+ildct+ilme -pix_fmt yuva420p', any_rest=True,
+         alpha={'of': 'yuva420p', 'to': 'yuva420p', 'n': 24,
+                'filter': 'bwdif=mode=send_field:parity=tff'},
+         arguments=['--codec', 'ffv1', '--deinterlace', 'field'])
+    case('alpha that mp4 lacks', 'in.mkv', vp9, '.mp4', ignore=ignore,
+         warns=['is dropped: H.264 in .mp4 has no place for it; ProRes in .mov, VP9 in .webm'])
+    case('alpha that must be kept', 'in.mkv', vp9, '.mp4', arguments=['--alpha', 'resize'],
+         refused="transparency (alpha) can't be kept: H.264 in .mp4 has no place for it")
+    case('alpha that nobody wants', 'in.mkv', vp9, arguments=['--alpha', 'drop', '--codec', 'ffv1'],
+         ignore=ignore)
 
 
 def colours():
@@ -539,7 +586,7 @@ def damages():
          refused='playlist')
 
 
-for group in (containers, sounds, rates, formats, colours, codecs, shapes, streams, texts, parts,
-              times, excerpts, telecine, changes, extras, light, damages):
+for group in (containers, sounds, rates, formats, alphas, colours, codecs, shapes, streams, texts,
+              parts, times, excerpts, telecine, changes, extras, light, damages):
     GROUP[0] = group.__name__
     group()

@@ -4,6 +4,7 @@
 Times are compared from the video's first frame on, because an offset that all streams share is no
 change. What the two files' containers count in decides how exactly.
 """
+import array
 import fractions
 import json
 import os
@@ -238,6 +239,62 @@ def judge_stream(was, now, before, after, given):
     return found
 
 
+# Where the alpha of a pixel format is: how many samples of a frame's come before its plane, by
+# pixel, of how many it is one there, and which; how they are stored, and the largest.
+ALPHAS = {
+    'yuva420p': (1.5, 1, 0, 'B', 255),
+    'yuva422p10le': (2, 1, 0, 'H', 1023), 'yuva444p12le': (3, 1, 0, 'H', 4095),
+    'yuva444p16le': (3, 1, 0, 'H', 65535), 'gbrap10le': (3, 1, 0, 'H', 1023),
+    'bgra': (0, 4, 3, 'B', 255), 'argb': (0, 4, 0, 'B', 255), 'rgba': (0, 4, 3, 'B', 255),
+    'ya8': (0, 2, 1, 'B', 255),
+}
+
+
+def alphas(path, pixels, width, height, decoder=None, filters='null'):
+    """Of a film all values of its frames' alpha, one frame after the other."""
+    before, step, place, code, _ = ALPHAS[pixels]
+    done = subprocess.run(['ffmpeg', '-v', 'error', *(['-c:v', decoder] if decoder else []), '-i',
+                           path, '-map', '0:V:0', '-vf', filters, '-fps_mode', 'passthrough', '-f',
+                           'rawvideo', '-pix_fmt', pixels, '-'], capture_output=True, check=True,
+                          timeout=PATIENCE_S)
+    values = array.array(code, done.stdout)
+    found, first, n = array.array(code), int(width * height * before), width * height * step
+    for i in range(0, len(values), first + n):
+        found += values[i + first:i + first + n][place::step]
+    return found
+
+
+def enlarged(values, code, largest, width, height):
+    """Twice as wide and high, by the ffmpeg program's bicubic scaling."""
+    gray = {255: 'gray', 1023: 'gray10le', 4095: 'gray12le', 65535: 'gray16le'}[largest]
+    done = subprocess.run(['ffmpeg', '-v', 'error', '-f', 'rawvideo', '-s', f'{width}x{height}',
+                           '-pix_fmt', gray, '-i', '-', '-vf',
+                           f'scale={2 * width}:{2 * height}:flags=bicubic+accurate_rnd+bitexact',
+                           '-f', 'rawvideo', '-pix_fmt', gray, '-'], input=values.tobytes(),
+                          capture_output=True, check=True, timeout=PATIENCE_S)
+    return array.array(code, done.stdout)
+
+
+def judge_alpha(source, result, width, height, given):
+    """The result's transparency against the input's, enlarged by somebody else. `given`: the pixel
+    formats of both, decoders, and by how much of the whole values may be off."""
+    code, largest = ALPHAS[given['of']][3:]
+    wanted = alphas(source, given['of'], width, height, given.get('decoder'),
+                    given.get('filter', 'null'))
+    frame = width * height
+    wanted = wanted[given.get('first', 0) * frame:][:given.get('n', 12) * frame]
+    wanted = enlarged(wanted, code, largest, width, height)
+    if min(wanted) > largest // 8 or max(wanted) < largest - largest // 8:
+        return ['there is hardly any transparency to be kept']
+    found = alphas(result, given['to'], 2 * width, 2 * height, given.get('result_decoder'))
+    if len(found) != len(wanted):
+        return [f'alpha of {len(found)} pixels, not {len(wanted)}']
+    out = ALPHAS[given['to']][4]
+    off = [abs((a * out + largest // 2) // largest - b) for a, b in zip(wanted, found)]
+    slack = given.get('slack', 0) * out
+    return [] if max(off) <= slack else [f'alpha is off by {max(off)} of {out}']
+
+
 def judge_length(film, given):
     """Sound that goes on as long as it should, beside the video, without a hole."""
     found = []
@@ -265,12 +322,17 @@ def judge(source, result, given):
     `left_out`: indices of streams; `aspect`; `rewrapped`; `ignore`: colours; `text`: times of its
     lines; `bytes`: of the result, and by which share they may be off; `loose`: seconds by which
     frames may be off; `part`: of what part of the input the result is; `codec` of the result;
-    `restored`: the stream's index. Return: complaints."""
+    `restored`: the stream's index; `alpha`: see judge_alpha(). Return: complaints."""
     before, after = Film(source, given.get('part'), given.get('restored')), Film(result)
     if not after.video:
         return ['there is no video in the result']
     if not after.is_first:
         return ['the restored video is not the first and the default one']
+    if 'alpha' in given:
+        found = judge_alpha(source, result, before.video['width'], before.video['height'],
+                            given['alpha'])
+        if found:
+            return found
     if given.get('any_rest'):
         return []
     times = [[t - (f[0] or 0) for t in f if t is not None]

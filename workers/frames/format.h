@@ -73,6 +73,7 @@ struct vrt_frame_format {
     enum vrt_chroma_location chroma_location;
     struct vrt_rational sample_aspect;  /* 0/1: unknown */
     int primaries, transfer;            /* H.273 numbers; 2: unspecified */
+    bool has_alpha;                     /* transparency goes along, in no plane here: frame.h */
     int color_space;                    /* H.273 number of `matrix`: the more exact of the two */
     struct vrt_hdr hdr;                 /* of the whole video */
 };

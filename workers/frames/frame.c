@@ -351,6 +351,7 @@ struct vrt_frame *vrt_frame_unref(struct vrt_frame *frame)
 {
     if (!frame || atomic_fetch_sub_explicit(&frame->n_refs, 1, memory_order_acq_rel) != 1)
         return NULL;
+    vrt_frame_unref(frame->alpha);
     if (frame->release)
         frame->release(frame);
     free(frame);

@@ -38,6 +38,9 @@ struct vrt_frame {
     bool concealed;             /* the decoder made some of it up */
     bool interlaced, top_first; /* two fields, as file or decoder say, and which is shown first */
     struct vrt_frame_extra extra;
+    struct vrt_frame *alpha;    /* a reference: its transparency, gray of full range, of any size
+                                 * and depth; 0 is invisible, and colours are not multiplied by
+                                 * it. NULL: opaque, or the format has none */
     bool writable;              /* from vrt_frame_new() or a pool */
     void (*release)(struct vrt_frame *frame);   /* gives the samples back; NULL: nobody's */
     void *owner;                /* of the samples, for release() */

@@ -27,6 +27,7 @@ struct vrt_encode_thread {
     /* The segment in work: number n_segments. */
     struct vrt_child *child;        /* that encodes and joins; NULL: none was needed yet */
     struct vrt_child_encoder *encoder;      /* NULL: none is */
+    struct vrt_child_reader *alpha; /* reads the input's transparency beside it; NULL: none does */
     int segment_fd;
     int64_t n_open;                 /* frames in it */
     int64_t next_shard;             /* that is to come */

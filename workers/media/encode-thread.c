@@ -90,12 +90,27 @@ int vrt_encode_thread_need_child(struct vrt_encode_thread *encode_thread, struct
     return vrt_fold(vrt_child_new(encode_thread->params.cancel, &encode_thread->child, error));
 }
 
+/* Has the process read the input's transparency, of which the encoder takes what goes with each
+ * frame. */
+static int need_alpha(struct vrt_encode_thread *encode_thread, struct vrt_error *error)
+{
+    if (encode_thread->alpha || !encode_thread->params.encoder->format.has_alpha)
+        return 0;
+    return vrt_fold(vrt_child_reader_open(encode_thread->child,
+                                          encode_thread->params.files->input_fd,
+                                          &encode_thread->params.alpha, &encode_thread->alpha,
+                                          error));
+}
+
 /* Opens the next segment's file and an encoder that writes to it. */
 static int begin_segment(struct vrt_encode_thread *encode_thread, struct vrt_error *error)
 {
     struct vrt_encoder_params params = *encode_thread->params.encoder;
     int r = vrt_encode_thread_need_child(encode_thread, error);
 
+    if (r < 0)
+        return vrt_fold(r);
+    r = need_alpha(encode_thread, error);
     if (r < 0)
         return vrt_fold(r);
     if (encode_thread->course.n_frames)
@@ -319,6 +334,7 @@ static void clean_up(struct vrt_media_thread *base)
         vrt_container_of(base, struct vrt_encode_thread, base);
 
     vrt_child_encoder_free(encode_thread->encoder);
+    vrt_child_reader_close(encode_thread->alpha);
     vrt_child_free(encode_thread->child);
     vrt_blender_free(encode_thread->blender);
     if (encode_thread->segment_fd >= 0) {

@@ -20,6 +20,7 @@
 
 #include "frames/encode/container.h"
 #include "frames/encode/encoder.h"
+#include "frames/decode/reader.h"
 #include "frames/join/joiner.h"
 #include "workers/media/files/files.h"
 #include "workers/device/shard.h"
@@ -77,6 +78,8 @@ struct vrt_encode_thread_params {
     bool is_part;                   /* of the input */
     const char *streams;            /* of it that go on */
     int times;                      /* frames that become of each of the input's */
+    struct vrt_reader_params alpha; /* how its transparency is read, where the encoder's format has
+                                     * such */
     int64_t segment_frames;         /* a segment ends with the shard that makes it so many */
     const struct vrt_segment_record *segments;  /* that are complete already */
     size_t n_segments;

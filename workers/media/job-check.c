@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 
 #include "base/clock.h"
 #include "engine/checkpoint.h"
@@ -220,13 +221,57 @@ static int choose_container(struct vrt_job_check *check, enum vrt_codec codec,
     return 0;
 }
 
+/* What is said of transparency that the output has no place for; refused where it is to be kept. */
+static int lose_alpha(struct vrt_job_check *check, const char *why, struct vrt_error *error)
+{
+    const bool is_still = check->input.is_still || check->files.is_sequence;
+    const char *what = is_still ? "picture" : "video";
+
+    if (check->settings->alpha == VRT_ALPHA_RESIZE)
+        return vrt_refuse(error, vrt_raise(-ENOTSUP), "output.format", "the %s's transparency "
+                          "(alpha) can't be kept: %s", what, why);
+    check->alpha = VRT_ALPHA_DROP;
+    if (check->settings->alpha == VRT_ALPHA_AUTO)
+        vrt_warnings_add(&check->warnings, "the %s's transparency (alpha) is dropped: %s", what,
+                         why);
+    return 0;
+}
+
+/* What becomes of the input's transparency, as far as codec and container tell. */
+static int check_alpha(struct vrt_job_check *check, enum vrt_codec codec, struct vrt_error *error)
+{
+    const struct vrt_codec_facts *facts = vrt_codec_facts(codec);
+    const bool is_still = check->input.is_still || check->files.is_sequence;
+    const bool keeps_picture = vrt_container_is_picture(check->container) && facts->keeps_alpha;
+    const bool is_unwanted = check->settings->alpha == VRT_ALPHA_DROP;
+    char why[160];
+
+    check->alpha = check->input.has_alpha ? VRT_ALPHA_RESIZE : VRT_UNKNOWN;
+    if (!check->input.has_alpha)
+        return 0;
+    if (is_still && keeps_picture && is_unwanted)
+        return vrt_refuse(error, vrt_raise(-EINVAL), "output.format", "a picture's transparency "
+                          "goes along into .%s: name the output .jpg to drop it",
+                          vrt_container_name(check->container));
+    if (is_unwanted || (is_still && !keeps_picture))
+        return vrt_fold(lose_alpha(check, "name the output .png or .tiff to keep it", error));
+    if (check->files.is_piped)
+        return vrt_fold(lose_alpha(check, "it would have to be read a second time, and comes by a "
+                                   "pipe: give a file", error));
+    if (check->recipe.times > 1)
+        return vrt_fold(lose_alpha(check, "there is none between two frames", error));
+    if (is_still || facts->alpha & VRT_CONTAINER_BIT(check->container))
+        return 0;
+    snprintf(why, sizeof(why), "%s in .%s has no place for it; ProRes in .mov, VP9 in .webm and "
+             "FFV1 in .mkv have", facts->title, vrt_container_name(check->container));
+    return vrt_fold(lose_alpha(check, why, error));
+}
+
 /* A file of one picture is made of such a file, and no other. What of it has no place in the output
  * is said. */
 static int check_kind(struct vrt_job_check *check, enum vrt_codec codec, struct vrt_error *error)
 {
     const bool is_picture = vrt_container_is_picture(check->container);
-    const bool is_still = check->input.is_still || check->files.is_sequence;
-    const bool keeps_alpha = is_picture && is_still && vrt_codec_facts(codec)->keeps_alpha;
 
     if (is_picture && !check->is_folder && !check->input.is_still)
         return vrt_refuse(error, vrt_raise(-EINVAL), "output.container",
@@ -247,11 +292,7 @@ static int check_kind(struct vrt_job_check *check, enum vrt_codec codec, struct 
     if (check->is_folder && check->input.n_audio + check->input.n_subtitles > 0)
         vrt_warnings_add(&check->warnings, "a folder of pictures has no place for the video's "
                          "sound and subtitles: they are left out");
-    if (check->input.has_alpha && !keeps_alpha)
-        vrt_warnings_add(&check->warnings, "the %s's transparency (alpha) is dropped%s",
-                         is_still ? "picture" : "video",
-                         is_still ? ": name the output .png or .tiff to keep it" : "");
-    return 0;
+    return vrt_fold(check_alpha(check, codec, error));
 }
 
 /* Whether a size was asked for, and the bitrate is still to be found. */
@@ -299,6 +340,60 @@ static int choose_bitrate(struct vrt_job_check *check, struct vrt_error *error)
         return vrt_fold(r);
     check->encoder.max_bitrate = VRT_TARGET_SIZE_TIMES_MAX * check->encoder.bitrate;
     return 0;
+}
+
+struct vrt_reader_params vrt_job_check_alpha(const struct vrt_job_check *check)
+{
+    return (struct vrt_reader_params){
+        .range = vrt_job_check_range(check->settings),
+        .n_threads = check->recipe.encoder_threads,
+        .fields = check->input.fields,
+        .streams = check->settings->streams,
+        .is_alpha = true,
+        .name = check->files.input_name,
+    };
+}
+
+/* The format of frames with transparency, which can be read. Return: 0; -errno with a sentence. */
+static int pick_alpha_format(struct vrt_job_check *check, struct vrt_child *child,
+                             const struct vrt_encoder_pick *pick, struct vrt_error *error)
+{
+    VRT_CLEANUP(vrt_child_reader_closep) struct vrt_child_reader *reader = NULL;
+    struct vrt_reader_params params = vrt_job_check_alpha(check);
+    const struct vrt_warnings before = check->warnings;
+    struct vrt_frame_format input = *pick->input;
+    struct vrt_encoder_pick with_alpha = *pick;
+
+    input.has_alpha = true;
+    with_alpha.input = &input;
+    params.open_deadline_ns = look_deadline(check);
+    int r = vrt_child_encoder_pick_format(child, &with_alpha, &check->encoder.format,
+                                          &check->warnings, error);
+    if (r == 0)
+        r = vrt_child_reader_open(child, check->files.input_fd, &params, &reader, error);
+    if (r < 0)
+        check->warnings = before;
+    return vrt_fold(r);
+}
+
+/* The format of the encoder's frames. Return: 0; -errno with a sentence. */
+static int pick_format(struct vrt_job_check *check, struct vrt_child *child,
+                       const struct vrt_encoder_pick *pick, struct vrt_error *error)
+{
+    const bool is_still = check->input.is_still || check->files.is_sequence;
+    struct vrt_error why = { .id = NULL };
+
+    if (check->alpha == VRT_ALPHA_RESIZE && !is_still) {
+        int r = pick_alpha_format(check, child, pick, &why);
+        if (r == -ENOTSUP || r == -ENOSYS)
+            r = lose_alpha(check, why.message, error);
+        else if (r < 0)
+            *error = why;
+        if (r < 0 || check->alpha == VRT_ALPHA_RESIZE)
+            return vrt_fold(r);
+    }
+    return vrt_fold(vrt_child_encoder_pick_format(child, pick, &check->encoder.format,
+                                                  &check->warnings, error));
 }
 
 /* Of each frame become `times`: so many more ticks in a second, and frames. Return: 0; -EINVAL with
@@ -357,7 +452,7 @@ static int choose_encoder(struct vrt_job_check *check, struct vrt_child *child,
     r = vrt_child_codec_check(child, encoder->codec, error);
     if (r < 0)
         return vrt_fold(r);
-    r = vrt_child_encoder_pick_format(child, &pick, &encoder->format, &check->warnings, error);
+    r = pick_format(check, child, &pick, error);
     if (r < 0)
         return vrt_fold(r);
     const struct vrt_container_content content = { check->container, encoder->codec,

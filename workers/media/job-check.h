@@ -42,6 +42,7 @@ struct vrt_job_check {
     enum vrt_container container;   /* of the output, or of each picture in it: */
     bool is_folder;                 /* the output takes pictures */
     struct vrt_encoder_params encoder;
+    int alpha;                      /* enum vrt_alpha, never auto; unknown: the input has none */
     struct vrt_recipe recipe;       /* its tile: the coarsest wanted, unless it was given */
     struct vrt_fingerprint fingerprint;
     struct vrt_joiner_rest rest;    /* of the result, where a size was asked for */
@@ -60,6 +61,9 @@ struct vrt_reader_range vrt_job_check_range(const struct vrt_job_settings *setti
 
 /* Frames of the result, as far as the input tells; -1: unknown. Pure. */
 int64_t vrt_job_check_n_frames(const struct vrt_job_check *check);
+
+/* How the transparency of the job's input is read, beside the frames. Strings are the check's. */
+struct vrt_reader_params vrt_job_check_alpha(const struct vrt_job_check *check);
 
 /* Drops the reference to the network, and what was found of the files. */
 void vrt_job_check_done(struct vrt_job_check *check);

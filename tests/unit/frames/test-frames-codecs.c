@@ -139,7 +139,7 @@ static const struct {
     { VRT_CODEC_PRORES, YUV, 8, 1, 1, 64, 64, 10, 1, 0, false, 6 },
     { VRT_CODEC_PRORES, YUV, 10, 0, 0, 64, 64, 10, 0, 0, false, 6 },
     { VRT_CODEC_PRORES, YUV, 8, 1, 1, 63, 64, 10, 0, 0, false, 6 },
-    { VRT_CODEC_PRORES, YUV, 12, 1, 1, 64, 64, 0, 0, 0, false, 6 },
+    { VRT_CODEC_PRORES, YUV, 12, 1, 1, 64, 64, 10, 1, 0, false, 6, YUV, true },
     { VRT_CODEC_DNXHR, YUV, 8, 1, 1, 256, 120, 8, 1, 0, false, 1 },
     { VRT_CODEC_DNXHR, YUV, 10, 1, 1, 256, 120, 10, 1, 0, false, 1 },
     { VRT_CODEC_DNXHR, YUV, 8, 0, 0, 256, 120, 10, 0, 0, false, 1 },

@@ -96,6 +96,7 @@ static void test_request(void)
     expect_int(q.settings.deinterlace, VRT_DEINTERLACE_AUTO);
     expect_str(q.settings.streams, "");
     expect_int(q.settings.times, VRT_UNKNOWN);
+    expect_int(q.settings.alpha, VRT_ALPHA_AUTO);
     expect_int(q.settings.codec, VRT_UNKNOWN);
     expect_int(q.settings.quality, VRT_UNKNOWN);
     expect_str(q.settings.preset, "");
@@ -106,7 +107,7 @@ static void test_request(void)
                      "\"clip\":16,\"clip_overlap\":0,\"tiling\":\"official\",\"scene_cuts\":0.25,"
                      "\"sigma\":12.5,\"precision\":\"bf16\",\"tile\":256,"
                      "\"overlap\":0,\"codec\":\"ffv1\",\"deinterlace\":\"field\","
-                     "\"streams\":\"v:1,-s\",\"times\":4,"
+                     "\"streams\":\"v:1,-s\",\"times\":4,\"alpha\":\"drop\","
                      "\"quality\":51,\"preset\":\"slow\",\"priority\":-100,\"strict\":true,"
                      "\"overwrite\":true}", &q, &error), 0);
     expect_int(q.model.fd, 2);
@@ -117,7 +118,7 @@ static void test_request(void)
     expect_int(q.settings.deinterlace, VRT_DEINTERLACE_FIELD);
     expect_str(q.settings.streams, "v:1,-s");
     expect_int(q.settings.times, 4);
-    expect_int(q.settings.times, 4);
+    expect_int(q.settings.alpha, VRT_ALPHA_DROP);
     expect_near(q.settings.scene_cuts, 0.25, 0);
     expect_near(q.settings.sigma, 12.5, 0);
     expect_int(q.settings.codec, VRT_CODEC_FFV1);
@@ -151,6 +152,7 @@ static void test_request_refusals(void)
         { "{" FILES ",\"deinterlace\":\"bob\"}", "deinterlace", "or \"telecine\"" },
         { "{" FILES ",\"times\":1}", "times", "from 2 to 16, got 1" },
         { "{" FILES ",\"times\":2.5}", "times", "from 2 to 16" },
+        { "{" FILES ",\"alpha\":\"keep\"}", "alpha", "\"resize\" or \"drop\"" },
         { "{" FILES ",\"scene_cuts\":1.5}", "scene_cuts", "from 0 to 1" },
         { "{" FILES ",\"sigma\":51}", "sigma", "from 0 to 50" },
         { "{" FILES ",\"quality\":true}", "quality", "from 0 to 63, got true" },

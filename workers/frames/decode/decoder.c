@@ -11,6 +11,28 @@
 #define MAX_THREADS 16              /* of the decoder: more of them only cost memory */
 #define MAX_PIXELS (1LL << 28)      /* 16384 x 16384 */
 
+/* Of WebM's two, transparency is a second video inside, which FFmpeg's own decoders pass over. */
+static const char *decoder_of_alpha(enum AVCodecID id)
+{
+    return id == AV_CODEC_ID_VP8 ? "libvpx" : id == AV_CODEC_ID_VP9 ? "libvpx-vp9" : NULL;
+}
+
+/* Return: 0; -errno with a sentence. */
+static int find_for_alpha(const struct vrt_source *source, const AVCodecParameters *par,
+                          const AVCodec **ret_codec, struct vrt_error *error)
+{
+    const char *name = decoder_of_alpha(par->codec_id);
+
+    if (!name)
+        return 0;
+    *ret_codec = avcodec_find_decoder_by_name(name);
+    if (*ret_codec)
+        return 0;
+    return vrt_refuse(error, vrt_raise(-ENOSYS), "input.codec",
+                      "%s has transparency, for which FFmpeg needs the decoder %s: this one was "
+                      "built without it", source->name, name);
+}
+
 /* Return: 0; -errno with a sentence. */
 static int find(const struct vrt_source *source, const AVCodecParameters *par,
                 const AVCodec **ret_codec, struct vrt_error *error)
@@ -31,11 +53,14 @@ static int find(const struct vrt_source *source, const AVCodecParameters *par,
 }
 
 int vrt_decoder_open(const struct vrt_source *source, const AVStream *stream, int n_threads,
-                     AVCodecContext **ret_decoder, struct vrt_error *error)
+                     bool is_alpha, AVCodecContext **ret_decoder, struct vrt_error *error)
 {
     const AVCodec *codec = NULL;
     int r = find(source, stream->codecpar, &codec, error);
 
+    if (r < 0)
+        return vrt_fold(r);
+    r = is_alpha ? find_for_alpha(source, stream->codecpar, &codec, error) : 0;
     if (r < 0)
         return vrt_fold(r);
     AVCodecContext *decoder = *ret_decoder = avcodec_alloc_context3(codec);

@@ -10,9 +10,10 @@
 #include "frames/decode/source.h"
 
 /*
- * Opens a decoder with `n_threads` (0: one per core). Codecs that are known but can't be read are
- * told from those that aren't known. Return: 0; -ENOSYS or another -errno, with a sentence.
+ * Opens a decoder with `n_threads` (0: one per core); where `is_alpha`, of those that there are for
+ * the codec the one that knows transparency. Codecs that are known but can't be read are told from
+ * those that aren't known. Return: 0; -ENOSYS or another -errno, with a sentence.
  * Whatever is returned, avcodec_free_context() frees *ret_decoder.
  */
 int vrt_decoder_open(const struct vrt_source *source, const AVStream *stream, int n_threads,
-                     AVCodecContext **ret_decoder, struct vrt_error *error);
+                     bool is_alpha, AVCodecContext **ret_decoder, struct vrt_error *error);

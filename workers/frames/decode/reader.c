@@ -12,6 +12,7 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
+#include "frames/alpha.h"
 #include "frames/av.h"
 #include "frames/convert.h"
 #include "frames/decode/damage.h"
@@ -37,7 +38,7 @@ struct vrt_reader {
     struct vrt_part part;
     struct vrt_reader_info info;
     struct vrt_reader_watch watch;
-    bool strict;
+    bool strict, is_alpha;
 
     bool has_first;                 /* `decoded` was decoded by vrt_reader_open() */
     bool draining;                  /* all packets are sent */
@@ -209,8 +210,11 @@ static int64_t guessed_duration(const struct vrt_reader *reader)
 }
 
 /* Return: 0; -ENOTSUP with a sentence if this frame is unlike the first one. */
-static int check_unchanged(const struct vrt_reader *reader, struct vrt_error *error)
+static int check_unchanged(struct vrt_reader *reader, struct vrt_error *error)
 {
+    /* Pictures without any may be among those with transparency. */
+    if (reader->is_alpha)
+        reader->watch.first_pixfmt = reader->decoded->format;
     return vrt_fold(vrt_reader_info_check_frame(&reader->info, &reader->watch, reader->decoded,
                                                 reader->n_decoded, error));
 }
@@ -251,7 +255,9 @@ static int convert(struct vrt_reader *reader, int64_t pts, struct vrt_frame **re
 {
     const AVFrame *decoded = reader->decoded;
 
-    int r = vrt_converter_run(reader->converter, decoded, &reader->info.format, ret_frame);
+    int r = reader->is_alpha ?
+            vrt_alpha_extract(decoded, &reader->info.format, ret_frame) :
+            vrt_converter_run(reader->converter, decoded, &reader->info.format, ret_frame);
     if (r == -ENOMEM)
         return refuse_memory(reader, error);
     if (r < 0)
@@ -467,6 +473,8 @@ static int open_first(struct vrt_reader *reader, struct vrt_error *error)
     r = vrt_reader_info_begin(info, &reader->watch, frame, error);
     if (r < 0)
         return vrt_fold(r);
+    if (reader->is_alpha)
+        vrt_alpha_format(frame->format, &info->format);
     reader->has_first = true;
     int64_t first_pts = frame->best_effort_timestamp;
     vrt_part_place(&reader->part, first_pts == AV_NOPTS_VALUE ? 0 : first_pts,
@@ -526,6 +534,7 @@ int vrt_reader_open(int fd, const struct vrt_reader_params *params, struct vrt_r
         return vrt_refuse_errno(error, vrt_raise(-ENOMEM), "the input");
     reader->strict = params->strict;
     reader->watch.keeps_extra = params->keeps_extra;
+    reader->is_alpha = params->is_alpha;
     reader->damage.from = INT64_MIN;
     reader->part.range = params->range;
     reader->part.is_all_seen = params->fields.deinterlace == VRT_DEINTERLACE_TELECINE;
@@ -543,8 +552,8 @@ int vrt_reader_open(int fd, const struct vrt_reader_params *params, struct vrt_r
         return vrt_refuse(error, vrt_raise(-EBADMSG), "input.truncated",
                           "%s is truncated: it ends before its container says it does",
                           reader->source->name);
-    r = vrt_decoder_open(reader->source, reader->stream, params->n_threads, &reader->decoder,
-                         error);
+    r = vrt_decoder_open(reader->source, reader->stream, params->n_threads, params->is_alpha,
+                         &reader->decoder, error);
     if (r < 0)
         return vrt_fold(r);
     r = open_first(reader, error);

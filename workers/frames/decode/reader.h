@@ -43,6 +43,8 @@ struct vrt_reader_params {
     struct vrt_fields fields;   /* zero: frames are given out as they are */
     const char *streams;        /* that go on, see frames/streams/select.h; NULL: all */
     bool keeps_extra;           /* frames bring what they carry along; else that is warned of */
+    bool is_alpha;              /* frames are the transparency, gray of full range, of those that
+                                 * would be given out else */
     bool strict;                /* refuse at the first damaged frame instead of concealing it */
     const char *name;           /* the file's name for messages, copied; NULL: "the input" */
     const atomic_bool *cancel;  /* true: end with -ECANCELED; outlives the reader; or NULL */

@@ -89,11 +89,16 @@ static const struct {
     { AV_PIX_FMT_GRAY16, AV_PIX_FMT_GRAYF32 },
 };
 
-/* The planes of ours that are encoded as `pixfmt`; AV_PIX_FMT_NONE: none are, or it has alpha. */
-static enum AVPixelFormat plain_of(enum AVPixelFormat pixfmt)
+/* The planes of ours that are encoded as `pixfmt`, beside its alpha if `has_alpha`.
+ * AV_PIX_FMT_NONE: none are, or only one of the two has alpha. */
+static enum AVPixelFormat plain_of(enum AVPixelFormat pixfmt, bool has_alpha)
 {
-    if (vrt_pixfmt_has_alpha(pixfmt))
+    struct vrt_frame_format nearest = { .width = 1 };
+
+    if (vrt_pixfmt_has_alpha(pixfmt) != has_alpha)
         return AV_PIX_FMT_NONE;
+    if (has_alpha)
+        return vrt_pixfmt_nearest(pixfmt, &nearest) < 0 ? AV_PIX_FMT_NONE : vrt_pixfmt_of(&nearest);
     if (vrt_pixfmt_is_ours(pixfmt))
         return pixfmt;
     for (size_t i = 0; i < VRT_ARRAY_SIZE(packed); i++)
@@ -102,8 +107,32 @@ static enum AVPixelFormat plain_of(enum AVPixelFormat pixfmt)
     return AV_PIX_FMT_NONE;
 }
 
+/* Whether `pixfmt` holds what `plain` does, and transparency. */
+static bool is_with_alpha(enum AVPixelFormat pixfmt, enum AVPixelFormat plain)
+{
+    const AVPixFmtDescriptor *desc = av_pix_fmt_desc_get(pixfmt), *of = av_pix_fmt_desc_get(plain);
+    const uint64_t others = AV_PIX_FMT_FLAG_PAL | AV_PIX_FMT_FLAG_FLOAT |
+                            AV_PIX_FMT_FLAG_BITSTREAM | AV_PIX_FMT_FLAG_HWACCEL;
+
+    return of && desc && desc->flags & AV_PIX_FMT_FLAG_ALPHA && !(desc->flags & others) &&
+           !((desc->flags ^ of->flags) & AV_PIX_FMT_FLAG_RGB) &&
+           desc->nb_components == of->nb_components + 1 &&
+           desc->comp[0].depth == of->comp[0].depth &&
+           desc->log2_chroma_w == of->log2_chroma_w && desc->log2_chroma_h == of->log2_chroma_h;
+}
+
+/* The same, with transparency besides. */
+static enum AVPixelFormat pick_with_alpha(const AVCodec *encoder, enum AVPixelFormat plain)
+{
+    for (const enum AVPixelFormat *p = vrt_av_encoder_pixfmts(encoder); p && *p != AV_PIX_FMT_NONE;
+         p++)
+        if (is_with_alpha(*p, plain))
+            return *p;
+    return AV_PIX_FMT_NONE;
+}
+
 /* The pixel format in which the encoder takes frames that are `plain` in FFmpeg's words. */
-static enum AVPixelFormat pick_pixfmt(const AVCodec *encoder, enum AVPixelFormat plain)
+static enum AVPixelFormat pick_opaque(const AVCodec *encoder, enum AVPixelFormat plain)
 {
     if (encoder_takes(encoder, plain))
         return plain;
@@ -111,6 +140,12 @@ static enum AVPixelFormat pick_pixfmt(const AVCodec *encoder, enum AVPixelFormat
         if (packed[i].plain == plain && encoder_takes(encoder, packed[i].packed))
             return packed[i].packed;
     return AV_PIX_FMT_NONE;
+}
+
+static enum AVPixelFormat pick_pixfmt(const AVCodec *encoder, enum AVPixelFormat plain,
+                                      bool has_alpha)
+{
+    return has_alpha ? pick_with_alpha(encoder, plain) : pick_opaque(encoder, plain);
 }
 
 /* Whether frames of this size are none of those that the encoder refuses. */
@@ -139,7 +174,7 @@ struct vrt_codec_choice vrt_codec_choose(enum vrt_codec codec,
         };
         if (!choice.kind || !choice.encoder || !size_fits(choice.kind, format))
             continue;
-        enum AVPixelFormat pixfmt = pick_pixfmt(choice.encoder, plain);
+        enum AVPixelFormat pixfmt = pick_pixfmt(choice.encoder, plain, format->has_alpha);
         if (pixfmt != AV_PIX_FMT_NONE)
             return (struct vrt_codec_choice){ choice.kind, choice.encoder, pixfmt };
     }
@@ -287,7 +322,8 @@ static bool is_taken(const struct vrt_codec_facts *facts, int n, enum AVPixelFor
 }
 
 /* The names of the formats that the codec's encoders take, for a sentence. */
-static const char *list_pixfmts(const struct vrt_codec_facts *facts, char *text, size_t size)
+static const char *list_pixfmts(const struct vrt_codec_facts *facts, bool has_alpha, char *text,
+                                size_t size)
 {
     size_t n = 0;
 
@@ -296,7 +332,8 @@ static const char *list_pixfmts(const struct vrt_codec_facts *facts, char *text,
         const AVCodec *encoder = avcodec_find_encoder_by_name(facts->encoders[i]);
         for (const enum AVPixelFormat *p = encoder ? vrt_av_encoder_pixfmts(encoder) : NULL;
              p && *p != AV_PIX_FMT_NONE && n < size; p++)
-            if (pick_pixfmt(encoder, plain_of(*p)) == *p && !is_taken(facts, i, *p))
+            if (pick_pixfmt(encoder, plain_of(*p, has_alpha), has_alpha) == *p &&
+                !is_taken(facts, i, *p))
                 n += (size_t)snprintf(text + n, size - n, "%s%s", n ? ", " : "",
                                       av_get_pix_fmt_name(*p));
     }
@@ -313,7 +350,7 @@ void vrt_codec_find(enum vrt_codec codec, struct vrt_codec_found *ret_found)
         if (avcodec_find_encoder_by_name(facts->encoders[i]))
             n += (size_t)snprintf(ret_found->encoders + n, sizeof(ret_found->encoders) - n,
                                   "%s%s", n ? ", " : "", facts->encoders[i]);
-    list_pixfmts(facts, ret_found->pixel_formats, sizeof(ret_found->pixel_formats));
+    list_pixfmts(facts, false, ret_found->pixel_formats, sizeof(ret_found->pixel_formats));
 }
 
 /* The format that is asked for by FFmpeg's name. Return: 0; -ENOTSUP with a sentence. */
@@ -322,7 +359,7 @@ static int take_pixfmt(const struct vrt_encoder_pick *pick, struct vrt_frame_for
 {
     const struct vrt_codec_facts *facts = vrt_codec_facts(pick->codec);
     const enum AVPixelFormat pixfmt = av_get_pix_fmt(pick->pixel_format);
-    const enum AVPixelFormat plain = plain_of(pixfmt);
+    const enum AVPixelFormat plain = plain_of(pixfmt, format->has_alpha);
     struct vrt_frame_format wanted = *format;
     char shown[64], there[400];
 
@@ -344,9 +381,10 @@ static int take_pixfmt(const struct vrt_encoder_pick *pick, struct vrt_frame_for
             return 0;
     }
     return vrt_refuse(error, vrt_raise(-ENOTSUP), "output.format",
-                      "%s cannot hold %dx%d pixels as %s: it has %s", facts->title, pick->width,
-                      pick->height, vrt_printable(pick->pixel_format, shown, sizeof(shown)),
-                      list_pixfmts(facts, there, sizeof(there)));
+                      "%s cannot hold %dx%d pixels%s as %s: it has %s", facts->title, pick->width,
+                      pick->height, format->has_alpha ? " with transparency" : "",
+                      vrt_printable(pick->pixel_format, shown, sizeof(shown)),
+                      list_pixfmts(facts, format->has_alpha, there, sizeof(there)));
 }
 
 /* The format that loses nothing of the input. Return: 0; -ENOTSUP with a sentence. */
@@ -364,8 +402,10 @@ static int keep_input(const struct vrt_encoder_pick *pick, struct vrt_frame_form
     const struct vrt_frame_format wanted = *format;
     if (!vrt_frame_format_is_valid(format) || !pick_chroma(pick->codec, format))
         return vrt_refuse(error, vrt_raise(-ENOTSUP), "output.format",
-                          "%s cannot hold the %d bits per sample of the input: use %s",
-                          facts->title, wanted.depth, facts->instead);
+                          "%s cannot hold the %d bits per sample of the input%s: use %s",
+                          facts->title, wanted.depth,
+                          wanted.has_alpha ? " with transparency" : "",
+                          wanted.has_alpha ? "FFV1 or ProRes" : facts->instead);
     if (format->chroma_shift_x + format->chroma_shift_y <
             wanted.chroma_shift_x + wanted.chroma_shift_y && facts->even_only &&
         (pick->width | pick->height) & 1)

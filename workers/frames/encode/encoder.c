@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "frames/alpha.h"
 #include "frames/av.h"
 #include "frames/encode/codec.h"
 #include "frames/encode/encoder-options.h"
@@ -363,8 +364,7 @@ static int write_packet(struct vrt_encoder *encoder, struct vrt_error *error)
                                 &encoder->frames[index % WINDOW].extra);
     if (r < 0)
         return refuse_encoder(encoder, r == -ENOMEM ? AVERROR(ENOMEM) : AVERROR_BUG, error);
-    return vrt_fold(vrt_segment_write_packet(encoder->sink, &out, packet->data, packet->size,
-                                             error));
+    return vrt_fold(vrt_segment_write_packet(encoder->sink, &out, packet, error));
 }
 
 /* Sends a frame, or the end (NULL), and writes what comes out. */
@@ -383,6 +383,27 @@ static int encode(struct vrt_encoder *encoder, const AVFrame *frame, struct vrt_
     return r == AVERROR(EAGAIN) || r == AVERROR_EOF ? 0 : refuse_encoder(encoder, r, error);
 }
 
+/* The frame as the encoder takes it: planes of ours, or a copy. Return: 0; -errno. */
+static int view_frame(const struct vrt_encoder *encoder, struct vrt_frame *frame,
+                      AVFrame **ret_view)
+{
+    VRT_CLEANUP(vrt_av_frame_freep) AVFrame *view = NULL, *alpha = NULL;
+    int r = vrt_frame_unwrap(frame, &view);
+
+    if (r < 0)
+        return vrt_fold(r);
+    const bool has_alpha = frame->alpha && encoder->format.has_alpha;
+    r = has_alpha ? vrt_alpha_fit(frame->alpha, &encoder->format, &alpha) : 0;
+    if (r < 0)
+        return vrt_fold(r);
+    const bool is_ours = view->format == (int)encoder->codec->pix_fmt;
+    r = is_ours ? 0 : vrt_pack_replace(&view, alpha, encoder->codec->pix_fmt);
+    if (r < 0)
+        return vrt_fold(r);
+    *ret_view = VRT_STEAL(view);
+    return 0;
+}
+
 int vrt_encoder_send(struct vrt_encoder *encoder, struct vrt_frame *frame,
                      struct vrt_error *error)
 {
@@ -395,9 +416,7 @@ int vrt_encoder_send(struct vrt_encoder *encoder, struct vrt_frame *frame,
         return vrt_refuse(error, vrt_raise(-EINVAL), "encode.failed",
                           "frame %lld does not follow the one before it in format or time",
                           (long long)frame->index);
-    int r = vrt_frame_unwrap(frame, &view);
-    if (r == 0 && view->format != (int)encoder->codec->pix_fmt)
-        r = vrt_pack_replace(&view, encoder->codec->pix_fmt);
+    int r = view_frame(encoder, frame, &view);
     if (r < 0)
         return vrt_refuse_errno(error, vrt_fold(r), "the encoder");
     view->pts = encoder->n_sent;
@@ -463,6 +482,7 @@ int vrt_encoder_check_segment(const struct vrt_encoder_params *params, int fd,
     if (head->codec == params->codec && head->time_base.num == params->time_base.num &&
         head->time_base.den == params->time_base.den &&
         vrt_frame_format_same_planes(&head->format, &params->format) &&
+        head->format.has_alpha == params->format.has_alpha &&
         (size_t)reader->extradata_size == size &&
         (!size || memcmp(reader->extradata, encoder->codec->extradata, size) == 0))
         return 0;

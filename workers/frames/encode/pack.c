@@ -79,6 +79,8 @@ static void fill_component(const struct component *to, int width, int height)
 /* Whether samples of one can be the other's. */
 static bool is_as_deep(const AVPixFmtDescriptor *from, const AVPixFmtDescriptor *to)
 {
+    if (from->log2_chroma_w != to->log2_chroma_w || from->log2_chroma_h != to->log2_chroma_h)
+        return false;
     return to->flags & AV_PIX_FMT_FLAG_FLOAT ? from->comp[0].depth == 16
                                              : from->comp[0].depth == to->comp[0].depth;
 }
@@ -96,17 +98,19 @@ static void copy_samples(const AVFrame *frame, const AVFrame *alpha, AVFrame *pa
 
     for (int i = 0; i < to->nb_components; i++) {
         const struct component target = component_of(packed, to, i);
-        const bool is_alpha = i == n_colors(to);
+        const bool is_alpha = i == n_colors(to), is_chroma = !is_alpha && (i == 1 || i == 2);
+        const int width = AV_CEIL_RSHIFT(packed->width, is_chroma ? to->log2_chroma_w : 0);
+        const int height = AV_CEIL_RSHIFT(packed->height, is_chroma ? to->log2_chroma_h : 0);
         struct component source;
         if (is_alpha && alpha)
             source = component_of(alpha, av_pix_fmt_desc_get(alpha->format), 0);
         else if (i < from->nb_components)
             source = component_of(frame, from, i);
         else {
-            fill_component(&target, packed->width, packed->height);
+            fill_component(&target, width, height);
             continue;
         }
-        copy_component(&source, &target, packed->width, packed->height);
+        copy_component(&source, &target, width, height);
     }
 }
 
@@ -134,10 +138,10 @@ int vrt_pack(const AVFrame *frame, const AVFrame *alpha, enum AVPixelFormat pixf
     return 0;
 }
 
-int vrt_pack_replace(AVFrame **frame, enum AVPixelFormat pixfmt)
+int vrt_pack_replace(AVFrame **frame, const AVFrame *alpha, enum AVPixelFormat pixfmt)
 {
     AVFrame *packed;
-    int r = vrt_pack(*frame, NULL, pixfmt, &packed);
+    int r = vrt_pack(*frame, alpha, pixfmt, &packed);
 
     if (r < 0)
         return vrt_fold(r);

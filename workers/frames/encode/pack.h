@@ -17,6 +17,6 @@
 int vrt_pack(const AVFrame *frame, const AVFrame *alpha, enum AVPixelFormat pixfmt,
              AVFrame **ret_packed);
 
-/* Puts such a copy in the place of *frame, which is freed, without other alpha. Return: as above,
- * and on failure *frame stays. */
-int vrt_pack_replace(AVFrame **frame, enum AVPixelFormat pixfmt);
+/* Puts such a copy in the place of *frame, which is freed. Return: as above, and on failure *frame
+ * stays. */
+int vrt_pack_replace(AVFrame **frame, const AVFrame *alpha, enum AVPixelFormat pixfmt);

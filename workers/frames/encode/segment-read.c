@@ -84,7 +84,9 @@ static int read_head(struct vrt_segment_reader *reader, struct vrt_error *error)
         int value = (int)AV_RL32(bytes + 4 * i);
         memcpy((char *)&reader->head + vrt_segment_fields[i], &value, sizeof(value));
     }
-    reader->head.format.full_range = AV_RL32(bytes + fixed - 4) != 0;
+    const uint32_t flags = AV_RL32(bytes + fixed - 4);
+    reader->head.format.full_range = flags & VRT_SEGMENT_FULL_RANGE;
+    reader->head.format.has_alpha = flags & VRT_SEGMENT_HAS_ALPHA;
     memcpy(reader->extradata, bytes + fixed, size - fixed);
     reader->offset_bytes = (int64_t)(sizeof(start) + size + 4);
     return 0;
@@ -197,6 +199,25 @@ int vrt_segment_reader_skip(struct vrt_segment_reader *reader, struct vrt_error 
     return 0;
 }
 
+/* Takes what goes along with the packet out of its data. Return: 0; -EBADMSG, -ENOMEM with a
+ * sentence. */
+static int split(const struct vrt_segment_reader *reader, AVPacket *packet, struct vrt_error *error)
+{
+    const int end = packet->size - 4;
+    const uint32_t size = end >= 0 ? AV_RL32(packet->data + end) : 0;
+
+    if (end < 0 || size > (uint32_t)end)
+        return refuse_damaged(reader, error);
+    const size_t extra_bytes = (size_t)end - size;
+    uint8_t *extra = av_packet_new_side_data(packet, AV_PKT_DATA_MATROSKA_BLOCKADDITIONAL,
+                                             extra_bytes);
+    if (!extra)
+        return vrt_refuse_errno(error, vrt_raise(-ENOMEM), "the output");
+    memcpy(extra, packet->data + size, extra_bytes);
+    av_shrink_packet(packet, (int)size);
+    return 0;
+}
+
 int vrt_segment_reader_next(struct vrt_segment_reader *reader, struct vrt_segment_packet *packet,
                             AVPacket *data, struct vrt_error *error)
 {
@@ -215,6 +236,10 @@ int vrt_segment_reader_next(struct vrt_segment_reader *reader, struct vrt_segmen
     uint32_t crc = vrt_crc(0, head, VRT_SEGMENT_PART_BYTES);
     if (vrt_crc(crc, data->data, size) != AV_RL32(head + VRT_SEGMENT_PART_BYTES))
         return refuse_damaged(reader, error);
+
+    r = AV_RL16(head + 2) ? split(reader, data, error) : 0;
+    if (r < 0)
+        return vrt_fold(r);
 
     packet->key = head[1];
     packet->index = (int64_t)AV_RL64(head + 8);

@@ -57,8 +57,9 @@ int vrt_segment_write_head(struct vrt_sink *sink, const struct vrt_segment_head 
         memcpy(&value, (const char *)head + vrt_segment_fields[i], sizeof(value));
         AV_WL32(next, (uint32_t)value);
     }
-    /* The one field that is no int. */
-    AV_WL32(next, head->format.full_range);
+    /* What is no int. */
+    AV_WL32(next, (head->format.full_range ? VRT_SEGMENT_FULL_RANGE : 0) |
+                  (head->format.has_alpha ? VRT_SEGMENT_HAS_ALPHA : 0));
     AV_WL32(fields, (uint32_t)(sizeof(fields) - 4 + (size_t)extradata_size));
 
     avio_write(sink->io, (const uint8_t *)VRT_SEGMENT_MAGIC, VRT_SEGMENT_MAGIC_BYTES);
@@ -69,18 +70,28 @@ int vrt_segment_write_head(struct vrt_sink *sink, const struct vrt_segment_head 
 }
 
 int vrt_segment_write_packet(struct vrt_sink *sink, const struct vrt_segment_packet *packet,
-                             const uint8_t *data, int size, struct vrt_error *error)
+                             const AVPacket *data, struct vrt_error *error)
 {
-    uint8_t head[VRT_SEGMENT_PART_BYTES] = { 'P', packet->key };
+    uint8_t head[VRT_SEGMENT_PART_BYTES] = { 'P', packet->key }, end[4];
+    size_t extra_bytes = 0;
+    const uint8_t *extra = av_packet_get_side_data(data, AV_PKT_DATA_MATROSKA_BLOCKADDITIONAL,
+                                                   &extra_bytes);
+    const size_t end_bytes = extra ? sizeof(end) : 0;
     uint32_t crc = 0;
 
-    AV_WL32(head + 4, (uint32_t)size);
+    AV_WL16(head + 2, extra != NULL);
+    AV_WL32(head + 4, (uint32_t)((size_t)data->size + extra_bytes + end_bytes));
     AV_WL64(head + 8, (uint64_t)packet->index);
     AV_WL64(head + 16, (uint64_t)packet->pts);
     AV_WL64(head + 24, (uint64_t)packet->duration);
     put(sink, head, sizeof(head), &crc);
-    avio_wl32(sink->io, vrt_crc(crc, data, (size_t)size));
-    avio_write(sink->io, data, size);
+    AV_WL32(end, (uint32_t)data->size);
+    crc = vrt_crc(crc, data->data, (size_t)data->size);
+    crc = vrt_crc(crc, extra, extra_bytes);
+    avio_wl32(sink->io, vrt_crc(crc, end, end_bytes));
+    avio_write(sink->io, data->data, data->size);
+    avio_write(sink->io, extra, (int)extra_bytes);
+    avio_write(sink->io, end, (int)end_bytes);
     return vrt_fold(vrt_sink_check(sink, 0, error));
 }
 

@@ -9,8 +9,11 @@
  *
  *     magic "VRTSEG1\n"
  *     head:    size u32, fields i32 (the table in segment-write.c), extradata, crc u32
- *     packet:  'P' u8, key u8, 0 u16, size u32, index i64, pts i64, duration i64, crc u32, data
+ *     packet:  'P' u8, key u8, extra u16, size u32, index i64, pts i64, duration i64, crc u32, data
  *     end:     'E' u8, 0 u8, 0 u16, size u32, vrt_segment_end's fields i64, crc u32
+ *
+ * Where `extra` is 1, the data are the packet's own, what goes along with it, such as transparency
+ * (side data of Matroska's blocks), and the size of the first u32.
  *
  * A crc is over all bytes of its part before it, a packet's over its data too. A file without its
  * end is incomplete: its writer never finished.
@@ -56,7 +59,7 @@ int vrt_segment_write_head(struct vrt_sink *sink, const struct vrt_segment_head 
 
 /* Appends a packet. Return: 0; -errno with a sentence. */
 int vrt_segment_write_packet(struct vrt_sink *sink, const struct vrt_segment_packet *packet,
-                             const uint8_t *data, int size, struct vrt_error *error);
+                             const AVPacket *data, struct vrt_error *error);
 
 /* Completes the segment and flushes the sink. Return: 0; -errno with a sentence. */
 int vrt_segment_write_end(struct vrt_sink *sink, const struct vrt_segment_end *end,

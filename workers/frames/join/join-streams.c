@@ -275,6 +275,21 @@ static unsigned int pick_tag(const struct vrt_segment_head *head, enum vrt_conta
     return 0;
 }
 
+/* What of transparency the container is told; the stream has it. */
+static int tell_alpha(const struct vrt_segment_head *head, AVStream *out)
+{
+    AVCodecParameters *par = out->codecpar;
+
+    if (!head->format.has_alpha)
+        return 0;
+    par->format = vrt_codec_choose(head->codec, &head->format).pixfmt;
+    /* QuickTime's number for colours with alpha, of 8 bits or more. */
+    par->bits_per_coded_sample = 32;
+    if (head->codec == VRT_CODEC_VP9 && av_dict_set(&out->metadata, "alpha_mode", "1", 0) < 0)
+        return vrt_raise(-ENOMEM);
+    return 0;
+}
+
 /* From the segment and nothing else: the input's parameters describe another encoding. */
 static int create_restored(const struct vrt_join_streams *plan, struct vrt_join_stream *stream,
                            const struct vrt_join_video *video)
@@ -314,7 +329,8 @@ static int create_restored(const struct vrt_join_streams *plan, struct vrt_join_
                                  : (AVRational){ 1, head->time_base.den };
     stream->out->sample_aspect_ratio = par->sample_aspect_ratio;
     stream->out->avg_frame_rate = vrt_rational_av(head->fps);
-    return vrt_fold(vrt_hdr_write(&plan->hdr, stream->out));
+    int r = tell_alpha(head, stream->out);
+    return r < 0 ? vrt_fold(r) : vrt_fold(vrt_hdr_write(&plan->hdr, stream->out));
 }
 
 /* As it was, but for the tag: containers have names of their own for codecs. */

@@ -32,6 +32,7 @@ static int add_segment(struct vrt_join_video *video, struct vrt_segment_reader *
         video->extradata = VRT_STEAL(reader->extradata);
         video->extradata_size = reader->extradata_size;
     } else if (!vrt_frame_format_same_planes(&reader->head.format, &video->head.format) ||
+               reader->head.format.has_alpha != video->head.format.has_alpha ||
                reader->head.codec != video->head.codec ||
                reader->head.time_base.num != video->head.time_base.num ||
                reader->head.time_base.den != video->head.time_base.den ||

@@ -20,7 +20,7 @@ static const char *const of_file[] = {
 static const char *const of_stream[] = {
     "encoder", "bps", "number_of_frames", "number_of_bytes", "source_id", "rotate",
     "_statistics_writing_app", "_statistics_writing_date_utc", "_statistics_tags",
-    "variant_bitrate", "encoder_settings", "encoding_settings",
+    "variant_bitrate", "encoder_settings", "encoding_settings", "alpha_mode",
 };
 
 /* What movenc writes in places of its own. */

@@ -18,6 +18,9 @@
 /* The same of what is asked before a job is admitted, while others wait for their turn. */
 #define LOOK_NS (30 * VRT_NS_PER_S)
 
+/* What a slow machine takes to decode a frame. */
+#define SKIP_FRAME_NS VRT_NS_PER_S
+
 /* Frames that an encoder looks at after it took them; those that we use copy them. */
 #define HELD_MAX 64
 
@@ -33,6 +36,7 @@ struct vrt_child_encoder {
     int segment_fd;
     int64_t segment_bytes_max;      /* with the frames that were sent */
     struct vrt_frame_pool *copies;  /* of frames that no other process can see; NULL: none was */
+    bool has_sent;
     struct vrt_frame *held[HELD_MAX];   /* in order */
     int n_held;
 };
@@ -221,6 +225,10 @@ int vrt_child_encoder_send(struct vrt_child_encoder *encoder, struct vrt_frame *
     struct vrt_child_call call = call_of(VRT_MESSAGE_BYTES(encoder_send), shared->share.fd);
     encoder->segment_bytes_max += FRAME_TIMES_MAX * (int64_t)vrt_frame_lay_out(shared, NULL);
     watch_segment(encoder, &call);
+    /* The transparency of a film that goes on is decoded from its beginning. */
+    if (encoder->format.has_alpha && !encoder->has_sent)
+        call.limit_ns += VRT_MAX(frame->index, 0) * SKIP_FRAME_NS;
+    encoder->has_sent = true;
     r = vrt_child_ask(encoder->child, &call, &message, error);
     if (r < 0)
         return vrt_fold(r);

@@ -54,7 +54,7 @@ struct vrt_message_hdr {
 
 struct vrt_message_format {
     int32_t width, height, depth, layout, chroma_shift_x, chroma_shift_y, matrix, full_range;
-    int32_t chroma_location, primaries, transfer, color_space;
+    int32_t chroma_location, primaries, transfer, color_space, has_alpha;
     struct vrt_message_rational sample_aspect;
     struct vrt_message_hdr hdr;
 };
@@ -103,7 +103,7 @@ union vrt_message_body {
     struct {
         char name[VRT_MESSAGE_NAME_BYTES];
         int64_t start_ns, duration_ns, limit_ns;
-        int32_t n_threads, strict, keeps_extra, deinterlace, field_order, is_fed;
+        int32_t n_threads, strict, keeps_extra, is_alpha, deinterlace, field_order, is_fed;
         char streams[VRT_SETTING_NAME_BYTES];
     } reader_open;
     struct {

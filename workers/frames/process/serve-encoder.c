@@ -135,6 +135,24 @@ static int hold(struct vrt_server *server, struct vrt_frame *place, struct vrt_f
     return 0;
 }
 
+/* Goes on with the input's transparency as far as what is shown at `pts`. */
+static int find_alpha(struct vrt_server *server, int64_t pts, struct vrt_error *error)
+{
+    if (!server->reader)
+        return vrt_raise(-EBADMSG);
+    while (!server->alpha.ended && (!server->alpha.next || server->alpha.next->pts <= pts)) {
+        if (server->alpha.next) {
+            vrt_frame_unref(server->alpha.shown);
+            server->alpha.shown = VRT_STEAL(server->alpha.next);
+        }
+        int r = vrt_reader_next(server->reader, &server->alpha.next, error);
+        if (r < 0)
+            return vrt_fold(r);
+        server->alpha.ended = r == VRT_READER_END;
+    }
+    return 0;
+}
+
 int vrt_serve_encoder_send(struct vrt_server *server, struct vrt_message *message,
                            struct vrt_message_fds *fds, size_t *size, struct vrt_error *error)
 {
@@ -156,7 +174,12 @@ int vrt_serve_encoder_send(struct vrt_server *server, struct vrt_message *messag
     frame->index = told->index;
     frame->concealed = told->concealed;
     frame->extra = told->extra;
-    r = vrt_encoder_send(server->encoder, frame, error);
+    if (format.has_alpha)
+        r = find_alpha(server, told->pts, error);
+    if (server->alpha.shown)
+        frame->alpha = vrt_frame_ref(server->alpha.shown);
+    if (r == 0)
+        r = vrt_encoder_send(server->encoder, frame, error);
     vrt_frame_unref(frame);
     message->body.encoder_send.n_held = atomic_load(&server->n_held);
     *size = VRT_MESSAGE_BYTES(encoder_send);

@@ -11,6 +11,16 @@
 #include "frames/preview/preview.h"
 #include "frames/process/serve.h"
 
+void vrt_serve_reader_close(struct vrt_server *server)
+{
+    server->reader = vrt_reader_close(server->reader);
+    server->alpha.shown = vrt_frame_unref(server->alpha.shown);
+    server->alpha.next = vrt_frame_unref(server->alpha.next);
+    server->alpha.ended = false;
+    vrt_closep(&server->input_fd);
+    server->input_fd = -1;
+}
+
 /* Asks vrtd for more of what comes by a pipe. Return: 0; -errno. */
 static int ask_for_more(void *ctx, struct vrt_feed_state *state, struct vrt_error *error)
 {
@@ -50,14 +60,14 @@ int vrt_serve_reader_open(struct vrt_server *server, struct vrt_message *message
         .streams = message->body.reader_open.streams,
         .strict = message->body.reader_open.strict,
         .keeps_extra = message->body.reader_open.keeps_extra,
+        .is_alpha = message->body.reader_open.is_alpha,
         .name = message->body.reader_open.name,
         .open_deadline_ns = message->body.reader_open.limit_ns ?
                             vrt_clock_now_ns() + message->body.reader_open.limit_ns : 0,
         .feed = message->body.reader_open.is_fed ? &server->feed : NULL,
     };
 
-    server->reader = vrt_reader_close(server->reader);
-    vrt_closep(&server->input_fd);
+    vrt_serve_reader_close(server);
     server->input_fd = fds->fds[--fds->n];
     server->feed = (struct vrt_feed){ ask_for_more, server };
     int r = vrt_reader_open(server->input_fd, &params, &server->reader, error);

@@ -104,9 +104,8 @@ int vrt_serve_all(int socket, const char *missing)
         else if (r == -EAGAIN)
             r = 0;
     }
-    vrt_reader_close(server.reader);
+    vrt_serve_reader_close(&server);
     vrt_encoder_free(server.encoder);
-    vrt_closep(&server.input_fd);
     vrt_closep(&server.segment_fd);
     return r == -EPIPE ? 0 : vrt_fold(r);
 }

@@ -18,6 +18,11 @@ struct vrt_server {
     struct vrt_reader *reader;      /* NULL: none is open */
     int input_fd;                   /* the reader's; -1 */
     struct vrt_feed feed;           /* of that, where it grows: vrtd */
+    struct {
+        struct vrt_frame *shown, *next;     /* NULL: none */
+        bool ended;
+    } alpha;                        /* of a reader of transparency: what goes with the frame that
+                                     * was encoded last, and what comes then */
     struct vrt_encoder *encoder;    /* NULL: no segment is begun */
     int segment_fd;                 /* the encoder's; -1 */
     atomic_int n_held;              /* frames that the encoder looks at still */
@@ -42,6 +47,9 @@ vrt_serve vrt_serve_join_picture, vrt_serve_preview;
  * reference. Return: 0; -errno. */
 int vrt_serve_map(int fd, const struct vrt_frame_format *format, int64_t offset_bytes,
                   bool is_written, struct vrt_frame **ret_frame);
+
+/* Closes the reader, and what was read by it. */
+void vrt_serve_reader_close(struct vrt_server *server);
 
 /* Answers what comes by the socket; `missing` is what the sandbox lacks. Return: 0: the other end
  * is gone; -errno. */

@@ -83,6 +83,7 @@ void vrt_wire_put_format(const struct vrt_frame_format *format,
         .primaries = format->primaries,
         .transfer = format->transfer,
         .color_space = format->color_space,
+        .has_alpha = format->has_alpha,
     };
     vrt_wire_put_rational(format->sample_aspect, &ret_wire->sample_aspect);
     vrt_wire_put_hdr(&format->hdr, &ret_wire->hdr);
@@ -197,7 +198,7 @@ int vrt_wire_take_format(const struct vrt_message_format *wire,
         wire->chroma_location < VRT_CHROMA_LOCATION_LEFT ||
         wire->chroma_location > VRT_CHROMA_LOCATION_BOTTOM ||
         !is_below(wire->primaries, 256) || !is_below(wire->transfer, 256) ||
-        !is_below(wire->color_space, 256))
+        !is_below(wire->color_space, 256) || !is_below(wire->has_alpha, 2))
         return -EBADMSG;
     const struct vrt_frame_format format = {
         .width = wire->width,
@@ -212,6 +213,7 @@ int vrt_wire_take_format(const struct vrt_message_format *wire,
         .primaries = wire->primaries,
         .transfer = wire->transfer,
         .color_space = wire->color_space,
+        .has_alpha = wire->has_alpha,
     };
     struct vrt_rational aspect;
     struct vrt_hdr hdr;
