@@ -21,6 +21,15 @@ enum vrt_conf_fallback {
     VRT_CONF_FALLBACK_COUNT,
 };
 
+enum vrt_conf_log_format {
+    VRT_CONF_LOG_AUTO,          /* JOURNAL where standard error is systemd's, and no file is wanted;
+                                 * else TEXT */
+    VRT_CONF_LOG_TEXT,
+    VRT_CONF_LOG_JSON,
+    VRT_CONF_LOG_JOURNAL,       /* fields, by the journal's own socket */
+    VRT_CONF_LOG_FORMAT_COUNT,
+};
+
 #define VRT_CONF_PATH_BYTES 256
 #define VRT_CONF_BACKEND_VALUES_MAX 64    /* options that all backends declare together */
 #define VRT_CONF_OPTIONS_MAX (64 + VRT_CONF_BACKEND_VALUES_MAX)
@@ -45,10 +54,14 @@ struct vrt_conf {
         char state_dir[VRT_CONF_PATH_BYTES];
         char models_dir[VRT_CONF_PATH_BYTES];
         char cache_dir[VRT_CONF_PATH_BYTES];    /* of what can be made again */
-        int log_level;                          /* enum vrt_log_level */
         int64_t stop_timeout;                   /* seconds for jobs to come to a good place */
         char wall_clock[64];                    /* for tests: how wrong it is, base/clock.h */
     } daemon;
+    struct {
+        char level[VRT_CONF_PATH_BYTES];        /* "info, pool=debug": vrt_log_levels_parse() */
+        int format;                             /* enum vrt_conf_log_format */
+        char file[VRT_CONF_PATH_BYTES];
+    } log;
     struct {
         char model[VRT_CONF_PATH_BYTES];        /* for jobs that name none */
         char device[VRT_CONF_PATH_BYTES];       /* for jobs that name none */
@@ -131,8 +144,10 @@ struct vrt_conf_option {
 /* Every option that no backend declares; the last has a NULL section. */
 extern const struct vrt_conf_option vrt_conf_options[];
 
-/* Ended by NULL, by enum vrt_conf_fallback. */
+/* Ended by NULL, by enum vrt_conf_fallback, and the other. */
 extern const char *const vrt_conf_fallback_names[];
+
+extern const char *const vrt_conf_log_format_names[];
 
 /* The defaults. `backends` are the sections behind ours, which their parts declare. */
 void vrt_conf_init(struct vrt_conf *conf, vrt_backend_sections *backends);

@@ -9,7 +9,6 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "base/log.h"
 #include "msg_job.h"
 
 const char *const vrt_conf_fallback_names[] = {
@@ -17,6 +16,14 @@ const char *const vrt_conf_fallback_names[] = {
     [VRT_CONF_FALLBACK_WARN] = "warn",
     [VRT_CONF_FALLBACK_FORBID] = "forbid",
     [VRT_CONF_FALLBACK_COUNT] = NULL,
+};
+
+const char *const vrt_conf_log_format_names[] = {
+    [VRT_CONF_LOG_AUTO] = "auto",
+    [VRT_CONF_LOG_TEXT] = "text",
+    [VRT_CONF_LOG_JSON] = "json",
+    [VRT_CONF_LOG_JOURNAL] = "journal",
+    [VRT_CONF_LOG_FORMAT_COUNT] = NULL,
 };
 
 /* A row ends with the default, perhaps followed by flags. */
@@ -39,9 +46,12 @@ const struct vrt_conf_option vrt_conf_options[] = {
     TEXT(daemon, state_dir, ""),
     TEXT(daemon, models_dir, ""),
     TEXT(daemon, cache_dir, ""),
-    WORD(daemon, log_level, vrt_log_level_names, "info", LIVE),
     INT(daemon, stop_timeout, 0, 3600, "20", LIVE),
     TEXT(daemon, wall_clock, ""),
+
+    NEEDED_TEXT(log, level, "info", LIVE),
+    WORD(log, format, vrt_conf_log_format_names, "auto", LIVE),
+    TEXT(log, file, "", LIVE),
 
     TEXT(jobs, model, "", LIVE),
     NEEDED_TEXT(jobs, device, "auto", LIVE),

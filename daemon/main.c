@@ -12,6 +12,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "backend/kind.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/heap.h"
@@ -61,12 +62,14 @@ static void print_checked(const char *config)
 /* Reads and checks what the daemon is told; nothing is made or claimed yet. Return: 0, -errno. */
 static int configure(struct start *start, struct vrt_error *error)
 {
+    struct vrt_log_levels levels;
     struct vrt_wall_error wrong;
     int r = vrt_setup_read(&start->setup, &start->conf, start->config, error);
 
     if (r < 0)
         return vrt_fold(r);
-    vrt_log_set_level((enum vrt_log_level)start->conf.daemon.log_level);
+    if (vrt_log_levels_parse(start->conf.log.level, &levels, NULL) == 0)
+        vrt_log_set_levels(&levels);
     r = vrt_setup_folders(&start->setup, &start->conf, error);
     if (r != 0)
         return vrt_fold(r);
@@ -168,8 +171,11 @@ static void try_media(void)
 /* Claims what it needs and serves. Return: as vrt_server_run(). */
 static int serve(struct start *start, struct vrt_error *error)
 {
-    int r = claim_state(start, error);
+    int r = vrt_setup_log(&start->conf, error);
 
+    if (r < 0)
+        return vrt_fold(r);
+    r = claim_state(start, error);
     if (r < 0)
         return vrt_fold(r);
     r = claim_socket(start, error);
@@ -220,6 +226,8 @@ int main(int argc, char **argv)
     };
     struct vrt_error error = { .id = NULL };
 
+    for (size_t i = 0; vrt_device_kind_at(i); i++)
+        vrt_log_add_topic(vrt_device_kind_at(i)->name);
     vrt_log_set_level(VRT_LOG_INFO);
     vrt_log_keep(VRT_API_LOG_LINES);
     int r = vrt_options_parse(argc, argv, &start.setup.options, &error);

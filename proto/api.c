@@ -19,12 +19,17 @@ const struct vrt_api_route vrt_api_routes[VRT_API_ROUTE_COUNT] = { VRT_API_ROUTE
 #define ERROR(name, id, status, meaning) { id, status, meaning },
 const struct vrt_api_error vrt_api_errors[VRT_API_ERROR_COUNT] = { VRT_API_ERRORS(ERROR) };
 
-int vrt_api_error_status(const char *id)
+enum vrt_api_error_index vrt_api_error_find(const char *id)
 {
     for (size_t i = 0; id && i < VRT_API_ERROR_COUNT; i++)
         if (strcmp(vrt_api_errors[i].id, id) == 0)
-            return vrt_api_errors[i].status;
-    return 500;
+            return (enum vrt_api_error_index)i;
+    return VRT_API_E_INTERNAL;
+}
+
+int vrt_api_error_status(const char *id)
+{
+    return vrt_api_errors[vrt_api_error_find(id)].status;
 }
 
 const char *vrt_api_error_meaning(const char *id)

@@ -39,7 +39,8 @@
     X(PREVIEW,      "POST",     "/v1/preview")          \
     X(DOCTOR,       "POST",     "/v1/doctor")           \
     X(EVENTS,       "GET",      "/v1/events")           \
-    X(HEALTH,       "GET",      "/healthz")
+    X(HEALTH,       "GET",      "/healthz")             \
+    X(METRICS,      "GET",      "/metrics")
 
 #define VRT_API_ROUTE_ENUM_(name, method, path) VRT_API_##name,
 enum vrt_api_route_id {
@@ -228,6 +229,9 @@ extern const struct vrt_api_error vrt_api_errors[VRT_API_ERROR_COUNT];
 
 /* The HTTP status that goes with an error's id; 500 for one that isn't in the table, or NULL. */
 int vrt_api_error_status(const char *id);
+
+/* The number of an error's id in the table, INTERNAL's for one that isn't there, or NULL. */
+enum vrt_api_error_index vrt_api_error_find(const char *id);
 
 /* What an error's id means; "it failed" for one that isn't in the table, or NULL. */
 const char *vrt_api_error_meaning(const char *id);

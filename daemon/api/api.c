@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * From a request to the function that answers it, by a table; what isn't there, a query that a
- * route doesn't take and a body that isn't JSON are refused before. The routes that need no more
- * than a few counts, health and status, are answered here. Thread: loop.
+ * route doesn't take and a body that isn't JSON are refused before. The status, which needs no more
+ * than a few counts, is answered here. Thread: loop.
  */
 
 #include "daemon/api/routes.h"
@@ -49,7 +49,24 @@ static const struct {
     [VRT_API_DOCTOR] = { vrt_api_doctor, .reads_body = true },
     [VRT_API_EVENTS] = { vrt_api_events, .reads_query = true },
     [VRT_API_HEALTH] = { vrt_api_health },
+    [VRT_API_METRICS] = { vrt_api_metrics },
 };
+
+/* Inputs that are looked at, and previews that are made, at a time: each takes a thread, and its
+ * file may be made to be slow. */
+#define LOOKS_MAX 2
+#define LOOKS_PER_USER_MAX 1
+#define PREVIEWS_MAX 2
+#define PREVIEWS_PER_USER_MAX 1
+
+void vrt_api_begin(struct vrt_api *api)
+{
+    vrt_assert_thread(VRT_THREAD_LOOP);
+    api->started_ns = vrt_clock_now_ns();
+    api->started_at = vrt_clock_wall_ns();
+    vrt_turns_init(&api->previews, PREVIEWS_MAX, PREVIEWS_PER_USER_MAX);
+    vrt_turns_init(&api->looks, LOOKS_MAX, LOOKS_PER_USER_MAX);
+}
 
 /* Nothing is there for this method: says which methods there are, or that there is nothing. */
 static void refuse_route(struct vrt_conn *conn, const struct vrt_request *request)
@@ -130,6 +147,12 @@ void vrt_api_request(void *ctx, struct vrt_conn *conn, const struct vrt_request 
 
 void vrt_api_reply(struct vrt_conn *conn, int r, struct vrt_buf *body, const char *what)
 {
+    vrt_api_reply_typed(conn, r, body, NULL, what);
+}
+
+void vrt_api_reply_typed(struct vrt_conn *conn, int r, struct vrt_buf *body, const char *type,
+                         const char *what)
+{
     struct vrt_error error = { .id = NULL };
 
     if (r < 0) {
@@ -138,6 +161,7 @@ void vrt_api_reply(struct vrt_conn *conn, int r, struct vrt_buf *body, const cha
     } else {
         vrt_conn_reply(conn, &(struct vrt_response){
             .status = 200,
+            .type = type,
             .body = body->data,
             .body_bytes = body->size_bytes,
         });
@@ -145,31 +169,11 @@ void vrt_api_reply(struct vrt_conn *conn, int r, struct vrt_buf *body, const cha
     vrt_buf_done(body);
 }
 
-void vrt_api_health(const struct vrt_call *call)
+void vrt_api_count_jobs(const struct vrt_api *api, struct vrt_status_jobs *ret_jobs)
 {
-    vrt_conn_reply(call->conn, &(struct vrt_response){
-        .status = 200,
-        .type = "text/plain",
-        .body = "ok\n",
-        .body_bytes = 3,
-    });
-}
-
-void vrt_api_status(const struct vrt_call *call)
-{
-    const struct vrt_api *api = call->api;
     const struct vrt_jobs *jobs = vrt_queue_jobs(api->queue);
-    struct vrt_status_device devices[VRT_DEVICES_MAX];
-    struct vrt_device_snapshot device;
-    struct vrt_buf body = { .limit_bytes = VRT_API_RESPONSE_MAX_BYTES };
-    struct vrt_status_report report;
 
-    vrt_status_report_init(&report);
-    snprintf(report.version, sizeof(report.version), "%s", VRT_VERSION);
-    snprintf(report.instance, sizeof(report.instance), "%s", api->instance ? api->instance : "");
-    report.pid = getpid();
-    report.uptime_s = (double)(vrt_clock_now_ns() - api->started_ns) / VRT_NS_PER_S;
-    report.jobs = (struct vrt_status_jobs){
+    *ret_jobs = (struct vrt_status_jobs){
         .queued = jobs->counts[VRT_JOB_QUEUED],
         .fetching = jobs->counts[VRT_JOB_FETCHING],
         .running = vrt_jobs_n_running(jobs),
@@ -180,6 +184,22 @@ void vrt_api_status(const struct vrt_call *call)
         .failed = jobs->counts[VRT_JOB_FAILED],
         .cancelled = jobs->counts[VRT_JOB_CANCELLED],
     };
+}
+
+void vrt_api_status(const struct vrt_call *call)
+{
+    const struct vrt_api *api = call->api;
+    struct vrt_status_device devices[VRT_DEVICES_MAX];
+    struct vrt_device_snapshot device;
+    struct vrt_buf body = { .limit_bytes = VRT_API_RESPONSE_MAX_BYTES };
+    struct vrt_status_report report;
+
+    vrt_status_report_init(&report);
+    snprintf(report.version, sizeof(report.version), "%s", VRT_VERSION);
+    snprintf(report.instance, sizeof(report.instance), "%s", api->instance ? api->instance : "");
+    report.pid = getpid();
+    report.uptime_s = (double)(vrt_clock_now_ns() - api->started_ns) / VRT_NS_PER_S;
+    vrt_api_count_jobs(api, &report.jobs);
     report.devices = devices;
     report.n_devices = VRT_MIN(vrt_pool_n_devices(api->pool), VRT_ARRAY_SIZE(devices));
     for (size_t i = 0; i < report.n_devices; i++) {

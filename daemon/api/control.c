@@ -145,21 +145,6 @@ void vrt_api_job_forget(const struct vrt_call *call)
     vrt_buf_done(&body);
 }
 
-/* What is logged names the jobs that it is about. */
-static bool is_about(const char *text, int64_t job_id)
-{
-    char name[32];
-    const char *found = text;
-
-    int n = snprintf(name, sizeof(name), "job %" PRId64, job_id);
-    while ((found = strstr(found, name))) {
-        if (!isdigit((unsigned char)found[n]))
-            return true;
-        found += n;
-    }
-    return false;
-}
-
 struct log_answer {
     struct vrt_log_report report;
     int64_t job_id;
@@ -172,7 +157,7 @@ static void take_record(void *ctx, const struct vrt_log_record *record)
     struct vrt_log_report *report = &answer->report;
     struct vrt_log_entry *entries;
 
-    if (answer->r < 0 || !is_about(record->text, answer->job_id))
+    if (answer->r < 0 || record->job != answer->job_id)
         return;
     entries = reallocarray(report->lines, report->n_lines + 1, sizeof(*entries));
     if (!entries) {

@@ -27,7 +27,7 @@
 
 /* A client that waits to hear whether its job was admitted. */
 struct creation {
-    struct vrt_queue *queue;
+    struct vrt_api *api;
     struct vrt_job *job;
     bool is_dry_run;
     struct vrt_conn_watch watch;
@@ -80,11 +80,22 @@ static void reply_plan(struct vrt_conn *conn, const struct vrt_job *job)
                   "printing the plan");
 }
 
+/* A submission was accepted, or refused for `error`. */
+static void count(struct vrt_api *api, const struct vrt_error *error)
+{
+    if (error)
+        api->n_refused[vrt_api_error_find(error->id)]++;
+    else
+        api->n_accepted++;
+}
+
 static void on_admitted(void *ctx, struct vrt_job *job, const struct vrt_error *error)
 {
     struct creation *creation = ctx;
     struct vrt_conn *conn = creation->watch.conn;
 
+    if (!creation->is_dry_run)
+        count(creation->api, error);
     if (conn && error)
         vrt_conn_refuse(conn, error);
     else if (conn && creation->is_dry_run)
@@ -101,7 +112,7 @@ static void on_gone(struct vrt_conn_watch *watch)
 
     vrt_log_info("job %" PRId64 ": its client went away before it was admitted",
                  creation->job->info.id);
-    vrt_control_cancel(vrt_queue_control(creation->queue), creation->job);
+    vrt_control_cancel(vrt_queue_control(creation->api->queue), creation->job);
 }
 
 void vrt_api_job_create(const struct vrt_call *call)
@@ -128,10 +139,11 @@ void vrt_api_job_create(const struct vrt_call *call)
     if (r < 0) {
         free(creation);
         vrt_refuse_errno(&error, r, "making a job");
+        count(call->api, &error);
         vrt_conn_refuse(call->conn, &error);
         return;
     }
-    creation->queue = call->api->queue;
+    creation->api = call->api;
     creation->is_dry_run = wanted.dry_run;
     creation->watch.gone = on_gone;
     vrt_conn_watch(call->conn, &creation->watch);

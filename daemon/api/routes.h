@@ -14,6 +14,7 @@
 #include "daemon/access/turns.h"
 #include "daemon/http/conn.h"
 #include "daemon/jobs/job.h"
+#include "daemon/pipeline/pipeline.h"
 #include "workers/plan/device-request.h"
 
 struct uv_loop_s;
@@ -27,6 +28,7 @@ struct vrt_profiling;
 struct vrt_queue;
 struct vrt_quota;
 struct vrt_remote;
+struct vrt_status_jobs;
 
 struct vrt_api {
     struct uv_loop_s *loop;
@@ -49,8 +51,17 @@ struct vrt_api {
     const char *instance;           /* of the store: vrt_store_instance(); NULL: none */
     const char *state_dir;          /* NULL: there is none, as of spool_fd */
     int spool_fd;
-    int64_t started_ns, n_requests;
+    bool is_ending;                 /* jobs are being put back */
+    int64_t started_ns, started_at; /* by the clock that doesn't jump, and by the other */
+    /* Since then; GET /metrics tells of them. */
+    int64_t n_requests;
+    int64_t n_accepted;             /* jobs */
+    int64_t n_refused[VRT_API_ERROR_COUNT];     /* likewise, by enum vrt_api_error_index */
+    struct vrt_pipeline_totals totals;
 };
+
+/* It begins: nothing is counted yet. Its parts are the caller's to fill in. */
+void vrt_api_begin(struct vrt_api *api);
 
 /* A request of a route; `job_id` is from the path, -1 where it holds none. */
 struct vrt_call {
@@ -68,6 +79,10 @@ void vrt_api_request(void *api, struct vrt_conn *conn, const struct vrt_request 
  * refuses with "WHAT: why not".
  */
 void vrt_api_reply(struct vrt_conn *conn, int r, struct vrt_buf *body, const char *what);
+
+/* The same for a body of another type than JSON. */
+void vrt_api_reply_typed(struct vrt_conn *conn, int r, struct vrt_buf *body, const char *type,
+                         const char *what);
 
 /* The job that the path names; NULL: there is none, and the client was told. */
 struct vrt_job *vrt_api_find_job(const struct vrt_call *call);
@@ -91,3 +106,7 @@ void vrt_api_preview(const struct vrt_call *call);
 void vrt_api_doctor(const struct vrt_call *call);
 void vrt_api_events(const struct vrt_call *call);
 void vrt_api_health(const struct vrt_call *call);
+void vrt_api_metrics(const struct vrt_call *call);
+
+/* How many jobs are in which state, as GET /v1/status tells. */
+void vrt_api_count_jobs(const struct vrt_api *api, struct vrt_status_jobs *ret_jobs);

@@ -88,6 +88,7 @@ static void set_error(struct vrt_pool_device *device, const char *why)
 void vrt_pool_device_quarantine(struct vrt_pool_device *device, const char *why)
 {
     double wait_s = device->shared->params.retry_s;
+    VRT_LOG_DEVICE(device->info->name);
 
     set_error(device, why);
     if (device->state == VRT_DEVICE_LOST || device->retry_ns)
@@ -95,6 +96,7 @@ void vrt_pool_device_quarantine(struct vrt_pool_device *device, const char *why)
     for (int i = 0; i < device->n_quarantines && wait_s < RETRY_MAX_S; i++)
         wait_s *= 2;
     device->n_quarantines++;
+    device->n_quarantined++;
     device->n_failures = 0;
     device->state = VRT_DEVICE_QUARANTINED;
     device->retry_ns = vrt_clock_now_ns() + (int64_t)(VRT_MIN(wait_s, RETRY_MAX_S) * VRT_NS_PER_S);
@@ -143,12 +145,14 @@ void vrt_pool_device_judge(struct vrt_pool_device *device, const struct vrt_work
 /* A shard that is wanted came back. */
 static void count_shard(struct vrt_pool_device *device, const struct vrt_worker_task *task)
 {
+    const double busy_s = (double)task->busy_ns / VRT_NS_PER_S;
+
     if (task->task.outcome == VRT_TASK_DONE) {
         device->shards_done++;
         device->frames_done +=
             vrt_shard_n_out(&vrt_container_of(task, const struct vrt_worker_run, base)->frames);
-        device->shard_s = vrt_sched_measure(device->shard_s,
-                                            (double)task->busy_ns / VRT_NS_PER_S);
+        device->shard_s = vrt_sched_measure(device->shard_s, busy_s);
+        vrt_histogram_add(&device->shard_times, busy_s);
     } else if (task->task.outcome == VRT_TASK_FAILED || task->task.outcome == VRT_TASK_LOST) {
         device->shards_failed++;
     }
@@ -233,6 +237,7 @@ int vrt_pool_device_submit(struct vrt_pool_device *device, struct vrt_worker_tas
 static void opened(void *ctx, size_t d, struct vrt_worker_task *task)
 {
     struct vrt_pool_device *device = ctx;
+    VRT_LOG_DEVICE(device->info->name);
 
     (void)d;
     if (task->task.outcome == VRT_TASK_DONE) {
@@ -393,8 +398,9 @@ static void watch(struct vrt_pool_device *device)
         allowed_s = VRT_MIN(allowed_s, STALL_STOPPING_S);
     if (silent_s < allowed_s)
         return;
-    vrt_log_error("%s has been silent for %.0f s and is given up", device->info->name, silent_s);
     vrt_pool_device_quarantine(device, "it gave no sign of life");
+    VRT_LOG_DEVICE(device->info->name);
+    vrt_log_error("%s has been silent for %.0f s and is given up", device->info->name, silent_s);
     vrt_mailbox_abandon(device->mailbox);
 }
 
@@ -473,6 +479,8 @@ void vrt_pool_device_snapshot(const struct vrt_pool_device *device,
         .shards_done = device->shards_done,
         .shards_failed = device->shards_failed,
         .frames_done = device->frames_done,
+        .n_quarantined = device->n_quarantined,
+        .shard_times = device->shard_times,
         .shard_s = device->shard_s > 0 ? device->shard_s : -1,
         .retry_in_s = device->retry_ns ? VRT_MAX(retry_s, 0) : -1,
         .memory_total_bytes = usage->total_bytes >= 0 ? usage->total_bytes :

@@ -66,6 +66,8 @@ struct vrt_pool_device {
 
     /* For people. */
     int64_t shards_done, shards_failed, frames_done;
+    int64_t n_quarantined;              /* ever */
+    struct vrt_histogram shard_times;
     double shard_s;
     struct vrt_device_executor_usage usage;
     struct vrt_device_sensors sensors;

@@ -342,6 +342,16 @@ void vrt_pool_device(const struct vrt_pool *pool, size_t i, struct vrt_device_sn
     vrt_pool_device_snapshot(&pool->devices[i], ret_device);
 }
 
+int64_t vrt_pool_n_ready(const struct vrt_pool *pool)
+{
+    const struct vrt_pool_job *job;
+    int64_t n = 0;
+
+    VRT_LIST_FOREACH(job, vrt_dispatch_jobs(pool->dispatch), link)
+        n += job->n_ready;
+    return n;
+}
+
 void vrt_pool_set_memory_fraction(struct vrt_pool *pool, size_t i, double fraction)
 {
     vrt_assert_thread(VRT_THREAD_LOOP);

@@ -17,6 +17,7 @@
 
 #include "backend/backend.h"
 #include "base/error.h"
+#include "daemon/devices/histogram.h"
 #include "msg_device.h"
 #include "workers/plan/device-request.h"
 
@@ -49,6 +50,8 @@ struct vrt_device_snapshot {
     enum vrt_device_state state;            /* quarantined: asked again at retry_in_s */
     int in_flight;                  /* shards handed to it and not returned */
     int64_t shards_done, shards_failed, frames_done;
+    int64_t n_quarantined;          /* how often it was, since the daemon began */
+    struct vrt_histogram shard_times;   /* of shards_done */
     double shard_s;                 /* measured seconds per shard, lately */
     double retry_in_s;              /* quarantined: until it is asked again */
     int64_t memory_total_bytes, memory_free_bytes;      /* by the driver */
@@ -89,6 +92,9 @@ size_t vrt_pool_n_devices(const struct vrt_pool *pool);
 
 /* Device `i` as it is now. Cheap: nothing is asked of the device. */
 void vrt_pool_device(const struct vrt_pool *pool, size_t i, struct vrt_device_snapshot *ret_device);
+
+/* Shards that could be computed now, and wait for a device. */
+int64_t vrt_pool_n_ready(const struct vrt_pool *pool);
 
 /* The part of device `i`'s free memory that jobs may take which are admitted or begin from now on;
  * 0, as at first: 0.8. */

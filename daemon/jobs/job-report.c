@@ -149,6 +149,40 @@ bool vrt_job_report_progress(struct vrt_job *job, enum vrt_pipeline_phase *ret_p
     return news;
 }
 
+/* ", cuda:0 6.1, cuda:1 6.2": how many frames a second each device does. */
+static void print_rates(const struct vrt_job_info *info, char *buffer, size_t size)
+{
+    size_t n = 0;
+
+    buffer[0] = '\0';
+    for (size_t i = 0; i < info->n_devices && n < size; i++)
+        if (isnan(info->devices[i].fps))
+            n += (size_t)snprintf(buffer + n, size - n, ", %s -", info->devices[i].name);
+        else
+            n += (size_t)snprintf(buffer + n, size - n, ", %s %.3g", info->devices[i].name,
+                                  info->devices[i].fps);
+}
+
+void vrt_job_report_log(const struct vrt_job *job)
+{
+    const struct vrt_job_info *info = &job->info;
+    char of_total[64] = "", fps[32] = "-", left[32] = "", rates[400];
+
+    if (info->frames_total > 0)
+        snprintf(of_total, sizeof(of_total), " of %" PRId64 " frames (%.1f %%)",
+                 info->frames_total, 100.0 * (double)info->frames_done /
+                                     (double)info->frames_total);
+    else
+        snprintf(of_total, sizeof(of_total), " frames");
+    if (!isnan(info->fps))
+        snprintf(fps, sizeof(fps), "%.3g", info->fps);
+    if (!isnan(info->left_s))
+        snprintf(left, sizeof(left), "; %.0f s left", info->left_s);
+    print_rates(info, rates, sizeof(rates));
+    vrt_log_info("job %" PRId64 ": %" PRId64 "%s, %s fps%s%s", info->id, info->frames_done,
+                 of_total, fps, rates, left);
+}
+
 void vrt_job_report_error(struct vrt_job *job, const struct vrt_error *error)
 {
     struct vrt_job_error *told = &job->info.error;

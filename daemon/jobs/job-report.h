@@ -16,6 +16,10 @@ void vrt_job_report_admitted(struct vrt_job *job);
 /* The progress of its pipeline, whose phase is *ret_phase then. Return: whether any was made. */
 bool vrt_job_report_progress(struct vrt_job *job, enum vrt_pipeline_phase *ret_phase);
 
+/* Says in the log how far it is: "job 7: 50 of 2674 frames (1.9 %), 12.3 fps, cuda:0 6.1, cuda:1
+ * 6.2; 213 s left". */
+void vrt_job_report_log(const struct vrt_job *job);
+
 /* What went wrong. */
 void vrt_job_report_error(struct vrt_job *job, const struct vrt_error *error);
 

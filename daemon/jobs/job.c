@@ -484,6 +484,7 @@ bool vrt_jobs_move(struct vrt_jobs *jobs, struct vrt_job *job, enum vrt_job_even
     if (event == VRT_JOB_START)
         job->user->turn = ++jobs->n_starts;
     job->ended = vrt_job_state_is_final(next) ? ++jobs->n_ended : 0;
+    jobs->n_over[next] += job->ended > 0;
     vrt_job_touch(job);
     return true;
 }

@@ -116,6 +116,8 @@ struct vrt_jobs {
     size_t n_users;
     int64_t last_id;
     uint64_t n_ended;                   /* since the start */
+    int64_t n_over[VRT_JOB_STATE_COUNT];        /* likewise, by how; retried ones again */
+    int64_t n_failed[VRT_API_ERROR_COUNT];      /* likewise, by why: enum vrt_api_error_index */
     uint64_t n_starts;
 };
 

@@ -138,6 +138,8 @@ void vrt_queue_tell(struct vrt_queue_context *context, struct vrt_job *job)
 void vrt_queue_end_job(struct vrt_queue_context *context, struct vrt_job *job,
                        enum vrt_job_event event, const struct vrt_error *error)
 {
+    if (event == VRT_JOB_FAIL)
+        context->jobs.n_failed[vrt_api_error_find(error ? error->id : NULL)]++;
     context->events.over(context, job, event, error);
 }
 

@@ -411,7 +411,7 @@ static void on_housekeeping(uv_timer_t *timer)
 /* A job that wasn't over when the last daemon ended. */
 static void take_up(struct vrt_queue *queue, struct vrt_job *job)
 {
-    const struct vrt_error crash_loop = {
+    const struct vrt_error looping = {
         .id = VRT_E(JOB_CRASH_LOOP),
         .message = "vrtd ended three times while it began this job, before anything was done: "
                    "see its log, then retry the job",
@@ -427,12 +427,12 @@ static void take_up(struct vrt_queue *queue, struct vrt_job *job)
                      job->n_segments, job->n_segments == 1 ? "" : "s");
     }
     if (job->decision->is_cancelled) {
-        end_job(context, job, VRT_JOB_CANCEL, NULL);
+        vrt_queue_end_job(context, job, VRT_JOB_CANCEL, NULL);
         return;
     }
     const bool is_piped = job->info.input_piped;
     if (is_piped || (was_running && job->n_fruitless >= FRUITLESS_MAX)) {
-        end_job(context, job, VRT_JOB_FAIL, is_piped ? &vrt_job_files_spent : &crash_loop);
+        vrt_queue_end_job(context, job, VRT_JOB_FAIL, is_piped ? &vrt_job_files_spent : &looping);
         return;
     }
     queue->has_suspects |= job->n_fruitless > 0;

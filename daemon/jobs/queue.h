@@ -41,6 +41,7 @@ struct vrt_control;
 struct vrt_fd_store;
 struct vrt_media;
 struct vrt_models;
+struct vrt_pipeline_totals;
 struct vrt_pool;
 struct vrt_queue;
 struct vrt_quota;
@@ -57,6 +58,7 @@ struct vrt_queue_params {
     struct vrt_store *store;            /* opened, and not read yet */
     struct vrt_remote *remote;          /* for inputs and notices; lives longer */
     struct vrt_fd_store *fd_store;      /* what holds descriptors past the daemon's end */
+    struct vrt_pipeline_totals *totals; /* of pipelines: counted up; may be NULL */
     int spool_fd;                       /* a folder for working files; stays the caller's */
     int max_running, history;
     int64_t failed_files_s;             /* what a failed job has stored stays so long */

@@ -34,7 +34,7 @@
 
 #define VRT_LOG_TOPIC "queue"
 
-#define LOG_PERIOD_S 30         /* between two lines of a job's progress */
+#define LOG_PERIOD_S 60         /* between two lines of a job's progress */
 
 /* How far a start has come. */
 enum run_phase {
@@ -53,6 +53,7 @@ struct vrt_job_run {
     bool is_held;                           /* its pipeline was told to hold */
     bool again;                             /* once it has ended, begin anew */
     int64_t began_ns, logged_ns;            /* when its progress was logged last */
+    int logged_tenth;                       /* and how many tenths were done */
     struct vrt_error failure;               /* with a message: why it was stopped */
     uv_work_t work;
     /* by the work's thread, then the loop's */
@@ -383,6 +384,7 @@ static int make_pipeline(struct vrt_job_run *run, struct vrt_error *error)
 
     vrt_queue_fill_params(context, job, &run->request, run->network, &params);
     params.spool_fd = run->spool_fd;
+    params.totals = context->params.totals;
     params.recipe = &decision->recipe;
     params.fingerprint = &decision->fingerprint;
     params.network_checksum = decision->network_checksum;
@@ -542,32 +544,20 @@ int64_t vrt_run_began_ns(const struct vrt_job *job)
     return job->parts->run->began_ns;
 }
 
-/* "cuda:0 40, cuda:1 44": the frames that each device did. */
-static void print_shares(const struct vrt_job_info *info, char *buffer, size_t size)
-{
-    size_t n = 0;
-
-    buffer[0] = '\0';
-    for (size_t i = 0; i < info->n_devices && n < size; i++)
-        n += (size_t)snprintf(buffer + n, size - n, "%s%s %" PRId64, i ? ", " : "",
-                              info->devices[i].name, info->devices[i].frames_done);
-}
-
-/* For those who read logs: now and then, since a film takes hours. */
+/* For those who read logs: each tenth, and now and then, since a film takes hours. */
 static void log_progress(struct vrt_job *job)
 {
-    const struct vrt_job_info *info = &job->info;
     struct vrt_job_run *run = job->parts->run;
     int64_t now_ns = vrt_clock_now_ns();
-    char shares[400];
+    int tenth = job->info.frames_total > 0 ?
+                (int)(10 * job->info.frames_done / job->info.frames_total) : 0;
 
-    if (now_ns - VRT_MAX(run->began_ns, run->logged_ns) < LOG_PERIOD_S * VRT_NS_PER_S)
+    if (tenth <= run->logged_tenth &&
+        now_ns - VRT_MAX(run->began_ns, run->logged_ns) < LOG_PERIOD_S * VRT_NS_PER_S)
         return;
     run->logged_ns = now_ns;
-    print_shares(info, shares, sizeof(shares));
-    vrt_log_info("job %" PRId64 ": %" PRId64 " of %" PRId64 " frames (%.0f%%), %.3g fps, %.0f s "
-                 "left: %s", info->id, info->frames_done, info->frames_total, info->percent,
-                 info->fps, info->left_s, shares);
+    run->logged_tenth = VRT_MAX(run->logged_tenth, tenth);
+    vrt_job_report_log(job);
 }
 
 void vrt_run_refresh(struct vrt_runs *runs, struct vrt_job *job)

@@ -117,7 +117,7 @@ static void decoded(struct vrt_task *base)
     int r = 0;
 
     decoding->n_tasks--;
-    decoding->params.progress->decode_ns += task->busy_ns;
+    vrt_progress_note_busy(decoding->params.progress, VRT_STAGE_DECODE, task->busy_ns);
     if (base->outcome == VRT_TASK_FAILED)
         r = task->result;
     else if (base->outcome == VRT_TASK_DONE && !decoding->is_stopped)

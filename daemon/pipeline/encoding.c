@@ -126,7 +126,7 @@ static bool note_encoding(struct vrt_encoding *encoding, const struct vrt_media_
 {
     encoding->n_tasks--;
     encoding->moved_ns = vrt_clock_now_ns();
-    encoding->params.progress->encode_ns += task->busy_ns;
+    vrt_progress_note_busy(encoding->params.progress, VRT_STAGE_ENCODE, task->busy_ns);
     if (task->task.outcome == VRT_TASK_FAILED)
         encoding->params.failed(encoding->params.ctx, task->result, &task->error);
     return task->task.outcome == VRT_TASK_DONE;

@@ -80,8 +80,7 @@ static int resolve(const struct vrt_feasibility *f, int n_tries,
 /* From now on these are asked. */
 static void ask_for(struct vrt_feasibility *f, const struct vrt_device_choice *choice)
 {
-    for (size_t i = 0; i < choice->n_warnings; i++)
-        vrt_progress_warn(f->params.progress, "%s", choice->warnings[i]);
+    vrt_progress_note_choice(f->params.progress, choice, f->params.request, f->params.uid);
     f->asked = f->wanted = choice->devices;
 }
 
@@ -387,6 +386,7 @@ static bool replace_lacking(struct vrt_feasibility *f, struct vrt_device_choice 
         vrt_pool_choose(f->params.pool, &wish, ret_choice, NULL) < 0 ||
         ret_choice->devices & f->wanted)
         return false;
+    ret_choice->is_redirected = true;
     if (f->params.fallback == VRT_FALLBACK_WARN)
         vrt_progress_warn(f->params.progress, "no device that was asked for can compute this "
                           "network: cpu is used instead");

@@ -433,7 +433,7 @@ static int init_parts(struct vrt_pipeline *pipeline, const struct vrt_pipeline_p
     struct vrt_pool *pool = pipeline->pool;
     struct vrt_progress *progress = &pipeline->progress;
 
-    vrt_progress_init(progress, pool, pipeline->job_id);
+    vrt_progress_init(progress, pool, pipeline->job_id, params->totals);
     vrt_feasibility_init(&pipeline->feasibility, &(struct vrt_feasibility_params){
         .pool = pool, .progress = progress, .job_id = pipeline->job_id,
         .request = pipeline->request, .fallback = params->fallback, .uid = params->uid,

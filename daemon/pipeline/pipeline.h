@@ -53,11 +53,18 @@ enum vrt_stage {
     VRT_STAGE_COUNT,
 };
 
+/* What pipelines have done so far, one and all. */
+struct vrt_pipeline_totals {
+    int64_t frames_done;                /* encoded; those made anew after an interruption again */
+    int64_t busy_ns[VRT_STAGE_COUNT];   /* that each stage worked, of all devices together */
+};
+
 /*
  * What is wanted. Strings and this struct need to live only until vrt_pipeline_new() returns. The
  * pipeline takes duplicates of the descriptors: the caller keeps, and may close, its own.
  */
 struct vrt_pipeline_params {
+    struct vrt_pipeline_totals *totals; /* are counted up; live longer than it; NULL: nobody asks */
     const char *job_id;             /* for logs */
     int priority;                   /* higher goes first */
     uid_t uid;                      /* whose it is: users of equal priority share by turns */

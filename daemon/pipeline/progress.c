@@ -23,9 +23,10 @@
 /* Before so many frames nobody can say how fast it goes. */
 #define RATE_FRAMES_MIN 2
 
-void vrt_progress_init(struct vrt_progress *progress, struct vrt_pool *pool, const char *job_id)
+void vrt_progress_init(struct vrt_progress *progress, struct vrt_pool *pool, const char *job_id,
+                       struct vrt_pipeline_totals *totals)
 {
-    *progress = (struct vrt_progress){ .pool = pool, .job_id = job_id };
+    *progress = (struct vrt_progress){ .pool = pool, .job_id = job_id, .totals = totals };
     progress->told.frames_total = -1;
     for (size_t d = 0; d < VRT_DEVICES_MAX; d++)
         progress->devices[d].planned_bytes = progress->devices[d].job_bytes = -1;
@@ -65,6 +66,25 @@ void vrt_progress_warn_all(struct vrt_progress *progress, const struct vrt_warni
     if (warnings->n_lost > 0)
         vrt_progress_warn(progress, "and %d warning%s more", warnings->n_lost,
                           warnings->n_lost == 1 ? "" : "s");
+}
+
+void vrt_progress_note_choice(struct vrt_progress *progress,
+                              const struct vrt_device_choice *choice, const char *request,
+                              uid_t uid)
+{
+    size_t n_infos, n = 0;
+    const struct vrt_device_info *const *infos = vrt_pool_infos(progress->pool, &n_infos);
+    char names[256] = "", shown[VRT_API_REQUEST_DEVICE_BYTES];
+
+    for (size_t i = 0; i < choice->n_warnings; i++)
+        vrt_progress_warn(progress, "%s", choice->warnings[i]);
+    for (size_t d = 0; d < n_infos && n < sizeof(names); d++)
+        if (choice->devices >> d & 1)
+            n += (size_t)snprintf(names + n, sizeof(names) - n, "%s%s", n ? ", " : "",
+                                  infos[d]->name);
+    if (choice->is_redirected)
+        vrt_log_info("job %s: uid %d asked for %s, and gets %s", progress->job_id, (int)uid,
+                     vrt_printable(request, shown, sizeof(shown)), names);
 }
 
 void vrt_progress_note_probe(struct vrt_progress *progress, size_t d,
@@ -161,9 +181,33 @@ static int64_t ran_ns(const struct vrt_progress *progress)
     return now_ns - progress->started_ns - progress->idle_ns;
 }
 
+void vrt_progress_note_busy(struct vrt_progress *progress, enum vrt_stage stage, int64_t busy_ns)
+{
+    *(stage == VRT_STAGE_DECODE ? &progress->decode_ns : &progress->encode_ns) += busy_ns;
+    if (progress->totals)
+        progress->totals->busy_ns[stage] += busy_ns;
+}
+
+void vrt_progress_note_times(struct vrt_progress *progress, size_t d,
+                             const struct vrt_session_times *times)
+{
+    struct vrt_session_times *sum = &progress->devices[d].times;
+
+    sum->upload_ns += times->upload_ns;
+    sum->compute_ns += times->compute_ns;
+    sum->download_ns += times->download_ns;
+    if (!progress->totals)
+        return;
+    progress->totals->busy_ns[VRT_STAGE_UPLOAD] += times->upload_ns;
+    progress->totals->busy_ns[VRT_STAGE_COMPUTE] += times->compute_ns;
+    progress->totals->busy_ns[VRT_STAGE_DOWNLOAD] += times->download_ns;
+}
+
 void vrt_progress_note_frames(struct vrt_progress *progress, int n)
 {
     progress->told.frames_done += n;
+    if (progress->totals)
+        progress->totals->frames_done += n;
     progress->samples[progress->n_samples++ % VRT_PROGRESS_SAMPLES] = (struct vrt_progress_sample){
         .ran_ns = ran_ns(progress),
         .frames = (double)progress->told.frames_done + all_underway(progress),

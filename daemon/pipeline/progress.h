@@ -43,6 +43,7 @@ struct vrt_progress {
     int64_t idle_ns;                    /* of the time since: it was held, and nothing was out */
     int64_t idle_since_ns;              /* likewise, and still is; 0: it isn't */
     int64_t decode_ns, encode_ns;       /* busy */
+    struct vrt_pipeline_totals *totals; /* of all pipelines; NULL: nobody asks */
     struct vrt_pipeline_snapshot told;  /* its counts; the rest is filled in when it is asked for */
     int64_t frames_decoded;
     int64_t frames_resumed;             /* done by earlier pipelines */
@@ -53,8 +54,9 @@ struct vrt_progress {
     size_t n_warnings;
 };
 
-/* Nothing yet. `job_id` must outlive it. */
-void vrt_progress_init(struct vrt_progress *progress, struct vrt_pool *pool, const char *job_id);
+/* Nothing yet. `job_id` and `totals`, which may be NULL, must outlive it. */
+void vrt_progress_init(struct vrt_progress *progress, struct vrt_pool *pool, const char *job_id,
+                       struct vrt_pipeline_totals *totals);
 
 /* Frees what it holds. */
 void vrt_progress_done(struct vrt_progress *progress);
@@ -64,6 +66,12 @@ void vrt_progress_warn(struct vrt_progress *progress, const char *format, ...) V
 
 /* Adds each sentence. */
 void vrt_progress_warn_all(struct vrt_progress *progress, const struct vrt_warnings *warnings);
+
+/* These devices are asked, as `uid` wanted by `request`: its warnings are the job's, and that
+ * others take part is logged, warned of or not. */
+void vrt_progress_note_choice(struct vrt_progress *progress,
+                              const struct vrt_device_choice *choice, const char *request,
+                              uid_t uid);
 
 /* Device `d` takes part as it said; NULL: it is asked anew, and not told of until then. */
 void vrt_progress_note_probe(struct vrt_progress *progress, size_t d,
@@ -79,6 +87,13 @@ void vrt_progress_forget_run(struct vrt_progress *progress, size_t d,
 
 /* Whether it is held with nothing under way, which is no time of the job's. */
 void vrt_progress_note_idle(struct vrt_progress *progress, bool is_idle);
+
+/* A stage worked for so long: the decoder or the encoder. */
+void vrt_progress_note_busy(struct vrt_progress *progress, enum vrt_stage stage, int64_t busy_ns);
+
+/* Likewise those of device `d`. */
+void vrt_progress_note_times(struct vrt_progress *progress, size_t d,
+                             const struct vrt_session_times *times);
 
 /* `n` more frames are encoded. */
 void vrt_progress_note_frames(struct vrt_progress *progress, int n);

@@ -381,6 +381,7 @@ static void note_failure(struct vrt_shards *shards, struct shard *shard, size_t 
     bool told = task->task.outcome == VRT_TASK_FAILED;
     uint64_t bit = UINT64_C(1) << d;
     const char *name = device_name(shards, d);
+    VRT_LOG_DEVICE(name);
 
     /* Never begun: nobody's fault. */
     if (task->task.outcome == VRT_TASK_STOPPED)
@@ -439,9 +440,7 @@ static void returned(struct vrt_pool_job *job, size_t d, struct vrt_worker_run *
 
     end_try(shards, shard, d);
     if (!task->task.abandoned) {
-        device->times.upload_ns += run->times.upload_ns;
-        device->times.compute_ns += run->times.compute_ns;
-        device->times.download_ns += run->times.download_ns;
+        vrt_progress_note_times(shards->params.progress, d, &run->times);
         if (run->job_bytes >= 0)
             device->job_bytes = run->job_bytes;
     }

@@ -52,6 +52,7 @@
 #include "daemon/remote/remote.h"
 #include "daemon/api/routes.h"
 #include "daemon/service/service.h"
+#include "daemon/service/setup.h"
 #include "daemon/store/store.h"
 #include "workers/plan/device-request.h"
 
@@ -62,13 +63,6 @@
 /* Threads of libuv's for what takes long: admissions, looks at models, previews, sweeps of the
  * spool, all of which may be at work at a time. */
 #define POOL_THREADS "16"
-
-/* Inputs that are looked at, and previews that are made, at a time: each takes a thread, and its
- * file may be made to be slow. */
-#define LOOKS_MAX 2
-#define LOOKS_PER_USER_MAX 1
-#define PREVIEWS_MAX 2
-#define PREVIEWS_PER_USER_MAX 1
 
 struct server {
     const struct vrt_server_params *params;
@@ -236,6 +230,7 @@ static struct vrt_queue_params queue_params(struct server *server)
         .store = server->store,
         .remote = server->api.remote,
         .fd_store = server->params->fd_store,
+        .totals = &server->api.totals,
         .spool_fd = server->params->spool_fd,
         .segment_frames = conf->jobs.segment_frames,
         .decoder_threads = conf->jobs.decoder_threads,
@@ -291,7 +286,10 @@ static int start_listener(struct server *server, int fd, struct vrt_error *error
 
 static void configure_log(struct server *server)
 {
-    vrt_log_set_level((enum vrt_log_level)server->conf.daemon.log_level);
+    struct vrt_error error = { .id = NULL };
+
+    if (vrt_setup_log(&server->conf, &error) < 0)
+        vrt_log_error("the log stays where it was: %s", error.message);
 }
 
 static void configure_quota(struct server *server)
@@ -381,7 +379,7 @@ static void on_stop_signal(uv_signal_t *handle, int number)
     const int n_running = vrt_jobs_n_running(vrt_queue_jobs(server->api.queue));
     vrt_log_info("signal %d: stopping; %d running %s, or end a segment; again to stop at once",
                  number, n_running, n_running == 1 ? "job may finish" : "jobs may finish");
-    server->stopping = true;
+    server->stopping = server->api.is_ending = true;
     vrt_reload_stop(server->reload);
     vrt_pool_expect_end(server->api.pool);
     vrt_service_stopping(server->service, server->conf.daemon.stop_timeout);
@@ -392,7 +390,11 @@ static void on_stop_signal(uv_signal_t *handle, int number)
 static void on_reload_signal(uv_signal_t *handle, int number)
 {
     struct server *server = handle->data;
+    struct vrt_error error = { .id = NULL };
 
+    /* Whatever the configuration says: who moved the file away waits for that. */
+    if (vrt_log_reopen(&error) < 0)
+        vrt_log_error("the log stays in the file that it was in: %s", error.message);
     vrt_log_info("signal %d: reading the configuration again", number);
     vrt_reload_begin(server->reload);
 }
@@ -570,9 +572,7 @@ int vrt_server_run(const struct vrt_server_params *params, struct vrt_error *err
     }
     server->api.loop = &server->loop;
     configure_api(server);
-    server->api.started_ns = vrt_clock_now_ns();
-    vrt_turns_init(&server->api.previews, PREVIEWS_MAX, PREVIEWS_PER_USER_MAX);
-    vrt_turns_init(&server->api.looks, LOOKS_MAX, LOOKS_PER_USER_MAX);
+    vrt_api_begin(&server->api);
     server->api.state_dir = server->params->state_dir;
     server->api.spool_fd = server->params->spool_fd;
     r = start(server, error);

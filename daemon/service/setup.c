@@ -12,6 +12,7 @@
 #include "base/folder.h"
 #include "base/log.h"
 #include "daemon/access/media.h"
+#include "daemon/log/output.h"
 #include "daemon/models/models.h"
 #include "daemon/service/paths.h"
 #include "daemon/remote/remote.h"
@@ -23,7 +24,6 @@ int vrt_setup_read(const struct vrt_setup *setup, struct vrt_conf *ret_conf,
 {
     const struct vrt_options *options = &setup->options;
     char path[VRT_SETUP_PATH_BYTES];
-    enum vrt_log_level level;
     struct vrt_conf conf;
     int r = 0;
 
@@ -39,10 +39,11 @@ int vrt_setup_read(const struct vrt_setup *setup, struct vrt_conf *ret_conf,
     if (r < 0)
         return vrt_fold(r);
     if (options->log_level) {
-        if (vrt_log_level_from_name(options->log_level, &level) < 0)
-            return vrt_refuse(error, -EINVAL, "usage", "there is no log level %.20s, only error, "
-                              "warning, info and debug", options->log_level);
-        conf.daemon.log_level = (int)level;
+        struct vrt_log_levels levels;
+        r = vrt_log_levels_parse(options->log_level, &levels, error);
+        if (r < 0)
+            return vrt_fold(r);
+        snprintf(conf.log.level, sizeof(conf.log.level), "%s", options->log_level);
     }
     *ret_conf = conf;
     if (ret_path)
@@ -94,6 +95,23 @@ int vrt_setup_socket(const struct vrt_setup *setup, const struct vrt_conf *conf,
                                 vrt_paths_socket, error));
 }
 
+struct vrt_log_target vrt_setup_log_target(const struct vrt_conf *conf)
+{
+    return (struct vrt_log_target){ .format = conf->log.format, .file = conf->log.file };
+}
+
+int vrt_setup_log(const struct vrt_conf *conf, struct vrt_error *error)
+{
+    const struct vrt_log_target target = vrt_setup_log_target(conf);
+    struct vrt_log_levels levels;
+
+    int r = vrt_log_levels_parse(conf->log.level, &levels, error);
+    if (r < 0)
+        return vrt_fold(r);
+    vrt_log_set_levels(&levels);
+    return vrt_fold(vrt_log_open(&target, error));
+}
+
 /* The checks. Each refuses with a sentence that begins with its option, unless that is in the table
  * of vrt_setup_check(). */
 
@@ -122,6 +140,24 @@ static int check_wall_clock(const struct vrt_setup *setup, const struct vrt_conf
     return vrt_refuse(error, vrt_raise(-EINVAL), "config.invalid", "\"%s\" is neither OFFSET nor "
                       "OFFSET,JUMP,PERIOD in seconds, up to a thousand million",
                       vrt_printable(text, shown, sizeof(shown)));
+}
+
+static int check_levels(const struct vrt_setup *setup, const struct vrt_conf *conf,
+                        struct vrt_error *error)
+{
+    struct vrt_log_levels levels;
+
+    (void)setup;
+    return vrt_fold(vrt_log_levels_parse(conf->log.level, &levels, error));
+}
+
+static int check_log_file(const struct vrt_setup *setup, const struct vrt_conf *conf,
+                          struct vrt_error *error)
+{
+    const struct vrt_log_target target = vrt_setup_log_target(conf);
+
+    (void)setup;
+    return vrt_fold(vrt_log_check(&target, error));
 }
 
 static int check_preset(const struct vrt_setup *setup, const struct vrt_conf *conf,
@@ -225,6 +261,7 @@ int vrt_setup_check(const struct vrt_setup *setup, const struct vrt_conf *conf,
         const char *section, *key;      /* NULL: it says itself what it is about */
     } checks[] = {
         { check_fault }, { check_wall_clock, "daemon", "wall_clock" },
+        { check_levels, "log", "level" }, { check_log_file, "log", "file" },
         { check_preset, "jobs", "preset" }, { check_device, "jobs", "device" },
         { check_shares, "devices", "memory_fraction" }, { check_media_roots }, { check_remote },
         { check_model, "jobs", "model" },

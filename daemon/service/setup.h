@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/macro.h"
 #include "config/conf.h"
+#include "daemon/log/output.h"
 #include "daemon/service/options.h"
 
 #define VRT_SETUP_PATH_BYTES 300
@@ -39,6 +40,12 @@ int vrt_setup_folders(struct vrt_setup *setup, const struct vrt_conf *conf,
 /* Finds where the socket shall be. Return: 0; -errno, and `error` says why. */
 int vrt_setup_socket(const struct vrt_setup *setup, const struct vrt_conf *conf,
                      char ret_path[VRT_SETUP_PATH_BYTES], struct vrt_error *error) VRT_MUST_CHECK;
+
+/* Where the configuration has the log go: borrows its texts. */
+struct vrt_log_target vrt_setup_log_target(const struct vrt_conf *conf);
+
+/* Has the log be as it is configured, from now on. Return: 0; -errno, and `error` says why. */
+int vrt_setup_log(const struct vrt_conf *conf, struct vrt_error *error) VRT_MUST_CHECK;
 
 /*
  * Whether everything that the configuration names is there and means something; the folders are

@@ -9,19 +9,22 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/text/utf8.h"
 
 #define VRT_LOG_TOPIC "error"
 
 int vrt_error_raise(int r, const char *file, int line, const char *func)
 {
-    vrt_log_debug("raised %d (%s) in %s, %s:%d", r, strerror(r < 0 ? -r : r), func, file, line);
+    vrt_log_line(VRT_LOG_DEBUG, VRT_LOG_TOPIC, file, line, func, "raised %d (%s) in %s, %s:%d", r,
+                 strerror(r < 0 ? -r : r), func, file, line);
     return r;
 }
 
 int vrt_error_fold(int r, const char *file, int line, const char *func)
 {
     if (r != 0)
-        vrt_log_debug("  passed %d through %s, %s:%d", r, func, file, line);
+        vrt_log_line(VRT_LOG_DEBUG, VRT_LOG_TOPIC, file, line, func,
+                     "  passed %d through %s, %s:%d", r, func, file, line);
     return r;
 }
 
@@ -60,46 +63,13 @@ void vrt_error_set_field(struct vrt_error *error, const char *field)
         snprintf(error->field, sizeof(error->field), "%s", field);
 }
 
-/* Whether the sequence at `s` is longer than it need be, a surrogate, or above U+10FFFF. */
-static bool is_excluded(const unsigned char *s)
-{
-    switch (s[0]) {
-    case 0xe0: return s[1] < 0xa0;
-    case 0xed: return s[1] > 0x9f;
-    case 0xf0: return s[1] < 0x90;
-    case 0xf4: return s[1] > 0x8f;
-    default: return s[0] == 0xc0 || s[0] == 0xc1 || s[0] > 0xf4;
-    }
-}
-
-/* Length in bytes of the well-formed UTF-8 sequence at `s`, 0 if there is none (RFC 3629). */
-static int utf8_length(const unsigned char *s)
-{
-    static const struct {
-        unsigned char mask, lead;
-        int length;
-    } forms[] = {
-        { 0x80, 0x00, 1 }, { 0xe0, 0xc0, 2 }, { 0xf0, 0xe0, 3 }, { 0xf8, 0xf0, 4 },
-    };
-
-    for (size_t i = 0; i < VRT_ARRAY_SIZE(forms); i++) {
-        if ((s[0] & forms[i].mask) != forms[i].lead)
-            continue;
-        for (int k = 1; k < forms[i].length; k++)
-            if ((s[k] & 0xc0) != 0x80)
-                return 0;
-        return is_excluded(s) ? 0 : forms[i].length;
-    }
-    return 0;
-}
-
 const char *vrt_printable(const char *text, char *buffer, int size)
 {
     const unsigned char *s = (const unsigned char *)text;
     int n = 0;
 
     while (*s) {
-        int length = utf8_length(s);
+        int length = vrt_utf8_length((const char *)s);
         bool control = *s < 0x20 || *s == 0x7f || (*s == 0xc2 && s[1] < 0xa0);
         int step = length ? length : 1;
         int width = control || !length ? 1 : length;

@@ -91,7 +91,7 @@ class Daemon:
 
     def answers(self):
         try:
-            return self.request('GET', '/healthz')[0] == 200
+            return self.request('GET', '/v1/status')[0] == 200
         except (OSError, http.client.HTTPException):
             return False
 

@@ -34,7 +34,7 @@ SHARDS = 40 if LONG and not harness.SANITIZED else 20
 SIZE, FRAMES = '96x64', 8 * SHARDS
 
 # Two shards to a segment.
-CONFIG = {'daemon': {'log_level': 'debug'}, 'jobs': {'segment_frames': 16}}
+CONFIG = {'log': {'level': 'debug'}, 'jobs': {'segment_frames': 16}}
 
 MAKE_VRT = os.path.join(harness.BUILD, 'tests', 'bench', 'make-vrt')
 

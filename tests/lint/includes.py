@@ -30,12 +30,14 @@ ROOMS = {
     'store': set(),
     'models': set(),
     'http': {'access'},
+    'log': set(),
     'remote': {'models'},
     'devices': {'sched', 'store'},
     'pipeline': {'devices', 'sched'},
     'jobs': {'access', 'devices', 'models', 'pipeline', 'remote', 'sched', 'store', 'systemd'},
     'api': {'access', 'devices', 'http', 'jobs', 'models', 'pipeline', 'remote'},
-    'service': {'access', 'api', 'devices', 'http', 'jobs', 'models', 'remote', 'store', 'systemd'},
+    'service': {'access', 'api', 'devices', 'http', 'jobs', 'log', 'models', 'remote', 'store',
+                'systemd'},
 }
 
 LAYERS = {

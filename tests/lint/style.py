@@ -43,6 +43,17 @@ LOOP_END = re.compile(r'_stop$')
 LOOP_BEGIN = re.compile(r'\b(?:uv_(?!loop_)\w+_init|vrt_mailbox_new)\(')
 
 
+# What a file's lines of the log are under, and the file with the table of all such words.
+TOPIC = re.compile(r'^#define VRT_LOG_TOPIC "([^"]+)"', re.MULTILINE)
+TOPICS = 'proto/base/log.c'
+
+
+def check_topic(path, text, topics, problems):
+    for topic in TOPIC.findall(text):
+        if topic not in topics and f'/backend/{topic}/' not in path:
+            problems.append(f'{path}: the topic {topic} isn\'t in the table of {TOPICS}')
+
+
 def check_text(path, lines, problems):
     if len(lines) > MAX_LINES:
         problems.append(f'{path}: {len(lines)} lines, over {MAX_LINES}: find the missing concept')
@@ -95,6 +106,9 @@ def check_threads(path, text, problems):
 def main():
     root = sys.argv[1]
     problems, n_files = [], 0
+    with open(os.path.join(root, TOPICS), encoding='utf-8') as f:
+        table = f.read().partition('*topics[VRT_LOG_TOPICS_MAX + 1] = {')[2].partition('}')[0]
+    topics = set(re.findall('"([^"]+)"', table))
     for path, text in tree.sources(root, TOPS, (*C, '.py', '.sh')):
         lines = text.split('\n')
         check_text(path, lines, problems)
@@ -102,6 +116,8 @@ def main():
             check_c(path, lines, problems)
             if not path.startswith('tests/'):
                 check_head(root, path, lines, problems)
+        if not path.startswith('tests/'):
+            check_topic(path, text, topics, problems)
         if path.startswith(('daemon/', 'workers/')) and path.endswith(('.c', '.h')):
             check_threads(path, text, problems)
         n_files += 1

@@ -18,7 +18,7 @@ void vrt_finding_add(struct vrt_findings *findings, const struct vrt_finding *fi
     vsnprintf(whole.text, sizeof(whole.text), format, arguments);
     va_end(arguments);
     vrt_log_line(whole.kind == VRT_FINDING_THERE ? VRT_LOG_DEBUG : VRT_LOG_INFO, whole.backend,
-                 "%s", whole.text);
+                 VRT_LOG_HERE, "%s", whole.text);
     if (findings && findings->n < VRT_FINDINGS_MAX)
         findings->list[findings->n++] = whole;
 }

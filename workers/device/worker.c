@@ -497,6 +497,7 @@ static void run(struct vrt_mailbox *mailbox, void *ctx)
     struct worker *worker = ctx;
     struct vrt_worker_task *task;
 
+    vrt_log_set_device(worker->info->name);
     worker->own.mailbox = mailbox;
     while ((task = next_task(worker)))
         do_task(worker, task);

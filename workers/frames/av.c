@@ -55,7 +55,7 @@ static void log_line(void *object, int level, const char *format, va_list args)
     if (n_errors && (level <= AV_LOG_ERROR || strncmp(format, "concealing ", 11) == 0 ||
                      is_left_out(format)))
         atomic_fetch_add(n_errors, 1);
-    if (level > AV_LOG_VERBOSE || !vrt_log_enabled(VRT_LOG_DEBUG))
+    if (level > AV_LOG_VERBOSE || !vrt_log_enabled(VRT_LOG_DEBUG, VRT_LOG_TOPIC))
         return;
     vsnprintf(line, sizeof(line), format, args);
     line[strcspn(line, "\n")] = '\0';

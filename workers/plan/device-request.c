@@ -212,6 +212,7 @@ static int redirect(struct scope *scope, const struct vrt_device_kind *kind,
         if (!found || best->role == VRT_DEVICE_REFERENCE)
             continue;
         scope->choice.devices |= found;
+        scope->choice.is_redirected = true;
         if (scope->fallback == VRT_FALLBACK_WARN)
             warn(&scope->choice, "this machine has no %s device: %s is used instead; vrtctl doctor "
                  "tells why", kind->name, best->name);
@@ -225,6 +226,7 @@ static uint64_t replace_unfit(struct scope *scope, uint64_t accelerators, uint64
 {
     if ((accelerators & ~scope->unfit) || !cpus || scope->fallback == VRT_FALLBACK_FORBID)
         return accelerators;
+    scope->choice.is_redirected = true;
     if (scope->fallback == VRT_FALLBACK_WARN)
         warn(&scope->choice, "no accelerator of this machine has worked yet (%s%s%.160s%s): cpu is "
              "used instead; vrtctl doctor tells more",

@@ -30,7 +30,7 @@
 
 enum vrt_fallback {
     VRT_FALLBACK_WARN,              /* redirect, and say so */
-    VRT_FALLBACK_ALLOW,             /* redirect silently */
+    VRT_FALLBACK_ALLOW,             /* redirect without a warning */
     VRT_FALLBACK_FORBID,            /* refuse instead */
     VRT_FALLBACK_COUNT,
 };
@@ -43,6 +43,7 @@ int vrt_fallback_from_name(const char *name, enum vrt_fallback *ret_fallback);
 
 struct vrt_device_choice {
     uint64_t devices;               /* bit i: infos[i] takes part; never 0 */
+    bool is_redirected;             /* others take part than were asked for, whoever is told */
     size_t n_warnings;
     char warnings[VRT_DEVICE_WARNINGS_MAX][384];    /* a sentence each: where devices take part
                                      * that weren't asked for, or the processor alone does */

@@ -213,7 +213,7 @@ class Jobs(harness.Case):
         digests = set()
         for name, keeps, n_compile in (('first', 'on', 1), ('second', 'on', 0),
                                        ('third', 'off', 2)):
-            config = {'daemon': {'cache_dir': kept, 'log_level': 'debug'},
+            config = {'daemon': {'cache_dir': kept}, 'log': {'level': 'debug'},
                       'cuda': {'libraries': 'all'}, 'devices': {'keep_kernels': keeps}}
             daemon = self.start('keeps-' + name, cards=2, fault='cuda submit:1- delay=50ms',
                                 config=config)

@@ -122,7 +122,7 @@ class Unwell(xpu.Case):
             pass
         daemon = self.start(name, VRT_XPU_CONTROL=control, VRT_XPU_REPORT=report,
                             config={'devices': {'backoff_s': 1},
-                                    'daemon': {'log_level': 'debug'}})
+                                    'log': {'level': 'debug'}})
         self.devices(daemon)
         for i, precision, at in moments + [(None, 'f32', '')]:
             # Events are counted anew from here on. By its size the driver sees that it changed.

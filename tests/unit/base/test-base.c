@@ -213,9 +213,9 @@ static void test_log(void)
     expect_int(vrt_log_level_from_name("info", &level), 0);
     expect_int(level, VRT_LOG_INFO);
     expect_int(vrt_log_level_from_name("loud", &level), -EINVAL);
-    expect_true(!vrt_log_enabled(VRT_LOG_INFO));
+    expect_true(!vrt_log_enabled(VRT_LOG_INFO, "pool"));
     vrt_log_set_level(VRT_LOG_DEBUG);
-    expect_true(vrt_log_enabled(VRT_LOG_DEBUG));
+    expect_true(vrt_log_enabled(VRT_LOG_DEBUG, "pool"));
     vrt_log_set_level(VRT_LOG_WARNING);
 }
 

@@ -28,7 +28,7 @@ static void test_defaults(void)
 
     vrt_conf_init(&conf, vrt_backend_section_at);
     expect_str(conf.daemon.socket, "");
-    expect_int(conf.daemon.log_level, VRT_LOG_INFO);
+    expect_str(conf.log.level, "info");
     expect_str(conf.jobs.device, "auto");
     expect_int(conf.jobs.precision, VRT_PRECISION_AUTO);
     expect_int(conf.jobs.codec, VRT_CODEC_H264);
@@ -191,15 +191,15 @@ static void test_apply(void)
     memset(next.jobs.model + 1, 'x', sizeof(next.jobs.model) - 2);
     expect_int(vrt_conf_apply(&conf, &next, tell_option, &told), 0);
 
-    expect_int(vrt_conf_parse("[daemon]\nsocket = /tmp/s\nlog_level = debug\n[jobs]\n"
+    expect_int(vrt_conf_parse("[daemon]\nsocket = /tmp/s\n[log]\nlevel = debug\n[jobs]\n"
                               "preset = fast\nscene_cuts = off\n[cpu]\nthreads = 3\n",
                               "t.conf", vrt_backend_section_at, &next, &error), 0);
     expect_int(vrt_conf_apply(&conf, &next, tell_option, &told), 5);
-    expect_str(told.text, "daemon.socket(waits) daemon.log_level jobs.preset jobs.scene_cuts "
+    expect_str(told.text, "daemon.socket(waits) log.level jobs.preset jobs.scene_cuts "
                           "cpu.threads(waits) ");
     expect_str(conf.daemon.socket, "");
     expect_int(value_of(&conf, "cpu", "threads"), 0);
-    expect_int(conf.daemon.log_level, VRT_LOG_DEBUG);
+    expect_str(conf.log.level, "debug");
     expect_str(conf.jobs.preset, "fast");
     expect_true(!conf.jobs.scene_cuts);
     /* What waits is told each time, the rest is done. */
@@ -215,7 +215,7 @@ static void test_values(void)
     struct vrt_conf conf;
     struct vrt_error error = { 0 };
 
-    expect_int(vrt_conf_parse("[daemon]\r\nsocket = /tmp/a b.sock ; where\nlog_level=debug\n"
+    expect_int(vrt_conf_parse("[daemon]\r\nsocket = /tmp/a b.sock ; where\n[log]\nlevel=debug\n"
                               "[jobs]\ncodec = ffv1\nmax_running=64\n[cpu]\nthreads = 3\n"
                               "# devices = 7\n[cuda]\nworkers_per_device = 2\ntf32 = yes\n"
                               "f32 = fma\n"
@@ -224,7 +224,7 @@ static void test_values(void)
                               "reference = on",
                               "t.conf", vrt_backend_section_at, &conf, &error), 0);
     expect_str(conf.daemon.socket, "/tmp/a b.sock");
-    expect_int(conf.daemon.log_level, VRT_LOG_DEBUG);
+    expect_str(conf.log.level, "debug");
     expect_int(conf.jobs.codec, VRT_CODEC_FFV1);
     expect_int(conf.jobs.max_running, 64);
     expect_int(value_of(&conf, "cpu", "threads"), 3);
@@ -353,7 +353,7 @@ static void test_refusals(void)
         { "[jobs]\ndevice =", "device: \"\" is not a text of at least 1 and at most 255 bytes" },
         { "[jobs]\nprecision = f31", "t.conf:2: precision: \"f31\" is not auto, f32, f16 or bf16" },
         { "[jobs]\ncolour = red", "t.conf:2: [jobs] has no option \"colour\"; it has model" },
-        { "[gpu]\nx = 1", "t.conf:2: there is no section [gpu]; there are [daemon], [jobs], "
+        { "[gpu]\nx = 1", "t.conf:2: there is no section [gpu]; there are [daemon], [log], [jobs], "
                           "[devices], [access], [remote], [cuda], [xpu], [mps], [cpu]" },
         { "socket = x", "t.conf:1: \"socket\" stands before any section" },
         { "[cpu]\nthreads = 1\nthreads = 2", "t.conf:3: threads was set on line 2 already" },

@@ -36,6 +36,7 @@ static void test_routes(void)
         { "POST", "/v1/jobs/12/paus", -ENOENT, 0, 0 },
         { "POST", "/v1/jobs/12pause", -ENOENT, 0, 0 },
         { "GET", "/healthz", 0, VRT_API_HEALTH, -1 },
+        { "GET", "/metrics", 0, VRT_API_METRICS, -1 },
         { "PUT", "/v1/jobs", -EOPNOTSUPP, 0, 0 },
         { "GET", "/v1/jobs/", -ENOENT, 0, 0 },
         { "GET", "/v1/jobs/0", -ENOENT, 0, 0 },

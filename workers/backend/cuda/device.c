@@ -247,6 +247,6 @@ const struct vrt_backend_ops *vrt_cuda_plugin(const struct vrt_cuda_host *host)
 {
     if (strcmp(host->abi, VRT_CUDA_PLUGIN_ABI) != 0)
         return NULL;
-    vrt_log_set_level(host->log_level);
+    vrt_log_set_host(host->log);
     return &backend_cuda;
 }

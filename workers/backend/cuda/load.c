@@ -29,15 +29,6 @@ static const char *plugin_dir(const struct vrt_registry_params *params, char *bu
            vrt_folder_of_part("workers/backend/cuda", VRT_PLUGIN_DIR, buffer, size);
 }
 
-static enum vrt_log_level log_level(void)
-{
-    int level = VRT_LOG_ERROR;
-
-    while (level + 1 < VRT_LOG_LEVEL_COUNT && vrt_log_enabled((enum vrt_log_level)(level + 1)))
-        level++;
-    return (enum vrt_log_level)level;
-}
-
 static const struct vrt_finding plugin_absent = {
     .backend = "cuda",
     .what = "plugin",
@@ -69,7 +60,7 @@ static const struct vrt_finding plugin_there = {
 static const struct vrt_backend_ops *open_plugin(const struct vrt_registry_params *params,
                                                  const char *path)
 {
-    const struct vrt_cuda_host host = { VRT_CUDA_PLUGIN_ABI, log_level() };
+    const struct vrt_cuda_host host = { VRT_CUDA_PLUGIN_ABI, &vrt_log_host };
     const struct vrt_backend_ops *ops = NULL;
     /* What it starts may run until the process ends: it is never unloaded. */
     void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);

@@ -13,6 +13,9 @@ from harness import clip
 from manager import Manager
 
 
+ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..', '..')
+
+
 class Server(harness.FolderCase):
     def manager(self):
         manager = Manager(self.folder)
@@ -70,8 +73,85 @@ class Server(harness.FolderCase):
         self.assertIn('[jobs] codec has changed', log)
         self.assertIn('[jobs] max_running has changed', log)
         self.assertEqual(self.plan(daemon, source)['recipe']['codec'], 'h264')
-        self.reload(daemon, '[daemon]\nlog_level = error\n', 'log_level has changed')
+        self.reload(daemon, '[log]\nlevel = error\n', '[log] level has changed')
         self.assertEqual(daemon.stop(), 0)
+
+    def test_log_as_json_in_a_file(self):
+        """Each line an object, whatever a file's name holds; none is lost where it is rotated."""
+        log, moved = self.path('log.json'), self.path('log.json.1')
+        daemon = self.start({'log': {'format': 'json', 'file': log, 'level': 'info, conn=debug'}})
+        names = ['a"b\\.mkv', 'two\nlines.mkv', 'job 99.mkv', b'\xff\xc3.mkv', 'ä.mkv']
+        sources = [self.path(os.fsdecode(name)) for name in names]
+        first = clip(self.path('s.mkv'), frames=20)
+        for source in sources:
+            os.link(first, source)
+        ids = []
+        for i, source in enumerate(sources):
+            done = self.vrtctl(daemon, 'submit', '--json', '--follow', source)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            ids.append(json.loads(done.stdout.splitlines()[-1])['id'])
+            if i == 1:
+                os.rename(log, moved)
+                daemon.process.send_signal(signal.SIGHUP)
+                deadline = time.monotonic() + harness.PATIENCE_S
+                while not os.path.exists(log):
+                    self.assertLess(time.monotonic(), deadline)
+                    time.sleep(0.01)
+        _, shown = daemon.request('GET', f'/v1/jobs/{ids[2]}/log')
+        self.assertEqual(daemon.stop(), 0)
+        self.assertEqual(daemon.log_text(), '')
+        lines = []
+        for path in moved, log:
+            with open(path, encoding='utf-8') as f:
+                lines += [json.loads(line) for line in f]
+        for line in lines:
+            self.assertRegex(line['time'], r'^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$')
+            self.assertIn(line['level'], ('debug', 'info', 'warning'))
+            self.assertTrue(line['level'] != 'debug' or line['topic'] == 'conn', line)
+            self.assertTrue(os.path.exists(os.path.join(ROOT, line['file'])), line)
+            self.assertTrue(line['line'] > 0 and line['function'], line)
+        for i in ids:
+            of_job = [line['message'] for line in lines if line.get('job') == i]
+            for says in f'job {i} starts', f'job {i} is done':
+                self.assertEqual(of_job.count(says), 1, of_job)
+            self.assertTrue(any('of 20 frames (' in text for text in of_job), of_job)
+        self.assertEqual([line for line in lines if line.get('job') == 99], [])
+        queued = [line for line in lines if line.get('job') == ids[0] and 'user' in line]
+        self.assertEqual(queued[0]['user'], os.getuid())
+        self.assertTrue(any(line.get('device') == 'cpu:0' for line in lines))
+        self.assertTrue(any(line['topic'] == 'conn' for line in lines))
+        # What GET /v1/jobs/N/log has are the lines of that job.
+        self.assertEqual([line['text'] for line in shown['lines']],
+                         [line['message'] for line in lines if line.get('job') == ids[2]])
+
+    def test_log_that_cannot_be(self):
+        """One sentence, at the start and in a reload, after which the log goes on as it was."""
+        for text, says in [
+                ('level = loud', '[log] level: "loud" is no level'),
+                ('level = info, swimming=debug', '"swimming=debug" names no topic'),
+                ('file = log', '[log] file: the file must be named by an absolute path'),
+                ('file = /nowhere/log', '[log] file: /nowhere/log can\'t be written: No such file'),
+                ('format = journal\nfile = /tmp/x', '[log] file: the journal takes no file'),
+                ('format = xml', 'format')]:
+            self.configure('[log]\n' + text + '\n')
+            done = self.check_config()
+            self.assertEqual(done.returncode, 1, text)
+            self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
+            self.assertIn(says, done.stderr)
+        self.assertFalse(os.path.exists('/tmp/x'))
+        daemon = self.start({'log': {'level': 'info'}})
+        log = self.reload(daemon, '[log]\nfile = /nowhere/log\n', 'stays as it was')
+        self.assertIn('/nowhere/log can\'t be written', log)
+        # From there into a file, and back.
+        self.reload(daemon, f'[log]\nfile = {self.path("log")}\n', 'reading the configuration')
+        deadline = time.monotonic() + harness.PATIENCE_S
+        while not os.path.exists(self.path('log')):
+            self.assertLess(time.monotonic(), deadline)
+            time.sleep(0.01)
+        self.assertEqual(daemon.stop(), 0)
+        with open(self.path('log'), encoding='utf-8') as f:
+            self.assertRegex(f.read(), r'(?m)^[\d: .-]{24}info server: signal 15')
+        self.assertNotIn('vrtd ends', daemon.log_text())
 
     def test_reload_of_devices_and_precision(self):
         """What jobs and profiles get that don't say; a job keeps what it got over a restart."""
