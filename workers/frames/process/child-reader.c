@@ -28,6 +28,7 @@ struct vrt_child_reader {
     int64_t last_pts;               /* of frame info.n_frames - 1 */
     const struct vrt_feed *feed;    /* or NULL */
     int64_t fed_bytes_max;          /* of it; INT64_MAX: all */
+    int64_t told_bytes;             /* that the process knows to be there; -1: it wasn't told */
     int64_t open_deadline_ns;       /* while it is opened; 0: none */
     char doing[VRT_MESSAGE_NAME_BYTES + 16];    /* "reading NAME" */
 };
@@ -43,11 +44,12 @@ static bool are_ranges(const struct vrt_feed_range *ranges, int32_t n, int64_t s
     return true;
 }
 
-/* The process has read all that it knows of a file that grows. */
+/* The process has read all that it knows of a file that grows: what it was told last, or it would
+ * be answered at once and for ever. */
 static int give_more(void *ctx, struct vrt_child *child, const struct vrt_message *question,
                      struct vrt_error *error)
 {
-    const struct vrt_child_reader *reader = ctx;
+    struct vrt_child_reader *reader = ctx;
     struct vrt_message answer;
     struct vrt_feed_state state = {
         .size_bytes = question->body.reader_more.size_bytes,
@@ -55,6 +57,7 @@ static int give_more(void *ctx, struct vrt_child *child, const struct vrt_messag
     };
 
     if (question->kind != VRT_MESSAGE_READER_MORE || !reader->feed || state.size_bytes < 0 ||
+        (reader->told_bytes >= 0 && state.size_bytes != reader->told_bytes) ||
         !are_ranges(question->body.reader_more.spent, state.n_spent, state.size_bytes))
         return vrt_child_distrust(child, reader->doing, error);
     if (reader->open_deadline_ns && vrt_clock_now_ns() > reader->open_deadline_ns)
@@ -65,7 +68,7 @@ static int give_more(void *ctx, struct vrt_child *child, const struct vrt_messag
     if (r < 0)
         return vrt_fold(r);
     vrt_message_init(&answer, VRT_MESSAGE_READER_MORE);
-    answer.body.reader_more.size_bytes = state.size_bytes;
+    answer.body.reader_more.size_bytes = reader->told_bytes = state.size_bytes;
     answer.body.reader_more.at_end = state.at_end || state.size_bytes >= reader->fed_bytes_max;
     r = vrt_child_answer(child, &answer, VRT_MESSAGE_BYTES(reader_more), NULL);
     if (r == -EAGAIN)
@@ -102,6 +105,7 @@ int vrt_child_reader_open(struct vrt_child *child, int fd, const struct vrt_read
     reader->child = child;
     reader->feed = params->feed;
     reader->fed_bytes_max = INT64_MAX;
+    reader->told_bytes = -1;
     reader->open_deadline_ns = params->open_deadline_ns;
     snprintf(reader->doing, sizeof(reader->doing), "reading %s", message->body.reader_open.name);
     const struct vrt_child_call call = {
