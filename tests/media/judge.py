@@ -295,6 +295,18 @@ def judge_alpha(source, result, width, height, given):
     return [] if max(off) <= slack else [f'alpha is off by {max(off)} of {out}']
 
 
+def judge_data(before, after, given):
+    """The time code at which the film begins, and what streams of data of one kind hold."""
+    found = []
+    if 'timecode' in given and given['timecode'] not in str([after.tags, after.streams]):
+        found.append(f'no time code {given["timecode"]}')
+    hashes = [[p.get('data_hash') for s in film.streams for p in film.packets.get(s['index'], [])
+               if s['codec_tag_string'] == given.get('data')] for film in (before, after)]
+    if hashes[0] != hashes[1] or ('data' in given and not hashes[0]):
+        found.append(f'{len(hashes[1])} packets of {given["data"]}, not {len(hashes[0])}')
+    return found
+
+
 def judge_length(film, given):
     """Sound that goes on as long as it should, beside the video, without a hole."""
     found = []
@@ -322,7 +334,8 @@ def judge(source, result, given):
     `left_out`: indices of streams; `aspect`; `rewrapped`; `ignore`: colours; `text`: times of its
     lines; `bytes`: of the result, and by which share they may be off; `loose`: seconds by which
     frames may be off; `part`: of what part of the input the result is; `codec` of the result;
-    `restored`: the stream's index; `alpha`: see judge_alpha(). Return: complaints."""
+    `restored`: the stream's index; `alpha`: see judge_alpha(); `timecode`,
+    `data`: see judge_data(). Return: complaints."""
     before, after = Film(source, given.get('part'), given.get('restored')), Film(result)
     if not after.video:
         return ['there is no video in the result']
@@ -333,8 +346,9 @@ def judge(source, result, given):
                             given['alpha'])
         if found:
             return found
-    if given.get('any_rest'):
-        return []
+    found = judge_data(before, after, given)
+    if found or given.get('any_rest'):
+        return found
     times = [[t - (f[0] or 0) for t in f if t is not None]
              for f in (film.frames()[0] for film in (before, after))]
     slack_s = given.get('loose', 0.00101 if before.is_coarse or after.is_coarse else 0.0006)

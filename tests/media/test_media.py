@@ -14,9 +14,10 @@ import subprocess
 import sys
 import tempfile
 
+import cases
 import harness
 import judge
-from cases import CASES, MANY
+from kit import CASES, MANY
 
 LONG = '--long' in sys.argv or os.environ.get('VRTD_LONG', '') not in ('', '0')
 NAMES = [a for a in sys.argv[1:] if not a.startswith('--')]
@@ -61,6 +62,9 @@ def chosen():
         return [c for c in CASES if any(n in c['name'] for n in NAMES)]
     many = [c for c in CASES if c['group'] in MANY]
     return [c for c in CASES if LONG or c not in many or many.index(c) % EVERY == 0]
+
+
+cases.fill()
 
 
 class Media(harness.Case):

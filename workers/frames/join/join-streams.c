@@ -111,28 +111,34 @@ static bool is_wanted(const AVStream *in, enum vrt_join_care care)
            (care == VRT_JOIN_PICTURE_AND_SOUND && in->codecpar->codec_type == AVMEDIA_TYPE_AUDIO);
 }
 
-/* Streams whose content comes back by another way: chapters, and the time code from its tag. */
+/* Streams whose content comes back by another way: chapters, which QuickTime has as text, and the
+ * time code from its tag. */
 static bool is_made_anew(const AVStream *in)
 {
+    const unsigned int tag = in->codecpar->codec_tag;
+
     return in->codecpar->codec_type == AVMEDIA_TYPE_DATA &&
-           (in->codecpar->codec_id == AV_CODEC_ID_BIN_DATA ||
-            in->codecpar->codec_tag == MKTAG('t', 'm', 'c', 'd'));
+           (tag == MKTAG('t', 'm', 'c', 'd') || tag == MKTAG('t', 'e', 'x', 't') ||
+            tag == MKTAG('t', 'x', '3', 'g'));
 }
 
 /* Names the stream and, where there is one, the container that would keep it. */
 static void warn_left_out(const struct vrt_join_stream *stream, enum vrt_container container,
                           struct vrt_warnings *warnings)
 {
+    static const enum vrt_container cures[] = { VRT_CONTAINER_MKV, VRT_CONTAINER_MP4 };
     const AVCodecParameters *par = stream->in->codecpar;
     const char *type = av_get_media_type_string(par->codec_type);
     bool cover = stream->in->disposition & AV_DISPOSITION_ATTACHED_PIC;
-    bool cure = container != VRT_CONTAINER_MKV &&
-                decide(stream->in, VRT_CONTAINER_MKV) != VRT_JOIN_LEFT_OUT;
+    char cure[40] = "";
 
+    for (size_t i = 0; !cure[0] && i < VRT_ARRAY_SIZE(cures); i++)
+        if (decide(stream->in, cures[i]) != VRT_JOIN_LEFT_OUT)
+            snprintf(cure, sizeof(cure), ": name the output .%s to keep it",
+                     vrt_container_name(cures[i]));
     vrt_warnings_add(warnings, "%s stream %d (%s) cannot be kept in an .%s file%s",
                      cover ? "cover art" : type ? type : "unknown", stream->in->index,
-                     avcodec_get_name(par->codec_id), vrt_container_name(container),
-                     cure ? ": name the output .mkv to keep it" : "");
+                     avcodec_get_name(par->codec_id), vrt_container_name(container), cure);
 }
 
 /* What becomes of stream `i`. `attached_bytes` grows with what is attached. */
