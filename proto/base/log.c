@@ -52,7 +52,7 @@ static struct {
     uint64_t capacity, n_written;
 } history = { .mutex = PTHREAD_MUTEX_INITIALIZER };
 
-static void (*output)(const struct vrt_log_record *record);
+static _Atomic(void (*)(const struct vrt_log_record *record)) output;
 static pthread_once_t looked = PTHREAD_ONCE_INIT;
 static enum vrt_log_stderr reader;
 
@@ -226,7 +226,7 @@ void vrt_log_set_device(const char *name)
 
 void vrt_log_set_output(void (*wanted)(const struct vrt_log_record *record))
 {
-    output = wanted;
+    atomic_store(&output, wanted);
 }
 
 /* systemd says which stream it reads by device and inode: who inherits the variable, and has
@@ -289,6 +289,7 @@ void vrt_log_print_stderr(const struct vrt_log_record *record)
 
 void vrt_log_write(const struct vrt_log_record *record)
 {
+    void (*write_out)(const struct vrt_log_record *record) = atomic_load(&output);
     struct vrt_log_record whole = *record;
 
     if (!is_enabled(record->level, record->topic))
@@ -297,7 +298,7 @@ void vrt_log_write(const struct vrt_log_record *record)
         whole.device = thread_device;
     atomic_fetch_add_explicit(&n_lines[record->level], 1, memory_order_relaxed);
     keep(&whole);
-    (output ? output : vrt_log_print_stderr)(&whole);
+    (write_out ? write_out : vrt_log_print_stderr)(&whole);
 }
 
 void vrt_log_line(enum vrt_log_level level, const char *topic, const char *file, int line,

@@ -117,8 +117,7 @@ static inline void vrt_log_unset_device(const char *const *device)
     vrt_log_set_device("");
 }
 
-/* From now on `output` writes the lines; NULL: standard error again. Thread: the first, before
- * others start. */
+/* From now on `output` writes the lines; NULL: standard error again. Thread: any. */
 void vrt_log_set_output(void (*output)(const struct vrt_log_record *record));
 
 /* What standard error is. */
