@@ -92,6 +92,7 @@ _vrtctl() {
         ;;
     --deinterlace) _vrtctl_words 'off auto frame field telecine' "$current"; return ;;
     --alpha) _vrtctl_words 'auto resize drop' "$current"; return ;;
+    --tonemap) _vrtctl_words 'off hable mobius reinhard clip' "$current"; return ;;
     --tiling) _vrtctl_words 'blend official' "$current"; return ;;
     --scene-cuts) _vrtctl_words 'off on' "$current"; return ;;
     --clip | --clip-overlap | --sigma | --webhook | --sha256) return ;;
@@ -109,7 +110,7 @@ _vrtctl() {
         _vrtctl_words "--model --output --device --precision --tile --overlap --clip
             --clip-overlap --tiling --scene-cuts --sigma --codec --quality --preset
             --bitrate --target-size --pix-fmt --enc --streams --start --duration --fps
-            --deinterlace --alpha --times --priority --strict --overwrite --output-format
+            --deinterlace --alpha --times --tonemap --priority --strict --overwrite --output-format
             --webhook --dry-run --follow --preview $common" "$current"
         ;;
     submit:*) compopt -o default ;;

@@ -116,6 +116,7 @@ const struct vrt_field vrt_job_request_fields[] = {
     VRT_FIELD_IN(INT, T, settings, times, NULLABLE, .min = VRT_API_TIMES_MIN,
                  .max = VRT_API_TIMES_MAX),
     VRT_FIELD_IN(ENUM, T, settings, alpha, 0, .names = vrt_alpha_names),
+    VRT_FIELD_IN(ENUM, T, settings, tonemap, 0, .names = vrt_tonemap_names),
     VRT_FIELD_INT(T, priority, 0, VRT_API_PRIORITY_MIN, VRT_API_PRIORITY_MAX),
     VRT_FIELD_IN(BOOL, T, settings, strict, 0),
     VRT_FIELD_BOOL(T, overwrite, 0),
@@ -205,6 +206,7 @@ const struct vrt_field vrt_job_recipe_fields[] = {
     VRT_FIELD_ENUM(T, deinterlace, 0, vrt_deinterlace_names),
     COUNT(T, times, NULLABLE),
     VRT_FIELD_ENUM(T, alpha, NULLABLE, vrt_alpha_names),
+    VRT_FIELD_ENUM(T, tonemap, 0, vrt_tonemap_names),
     VRT_FIELDS_END,
 };
 #undef T

@@ -127,6 +127,7 @@ struct vrt_job_recipe {
     int deinterlace;                        /* enum vrt_deinterlace; never auto */
     int64_t times;                          /* frames that become of each; 1: no others */
     int alpha;                              /* enum vrt_alpha; unknown: the input has none */
+    int tonemap;                            /* enum vrt_tonemap */
 };
 
 struct vrt_job_video {

@@ -175,6 +175,8 @@ static void show_recipe(const struct vrt_job_info *job)
         printf(", deinterlaced by %s", vrt_name_of(vrt_deinterlace_names, recipe->deinterlace));
     if (recipe->times > 1)
         printf(", %" PRId64 " times the frames", recipe->times);
+    if (recipe->tonemap != VRT_TONEMAP_OFF)
+        printf(", HDR to SDR by %s", vrt_name_of(vrt_tonemap_names, recipe->tonemap));
     if (recipe->sigma >= 0)
         printf(", sigma %g", recipe->sigma);
     printf(", %s\n             %s", vrt_name_of(vrt_precision_names, recipe->precision),

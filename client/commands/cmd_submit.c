@@ -97,6 +97,8 @@ static const struct vrt_option options[] = {
     { "times", 0, VRT_OPTION_INT, offsetof(A, settings.times), VRT_API_TIMES_MIN,
       VRT_API_TIMES_MAX, .argument = "N",
       .help = "so many times the frames, by a network that makes such (default: by the network)" },
+    { "tonemap", 0, VRT_OPTION_WORD, offsetof(A, settings.tonemap), .names = vrt_tonemap_names,
+      .argument = "HOW", .help = "HDR to SDR by hable, mobius, reinhard or clip (default: off)" },
     { "priority", 0, VRT_OPTION_INT, offsetof(A, priority), VRT_API_PRIORITY_MIN,
       VRT_API_PRIORITY_MAX, .argument = "N", .help = "-100 to 100, higher first (default: 0)" },
     { "strict", 0, VRT_OPTION_FLAG, offsetof(A, settings.strict),

@@ -109,6 +109,8 @@ static void print_work(const struct vrt_plan_report *plan)
         printf(", deinterlaced by %s", vrt_name_of(vrt_deinterlace_names, recipe->deinterlace));
     if (recipe->times > 1)
         printf(", %" PRId64 " times those of the video", recipe->times);
+    if (recipe->tonemap != VRT_TONEMAP_OFF)
+        printf(", HDR to SDR by %s", vrt_name_of(vrt_tonemap_names, recipe->tonemap));
     putchar('\n');
     if (plan->tiles > 1)
         printf("  Tiles      %" PRId64 " of %" PRId64 "x%" PRId64 ", overlapping by %" PRId64

@@ -23,7 +23,7 @@
 struct recipe_text {
     int64_t clip_frames, clip_overlap, tiling, segment_frames, tile_w, tile_h, overlap;
     double scene_threshold, sigma;
-    int64_t precision, encoder_threads, deinterlace, field_order, times;
+    int64_t precision, encoder_threads, deinterlace, field_order, times, tonemap;
     bool exact_clip, exact_tile;
 };
 
@@ -62,6 +62,7 @@ static const struct vrt_field recipe_fields[] = {
     ANY(T, deinterlace),
     ANY(T, field_order),
     ANY(T, times),
+    ANY(T, tonemap),
     VRT_FIELD_BOOL(T, exact_clip, 0),
     VRT_FIELD_BOOL(T, exact_tile, 0),
     VRT_FIELDS_END,
@@ -118,6 +119,7 @@ static void fill_recipe(const struct vrt_recipe *recipe, struct recipe_text *tex
         .deinterlace = recipe->fields.deinterlace,
         .field_order = recipe->fields.order,
         .times = recipe->times,
+        .tonemap = recipe->tonemap,
         .exact_clip = recipe->exact_clip,
         .exact_tile = recipe->exact_tile,
     };
@@ -136,7 +138,8 @@ static bool read_recipe(const struct recipe_text *text, struct vrt_recipe *recip
         text->precision >= VRT_PRECISION_COUNT || text->deinterlace < 0 ||
         text->deinterlace >= VRT_DEINTERLACE_COUNT ||
         text->deinterlace == VRT_DEINTERLACE_AUTO || text->field_order < 0 ||
-        text->field_order >= VRT_FIELD_ORDER_COUNT || text->segment_frames < 1 ||
+        text->field_order >= VRT_FIELD_ORDER_COUNT || text->tonemap < 0 ||
+        text->tonemap >= VRT_TONEMAP_COUNT || text->segment_frames < 1 ||
         text->clip_frames < 1 || text->tile_w < 1 || text->tile_h < 1 || text->times < 0 ||
         text->times > VRT_API_TIMES_MAX)
         return false;
@@ -158,6 +161,7 @@ static bool read_recipe(const struct recipe_text *text, struct vrt_recipe *recip
         },
         /* Of one that was stored before there were such: 0. */
         .times = VRT_MAX((int)text->times, 1),
+        .tonemap = (enum vrt_tonemap)text->tonemap,
         .exact_clip = text->exact_clip,
         .exact_tile = text->exact_tile,
     };

@@ -48,6 +48,7 @@ void vrt_job_report_admitted(struct vrt_job *job)
     info->recipe.deinterlace = (int)found->recipe.fields.deinterlace;
     info->recipe.times = found->recipe.times;
     info->recipe.alpha = found->out_alpha;
+    info->recipe.tonemap = (int)found->recipe.tonemap;
     info->recipe.encoder_threads = found->recipe.encoder_threads;
     info->input_bytes = found->fingerprint.size_bytes;
     info->has_video = true;

@@ -36,6 +36,16 @@ const char *const vrt_alpha_names[] = {
     [VRT_ALPHA_COUNT] = NULL,
 };
 
+/* Those of FFmpeg's filter. */
+const char *const vrt_tonemap_names[] = {
+    [VRT_TONEMAP_OFF] = "off",
+    [VRT_TONEMAP_HABLE] = "hable",
+    [VRT_TONEMAP_MOBIUS] = "mobius",
+    [VRT_TONEMAP_REINHARD] = "reinhard",
+    [VRT_TONEMAP_CLIP] = "clip",
+    [VRT_TONEMAP_COUNT] = NULL,
+};
+
 void vrt_job_settings_init(struct vrt_job_settings *settings)
 {
     *settings = (struct vrt_job_settings){
@@ -51,6 +61,7 @@ void vrt_job_settings_init(struct vrt_job_settings *settings)
         .deinterlace = VRT_DEINTERLACE_AUTO,
         .times = VRT_UNKNOWN,
         .alpha = VRT_ALPHA_AUTO,
+        .tonemap = VRT_TONEMAP_OFF,
         .sigma = NAN,
         .fps = NAN,
         .segment_frames = VRT_UNKNOWN,

@@ -57,6 +57,16 @@ enum vrt_alpha {
     VRT_ALPHA_COUNT,
 };
 
+/* By which curve HDR becomes SDR. */
+enum vrt_tonemap {
+    VRT_TONEMAP_OFF,                /* it stays what it is */
+    VRT_TONEMAP_HABLE,
+    VRT_TONEMAP_MOBIUS,
+    VRT_TONEMAP_REINHARD,
+    VRT_TONEMAP_CLIP,
+    VRT_TONEMAP_COUNT,
+};
+
 struct vrt_job_settings {
     int precision;                  /* enum vrt_precision; unknown: the default, auto */
     int64_t tile;                   /* pixels of the input; unknown: as memory allows */
@@ -86,6 +96,7 @@ struct vrt_job_settings {
     int64_t times;                  /* that many frames are to become of each; unknown: by the
                                      * network */
     int alpha;                      /* enum vrt_alpha */
+    int tonemap;                    /* enum vrt_tonemap */
     bool strict;                    /* damaged frames fail the job */
 };
 
@@ -94,6 +105,7 @@ extern const char *const vrt_precision_names[];
 extern const char *const vrt_tiling_names[];
 extern const char *const vrt_deinterlace_names[];
 extern const char *const vrt_alpha_names[];
+extern const char *const vrt_tonemap_names[];
 
 /* Nothing asked for. */
 void vrt_job_settings_init(struct vrt_job_settings *settings);

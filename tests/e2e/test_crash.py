@@ -275,7 +275,8 @@ class Kills(Crashes):
     def test_killed_with_metadata(self):
         """What goes with frames goes with the same ones, also those that wait in a tail."""
         sei = [sys.executable, os.path.join(os.path.dirname(__file__), '..', 'media', 'sei.py')]
-        hdr = 'master-display=G(13250,34500)B(7500,3000)R(34000,16000)WP(15635,16450)' \
+        hdr = 'transfer=smpte2084:colorprim=bt2020:colormatrix=bt2020nc:' \
+              'master-display=G(13250,34500)B(7500,3000)R(34000,16000)WP(15635,16450)' \
               'L(10000000,50):max-cll=1000,400:repeat-headers=1:bframes=0:log-level=none'
         raw = clip(self.path('s.hevc'), '-c:v', 'libx265', '-preset', 'ultrafast', '-pix_fmt',
                    'yuv420p10le', '-x265-params', hdr, frames=FRAMES, size=SIZE)
@@ -284,10 +285,10 @@ class Kills(Crashes):
         subprocess.run(['ffmpeg', '-v', 'error', '-nostdin', '-r', '25', '-i', plus, '-c', 'copy',
                         source], check=True)
         n_kills, n = 10 if LONG else 2, 0
-        for codec in ('hevc', 'av1'):
-            while n < n_kills * (1 + (codec == 'av1')):
-                n += self.suffer(CONFIG, 2, source, self.path(f'{n}.mkv'), '--codec', codec,
-                                 '--preset', 'ultrafast')
+        for i, options in enumerate((['hevc'], ['av1'], ['h264', '--tonemap', 'hable'])):
+            while n < n_kills * (i + 1):
+                n += self.suffer(CONFIG, 2, source, self.path(f'{n}.mkv'), '--preset',
+                                 'ultrafast', '--codec', *options)
 
     def test_killed_while_telecine_is_undone(self):
         """Cycles of five frames begin where they did."""

@@ -92,6 +92,7 @@ static void look_at_info(const struct vrt_reader_info *info)
     expect_true(info->n_audio >= 0 && info->n_subtitles >= 0 && info->n_attachments >= 0 &&
                 info->n_chapters >= 0 && info->n_covers >= 0);
     expect_true(vrt_hdr_is_valid(&info->format.hdr));
+    expect_true((unsigned int)info->tonemap < VRT_TONEMAP_COUNT);
     expect_true((unsigned int)info->fields.deinterlace < VRT_DEINTERLACE_COUNT &&
                 info->fields.deinterlace != VRT_DEINTERLACE_AUTO &&
                 (unsigned int)info->fields.order < VRT_FIELD_ORDER_COUNT);

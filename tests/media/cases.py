@@ -102,6 +102,9 @@ def colours():
     for where in ('left', 'topleft', 'center'):
         case(f'chroma 4:2:0 {where}', 'in.mkv',
              f'{PICTURE} {FRAMES} {X264} -chroma_sample_location {where}')
+    case('chroma 4:2:0 bottom', 'in.mkv',
+         f'{PICTURE} {FRAMES} {X264} -chroma_sample_location bottom',
+         warns=['chroma lies at the bottom'])
     # H.264 and HEVC have one place for it in 4:2:2; elsewhere the container says it.
     for where in ('left', 'topleft', 'center'):
         case(f'chroma 4:2:2 {where}', 'in.mkv',
@@ -378,8 +381,14 @@ def light():
     case('HDR10 to mxf', 'in.mkv', hdr, '.mxf', arguments=['--codec', 'prores'],
          warns=["doesn't tell of the content's light level"], ignore=['chroma_location'],
          hdr_less=['max_content', 'max_average'])
-    case('HLG', 'in.mkv', f'{film} {X265} colorprim=bt2020:transfer=arib-std-b67:'
-         'colormatrix=bt2020nc:log-level=none', '.mp4', arguments=['--codec', 'hevc'])
+    hlg = f'{film} {X265} colorprim=bt2020:transfer=arib-std-b67:colormatrix=bt2020nc:' \
+          'log-level=none'
+    case('HLG', 'in.mkv', hlg, '.mp4', arguments=['--codec', 'hevc'])
+    for name, make, how in (('PQ', hdr, 'hable'), ('HLG', hlg, 'mobius')):
+        case(f'{name} to SDR', 'in.mkv', make, '.mp4', sdr=True,
+             arguments=['--codec', 'hevc', '--tonemap', how])
+    case('SDR to SDR', 'in.mkv', f'{film} {X264}', arguments=['--tonemap', 'hable'],
+         warns=["the input isn't HDR"])
     raw = f'{FFMPEG}{film} {X265} bframes=0:log-level=none a.hevc'
     plus = [raw, f'{SEI}hevc a.hevc b.hevc hdr10plus',
             f'{FFMPEG}-r 25 -i b.hevc -c copy in.mp4']

@@ -24,6 +24,10 @@ HDR = {f'{colour}_{axis}': 2e-5 for colour in ('red', 'green', 'blue', 'white_po
        for axis in 'xy'}
 HDR.update(min_luminance=1e-4, max_luminance=1e-4, max_content=1, max_average=1)
 
+# What HDR becomes.
+SDR = {'color_space': 'bt709', 'color_primaries': 'bt709', 'color_transfer': 'bt709',
+       'color_range': 'tv'}
+
 # Of side data, in ffprobe's words.
 NAMES = {'hdr10plus': 'HDR10+'}
 
@@ -138,8 +142,8 @@ def hdr(film):
 
 
 def judge_hdr(before, after, given):
-    """`no_hdr`: the result has none; `hdr_less`: what of it is missing; `hdr_coarse`."""
-    was = {} if given.get('no_hdr') else hdr(before)
+    """`sdr`: the result has none; `hdr_less`: what of it is missing; `hdr_coarse`."""
+    was = {} if given.get('sdr') else hdr(before)
     was = {key: value for key, value in was.items() if key not in given.get('hdr_less', ())}
     now = hdr(after)
     # AV1 has binary fractions.
@@ -190,7 +194,7 @@ def judge_carried(before, after, given):
 def judge_picture(before, after, given):
     """Size's shape, colours and field order."""
     found = []
-    was, now = before.video, after.video
+    was, now = {**before.video, **(SDR if 'sdr' in given else {})}, after.video
     shape = given.get('aspect', was.get('sample_aspect_ratio', '1:1'))
     if (now.get('sample_aspect_ratio', '1:1') or '1:1') != shape and shape not in ('0:1', '1:1'):
         found.append(f'pixels of {now.get("sample_aspect_ratio")}, not {shape}')

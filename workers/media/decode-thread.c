@@ -39,6 +39,7 @@ struct decode_thread {
     struct vrt_reader_range range;
     const char *streams;
     struct vrt_fields fields;
+    enum vrt_tonemap tonemap;
     bool keeps_extra;
     bool strict;
     int n_decoder_threads;
@@ -118,6 +119,7 @@ static int open_input(struct decode_thread *decode_thread, struct vrt_error *err
         .reader = {
             .range = decode_thread->range,
             .fields = decode_thread->fields,
+            .tonemap = decode_thread->tonemap,
             .streams = decode_thread->streams,
             .n_threads = decode_thread->n_decoder_threads,
             .keeps_extra = decode_thread->keeps_extra,
@@ -306,6 +308,7 @@ int vrt_decode_thread_new(const struct vrt_decode_thread_params *params,
     decode_thread->range = params->range;
     decode_thread->streams = params->streams;
     decode_thread->fields = params->fields;
+    decode_thread->tonemap = params->tonemap;
     decode_thread->keeps_extra = params->keeps_extra;
     decode_thread->strict = params->strict;
     decode_thread->n_decoder_threads = params->n_decoder_threads;

@@ -35,6 +35,7 @@ struct vrt_decode_thread_params {
     const struct vrt_reader_info *expected;     /* likewise, to decode: what admission found */
     struct vrt_reader_range range;  /* to decode: what of the input */
     struct vrt_fields fields;       /* what is done about its fields */
+    enum vrt_tonemap tonemap;       /* what is done about HDR */
     const char *streams;            /* of it that go on; likewise */
     bool keeps_extra;               /* captions and HDR10+ have a place in the output */
     bool strict;

@@ -73,6 +73,8 @@ static int probe_input(struct vrt_job_check *check, struct vrt_child *child,
             .range = vrt_job_check_range(check->settings),
             .n_threads = PROBE_THREADS,
             .fields = check->has_recipe ? check->recipe.fields : (struct vrt_fields){ 0 },
+            .tonemap = check->has_recipe ? check->recipe.tonemap
+                                         : (enum vrt_tonemap)check->settings->tonemap,
             .streams = check->settings->streams,
             .keeps_extra = keeps_extra(check->settings),
             .strict = check->settings->strict,
@@ -478,6 +480,7 @@ static int choose_recipe(struct vrt_job_check *check, struct vrt_error *error)
         .height = check->input.format.height,
         .n_frames = check->input.n_frames_estimate,
         .fields = check->input.fields,
+        .tonemap = check->input.tonemap,
     };
 
     if (check->has_recipe)

@@ -327,6 +327,7 @@ int vrt_recipe_choose(const struct vrt_job_settings *settings,
                      (enum vrt_precision)settings->precision,
         .encoder_threads = encoder_threads(params),
         .fields = params->fields,
+        .tonemap = params->tonemap,
     };
     int r = choose_times(&choice, &recipe);
 

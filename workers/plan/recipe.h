@@ -35,6 +35,7 @@ struct vrt_recipe {
     enum vrt_precision precision;   /* as asked for: AUTO is resolved for each class of device */
     int encoder_threads;
     struct vrt_fields fields;       /* what is done about the input's fields, if it has such */
+    enum vrt_tonemap tonemap;       /* what is done about HDR, likewise */
 };
 
 /* What a recipe is chosen for. */
@@ -43,6 +44,7 @@ struct vrt_recipe_params {
     int width, height;              /* of the input */
     int64_t n_frames;               /* -1: unknown */
     struct vrt_fields fields;       /* as was decided */
+    enum vrt_tonemap tonemap;       /* likewise */
 };
 
 /*

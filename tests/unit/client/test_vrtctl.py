@@ -369,7 +369,7 @@ class Submit(Case):
             'bitrate': None, 'target_size_bytes': None, 'pixel_format': None,
             'encoder_options': None, 'streams': None,
             'start_s': None, 'duration_s': None, 'pictures': None, 'fps': None,
-            'deinterlace': 'auto', 'times': None, 'alpha': 'auto',
+            'deinterlace': 'auto', 'times': None, 'alpha': 'auto', 'tonemap': 'off',
             'priority': -3, 'strict': True, 'overwrite': False, 'dry_run': False,
             'webhook': None})
         with open(self.path('video.restored.mp4'), 'rb') as f:

@@ -95,6 +95,7 @@ static void test_request(void)
     expect_int(q.settings.tiling, VRT_TILING_BLEND);
     expect_true(isnan(q.settings.scene_cuts) && isnan(q.settings.sigma));
     expect_int(q.settings.deinterlace, VRT_DEINTERLACE_AUTO);
+    expect_int(q.settings.tonemap, VRT_TONEMAP_OFF);
     expect_str(q.settings.streams, "");
     expect_int(q.settings.times, VRT_UNKNOWN);
     expect_int(q.settings.alpha, VRT_ALPHA_AUTO);
@@ -108,6 +109,7 @@ static void test_request(void)
                      "\"clip\":16,\"clip_overlap\":0,\"tiling\":\"official\",\"scene_cuts\":0.25,"
                      "\"sigma\":12.5,\"precision\":\"bf16\",\"tile\":256,"
                      "\"overlap\":0,\"codec\":\"ffv1\",\"deinterlace\":\"field\","
+                     "\"tonemap\":\"mobius\","
                      "\"streams\":\"v:1,-s\",\"times\":4,\"alpha\":\"drop\","
                      "\"quality\":51,\"preset\":\"slow\",\"priority\":-100,\"strict\":true,"
                      "\"overwrite\":true}", &q, &error), 0);
@@ -117,6 +119,7 @@ static void test_request(void)
     expect_int(q.settings.clip_overlap, 0);
     expect_int(q.settings.tiling, VRT_TILING_OFFICIAL);
     expect_int(q.settings.deinterlace, VRT_DEINTERLACE_FIELD);
+    expect_int(q.settings.tonemap, VRT_TONEMAP_MOBIUS);
     expect_str(q.settings.streams, "v:1,-s");
     expect_int(q.settings.times, 4);
     expect_int(q.settings.alpha, VRT_ALPHA_DROP);
@@ -154,6 +157,7 @@ static void test_request_refusals(void)
         { "{" FILES ",\"times\":1}", "times", "from 2 to 16, got 1" },
         { "{" FILES ",\"times\":2.5}", "times", "from 2 to 16" },
         { "{" FILES ",\"alpha\":\"keep\"}", "alpha", "\"resize\" or \"drop\"" },
+        { "{" FILES ",\"tonemap\":\"gamma\"}", "tonemap", "or \"clip\"" },
         { "{" FILES ",\"scene_cuts\":1.5}", "scene_cuts", "from 0 to 1" },
         { "{" FILES ",\"sigma\":51}", "sigma", "from 0 to 50" },
         { "{" FILES ",\"quality\":true}", "quality", "from 0 to 63, got true" },

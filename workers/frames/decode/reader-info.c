@@ -209,6 +209,29 @@ void vrt_reader_info_deinterlace(struct vrt_reader_info *info, const struct vrt_
                                   info->n_frames_estimate % share.den;
 }
 
+int vrt_reader_info_tonemap(struct vrt_reader_info *info, enum vrt_tonemap how, const char *name,
+                            struct vrt_tonemapper **ret_tonemapper, struct vrt_error *error)
+{
+    if (how == VRT_TONEMAP_OFF)
+        return 0;
+    if (!vrt_tonemapper_is_hdr(&info->format)) {
+        vrt_warnings_add(&info->warnings, "the input isn't HDR (its transfer is neither PQ nor "
+                         "HLG): there is nothing for tonemap to do");
+        return 0;
+    }
+    int r = vrt_tonemapper_new(&info->format, how, ret_tonemapper);
+    if (r == -ENOTSUP)
+        return vrt_refuse(error, vrt_raise(r), "input.unsupported",
+                          "%s cannot become SDR: FFmpeg's filters zscale and tonemap are missing "
+                          "here, or take no frames of %dx%d in the pixel format %s", name,
+                          info->format.width, info->format.height, info->pixel_format);
+    if (r < 0)
+        return vrt_refuse_errno(error, vrt_fold(r), name);
+    info->tonemap = how;
+    info->format = vrt_tonemapper_format(&info->format);
+    return 0;
+}
+
 /* What is true of all frames, and not known by samples alone. */
 static void complete_format(struct vrt_frame_format *format, const struct vrt_reader_watch *watch,
                             AVFrame *frame)
@@ -240,6 +263,11 @@ static void look(struct vrt_reader_info *info, const struct vrt_reader_watch *wa
     /* Many pictures have room for it, and nothing there. */
     info->has_alpha |= info->is_still ? vrt_alpha_shows(frame)
                                       : vrt_pixfmt_has_alpha(frame->format);
+    if (info->format.chroma_shift_y && info->format.chroma_location > VRT_CHROMA_LOCATION_TOP_LEFT)
+        vrt_warnings_add(&info->warnings, "chroma lies at the %s of its luma samples, where the "
+                         "networks' colours are not made from: it is taken as if on the left",
+                         av_chroma_location_name((enum AVChromaLocation)
+                                                 info->format.chroma_location));
     if (has_bright_floats(frame))
         vrt_warnings_add(&info->warnings, "values over 1 (white), below 0, or that are none (NaN), "
                          "are cut off");

@@ -34,6 +34,7 @@ struct vrt_reader {
     AVFrame *decoded;               /* the frame that decode_next() left */
     struct vrt_converter *converter;
     struct vrt_deinterlacer *deinterlacer;      /* NULL: frames are given out as they are */
+    struct vrt_tonemapper *tonemapper;          /* NULL: likewise */
     struct vrt_damage damage;
     struct vrt_part part;
     struct vrt_reader_info info;
@@ -449,6 +450,8 @@ int vrt_reader_next(struct vrt_reader *reader, struct vrt_frame **ret_frame,
             : reader->deinterlacer ? read_deinterlaced(reader, ret_frame, error)
                                    : read_decoded(reader, ret_frame, &is_context, error);
 
+    if (r == 0 && reader->tonemapper)
+        r = vrt_tonemapper_run(reader->tonemapper, ret_frame, reader->source->name, error);
     if (r == 0)
         vrt_reader_info_count(&reader->info, *ret_frame);
     else if (r == VRT_READER_END)
@@ -535,6 +538,7 @@ int vrt_reader_open(int fd, const struct vrt_reader_params *params, struct vrt_r
     reader->strict = params->strict;
     reader->watch.keeps_extra = params->keeps_extra;
     reader->is_alpha = params->is_alpha;
+    reader->watch.drops_hdr = params->tonemap != VRT_TONEMAP_OFF;
     reader->damage.from = INT64_MIN;
     reader->part.range = params->range;
     reader->part.is_all_seen = params->fields.deinterlace == VRT_DEINTERLACE_TELECINE;
@@ -565,6 +569,10 @@ int vrt_reader_open(int fd, const struct vrt_reader_params *params, struct vrt_r
     r = open_deinterlacer(reader, &params->fields, error);
     if (r < 0)
         return vrt_fold(r);
+    r = vrt_reader_info_tonemap(&reader->info, params->tonemap, reader->source->name,
+                                &reader->tonemapper, error);
+    if (r < 0)
+        return vrt_fold(r);
     reader->source->deadline_ns = 0;
     *ret_reader = VRT_STEAL(reader);
     return 0;
@@ -590,6 +598,7 @@ struct vrt_reader *vrt_reader_close(struct vrt_reader *reader)
     av_frame_free(&reader->decoded);
     reader->converter = vrt_converter_free(reader->converter);
     reader->deinterlacer = vrt_deinterlacer_free(reader->deinterlacer);
+    reader->tonemapper = vrt_tonemapper_free(reader->tonemapper);
     reader->source = vrt_source_close(reader->source);
     free(reader);
     return NULL;

@@ -41,6 +41,7 @@ struct vrt_reader_params {
     int n_threads;              /* of the decoder; 0: one per core */
     struct vrt_reader_range range;      /* what is given out: zero for all of it */
     struct vrt_fields fields;   /* zero: frames are given out as they are */
+    enum vrt_tonemap tonemap;   /* what is HDR becomes SDR */
     const char *streams;        /* that go on, see frames/streams/select.h; NULL: all */
     bool keeps_extra;           /* frames bring what they carry along; else that is warned of */
     bool is_alpha;              /* frames are the transparency, gray of full range, of those that
@@ -61,6 +62,7 @@ struct vrt_reader_info {
     bool variable_rate;                 /* as far as the container tells */
     bool interlaced;                    /* as it says itself */
     struct vrt_fields fields;           /* what is done about it */
+    enum vrt_tonemap tonemap;           /* by which it becomes SDR; `format` is what it becomes */
     bool is_still;                      /* the file is one of a single picture */
     bool has_alpha;                     /* which no frame here has */
     bool truncated;                     /* the file ends before its container says it does */

@@ -58,12 +58,13 @@ int vrt_side_data_check(struct vrt_reader_info *info, const struct vrt_reader_wa
 static const struct {
     enum AVFrameSideDataType type;
     bool is_kept;                       /* where the output's codec has a place for it */
+    bool is_of_hdr;                     /* of no use where that becomes SDR */
     const char *what;
 } carried[] = {
-    { AV_FRAME_DATA_DYNAMIC_HDR_PLUS, true, "HDR10+ metadata is" },
-    { AV_FRAME_DATA_A53_CC, true, "captions in the pictures' data (CEA-608, CEA-708) are" },
-    { AV_FRAME_DATA_DOVI_METADATA, false, "Dolby Vision metadata is" },
-    { AV_FRAME_DATA_DYNAMIC_HDR_VIVID, false, "HDR Vivid metadata is" },
+    { AV_FRAME_DATA_DYNAMIC_HDR_PLUS, true, true, "HDR10+ metadata is" },
+    { AV_FRAME_DATA_A53_CC, true, false, "captions in the pictures' data (CEA-608, CEA-708) are" },
+    { AV_FRAME_DATA_DOVI_METADATA, false, true, "Dolby Vision metadata is" },
+    { AV_FRAME_DATA_DYNAMIC_HDR_VIVID, false, true, "HDR Vivid metadata is" },
 };
 
 static void watch_carried(struct vrt_reader_info *info, struct vrt_reader_watch *watch,
@@ -72,6 +73,7 @@ static void watch_carried(struct vrt_reader_info *info, struct vrt_reader_watch 
     for (unsigned int i = 0; i < VRT_ARRAY_SIZE(carried); i++)
         if (av_frame_get_side_data(frame, carried[i].type) &&
             !(carried[i].is_kept && watch->keeps_extra) &&
+            !(carried[i].is_of_hdr && watch->drops_hdr) &&
             vrt_reader_info_is_news(watch, VRT_READER_SAYS_CARRIED + i))
             vrt_warnings_add(&info->warnings, "%s dropped%s", carried[i].what,
                              carried[i].is_kept ? ": H.264, HEVC and AV1 keep them" : "");
@@ -84,7 +86,7 @@ void vrt_side_data_watch(struct vrt_reader_info *info, struct vrt_reader_watch *
     struct vrt_hdr hdr;
 
     watch_carried(info, watch, frame);
-    if (plus && watch->keeps_extra &&
+    if (plus && watch->keeps_extra && !watch->drops_hdr &&
         ((const AVDynamicHDRPlus *)(const void *)plus->data)->num_windows != 1 &&
         vrt_reader_info_is_news(watch, VRT_READER_SAYS_WINDOWS))
         vrt_warnings_add(&info->warnings, "HDR10+ metadata of several windows is dropped: their "

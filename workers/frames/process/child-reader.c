@@ -98,6 +98,7 @@ int vrt_child_reader_open(struct vrt_child *child, int fd, const struct vrt_read
     message->body.reader_open.strict = params->strict;
     message->body.reader_open.keeps_extra = params->keeps_extra;
     message->body.reader_open.is_alpha = params->is_alpha;
+    message->body.reader_open.tonemap = (int32_t)params->tonemap;
     message->body.reader_open.deinterlace = (int32_t)params->fields.deinterlace;
     message->body.reader_open.field_order = (int32_t)params->fields.order;
     vrt_wire_put_streams(params->streams, message->body.reader_open.streams);

@@ -70,7 +70,7 @@ struct vrt_message_info {
     struct vrt_message_rational time_base, fps;
     int32_t variable_rate, interlaced, truncated, is_by_duration, has_display_matrix;
     int32_t is_still, has_alpha;
-    int32_t rotation_degrees, deinterlace, field_order;
+    int32_t rotation_degrees, deinterlace, field_order, tonemap;
     int32_t n_audio, n_subtitles, n_attachments, n_chapters, n_covers;
     int64_t duration_ns, n_frames_estimate, n_frames, n_concealed, n_missing;
     int64_t concealed[VRT_READER_MAX_CONCEALED];
@@ -103,7 +103,7 @@ union vrt_message_body {
     struct {
         char name[VRT_MESSAGE_NAME_BYTES];
         int64_t start_ns, duration_ns, limit_ns;
-        int32_t n_threads, strict, keeps_extra, is_alpha, deinterlace, field_order, is_fed;
+        int32_t n_threads, strict, keeps_extra, is_alpha, deinterlace, field_order, is_fed, tonemap;
         char streams[VRT_SETTING_NAME_BYTES];
     } reader_open;
     struct {

@@ -53,6 +53,7 @@ int vrt_serve_reader_open(struct vrt_server *server, struct vrt_message *message
     const struct vrt_reader_params params = {
         .n_threads = message->body.reader_open.n_threads,
         .range = { message->body.reader_open.start_ns, message->body.reader_open.duration_ns },
+        .tonemap = (enum vrt_tonemap)message->body.reader_open.tonemap,
         .fields = {
             (enum vrt_deinterlace)message->body.reader_open.deinterlace,
             (enum vrt_field_order)message->body.reader_open.field_order,

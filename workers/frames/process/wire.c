@@ -113,6 +113,7 @@ void vrt_wire_put_info(const struct vrt_reader_info *info, struct vrt_message_in
         .has_alpha = info->has_alpha,
         .has_display_matrix = info->has_display_matrix,
         .rotation_degrees = info->rotation_degrees,
+        .tonemap = (int32_t)info->tonemap,
         .deinterlace = (int32_t)info->fields.deinterlace,
         .field_order = (int32_t)info->fields.order,
         .n_audio = info->n_audio,
@@ -258,6 +259,7 @@ static bool is_info_sane(const struct vrt_message_info *wire)
     const int64_t unknown_or[] = { wire->duration_ns, wire->n_frames_estimate };
     const int64_t known[] = { wire->n_frames, wire->n_concealed, wire->n_missing };
     bool is_sane = is_below(wire->rotation_degrees, 360) &&
+                   is_below(wire->tonemap, VRT_TONEMAP_COUNT) &&
                    is_below(wire->deinterlace, VRT_DEINTERLACE_COUNT) &&
                    wire->deinterlace != VRT_DEINTERLACE_AUTO &&
                    is_below(wire->field_order, VRT_FIELD_ORDER_COUNT) &&
@@ -286,6 +288,7 @@ int vrt_wire_take_info(const struct vrt_message_info *wire, struct vrt_reader_in
         .has_alpha = wire->has_alpha,
         .has_display_matrix = wire->has_display_matrix,
         .rotation_degrees = wire->rotation_degrees,
+        .tonemap = (enum vrt_tonemap)wire->tonemap,
         .fields = {
             (enum vrt_deinterlace)wire->deinterlace,
             (enum vrt_field_order)wire->field_order,

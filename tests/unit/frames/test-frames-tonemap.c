@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: MIT */
+
+/* HDR that becomes SDR: bit by bit what the ffmpeg program makes of it by the same filters. */
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "frames/decode/reader.h"
+#include "tests/unit/frames/frames-fixture.h"
+#include "tests/unit/test.h"
+
+#define N_FRAMES 3
+#define CLIP "-f lavfi -i testsrc2=size=160x90:rate=25 -frames:v 3 "
+#define PQ "-color_trc smpte2084 -color_primaries bt2020 -colorspace bt2020nc "
+#define HLG "-color_trc arib-std-b67 -color_primaries bt2020 -colorspace bt2020nc "
+
+static int open_mapped(const char *path, enum vrt_tonemap how, struct vrt_reader **ret_reader,
+                       struct vrt_error *error)
+{
+    struct vrt_reader_params params = { .n_threads = 1, .tonemap = how, .name = "clip" };
+    int fd = fixture_open(path);
+    int r = vrt_reader_open(fd, &params, ret_reader, error);
+
+    if (r < 0)
+        close(fd);
+    return r < 0 ? r : fd;
+}
+
+static void expect_plane(const struct vrt_plane *plane, int sample_bytes, FILE *wanted)
+{
+    uint8_t row[160 * 2];
+    const size_t n = (size_t)plane->width * (size_t)sample_bytes;
+
+    for (int y = 0; y < plane->height; y++) {
+        expect_int(fread(row, 1, n, wanted), (long long)n);
+        expect_int(memcmp(row, plane->data + (size_t)y * plane->stride_bytes, n), 0);
+    }
+}
+
+struct mapping {
+    const char *made, *pixels, *curve, *place;
+    enum vrt_tonemap how;
+};
+
+/* Every sample of every frame is that in the file `wanted`. */
+static void expect_frames(struct vrt_reader *reader, const char *wanted_path)
+{
+    const struct vrt_reader_info *info = vrt_reader_info(reader);
+    struct vrt_error error = { .id = NULL };
+    struct vrt_frame *frame = NULL;
+    FILE *wanted = fopen(wanted_path, "rb");
+
+    expect_true(wanted != NULL);
+    for (int n = 0; n < N_FRAMES; n++) {
+        expect_int(vrt_reader_next(reader, &frame, &error), 0);
+        expect_int(frame->index, n);
+        for (int p = 0; p < 3; p++)
+            expect_plane(&frame->planes[p], info->format.depth > 8 ? 2 : 1, wanted);
+        frame = vrt_frame_unref(frame);
+    }
+    expect_int(vrt_reader_next(reader, &frame, &error), VRT_READER_END);
+    expect_int(fgetc(wanted), EOF);
+    fclose(wanted);
+}
+
+static void expect_mapped(const struct mapping *m, const char *name)
+{
+    struct vrt_error error = { .id = NULL };
+    struct vrt_reader *reader = NULL;
+    char text[512];
+
+    snprintf(text, sizeof(text), CLIP "-c:v ffv1 %s", m->made);
+    int fd = open_mapped(fixture_make(name, text), m->how, &reader, &error);
+    if (fd < 0)
+        test_fail("%s: %s", name, error.message);
+    const struct vrt_reader_info *info = vrt_reader_info(reader);
+    expect_int(info->tonemap, m->how);
+    expect_int(info->format.transfer, 1);
+    expect_int(info->format.primaries, 1);
+    expect_int(info->format.color_space, 1);
+    expect_int(info->format.matrix, VRT_FRAME_MATRIX_BT709);
+    expect_true(!info->format.full_range);
+    snprintf(text, sizeof(text), "-filter_threads 1 -i %s -vf zscale=cin=%s:t=linear:npl=100,"
+             "format=gbrpf32le,zscale=p=bt709,tonemap=%s:desat=0:peak=10,zscale=t=bt709:m=bt709:"
+             "r=tv:c=%s,format=%s -f rawvideo", name, m->place, m->curve, m->place, m->pixels);
+    expect_frames(reader, fixture_make("sdr.raw", text));
+    vrt_reader_close(reader);
+    close(fd);
+}
+
+static void test_as_ffmpeg(void)
+{
+    static const struct mapping mappings[] = {
+        { PQ "-pix_fmt yuv420p10le", "yuv420p10le", "hable", "left", VRT_TONEMAP_HABLE },
+        { PQ "-pix_fmt yuv444p12le", "yuv444p12le", "mobius", "left", VRT_TONEMAP_MOBIUS },
+        { PQ "-pix_fmt yuv420p10le -chroma_sample_location topleft", "yuv420p10le", "reinhard",
+          "topleft", VRT_TONEMAP_REINHARD },
+        { HLG "-pix_fmt yuv422p10le", "yuv422p10le", "clip", "left", VRT_TONEMAP_CLIP },
+        { HLG "-pix_fmt yuv420p -color_range pc", "yuv420p", "hable", "left", VRT_TONEMAP_HABLE },
+    };
+    char name[32];
+
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(mappings); i++) {
+        snprintf(name, sizeof(name), "hdr%zu.mkv", i);
+        expect_mapped(&mappings[i], name);
+    }
+}
+
+/* What is SDR stays as it is. */
+static void test_others(void)
+{
+    struct vrt_error error = { .id = NULL };
+    struct vrt_reader *reader = NULL;
+    int fd = open_mapped(fixture_make("plain.mkv", CLIP "-c:v ffv1 -pix_fmt yuv420p "
+                                      "-color_trc bt709"), VRT_TONEMAP_HABLE, &reader, &error);
+
+    expect_true(fd >= 0);
+    expect_int(vrt_reader_info(reader)->tonemap, VRT_TONEMAP_OFF);
+    expect_contains(vrt_reader_info(reader)->warnings.sentences[0], "isn't HDR");
+    vrt_reader_close(reader);
+    close(fd);
+}
+
+TEST_MAIN_AFTER(fixture_init(),
+    { "as-ffmpeg", test_as_ffmpeg },
+    { "others", test_others },
+)
