@@ -13,8 +13,6 @@ import json
 import os
 import random
 import re
-import shutil
-import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -25,6 +23,7 @@ import checkpoints
 import harness
 from harness import clip, digest
 from manager import Manager
+from store import Store
 
 LONG = '--long' in sys.argv or os.environ.get('VRTD_LONG', '') not in ('', '0')
 SEED = os.environ.get('VRTD_SEED', '20')
@@ -32,6 +31,9 @@ SEED = os.environ.get('VRTD_SEED', '20')
 # Of 8 frames each, as pictures of this size are given to devices.
 SHARDS = 40 if LONG and not harness.SANITIZED else 20
 SIZE, FRAMES = '96x64', 8 * SHARDS
+
+# Kills of what is but a variant.
+FEW = 20 if LONG else 4
 
 # Two shards to a segment.
 CONFIG = {'log': {'level': 'debug'}, 'jobs': {'segment_frames': 16}}
@@ -56,28 +58,6 @@ def merged(*configs):
         for section, keys in config.items():
             result.setdefault(section, {}).update(keys)
     return result
-
-
-class Store:
-    """What is on the disk, while no daemon runs: read from a copy, so that it stays as it is."""
-
-    def __init__(self, state):
-        with tempfile.TemporaryDirectory() as copy:
-            for name in ('vrtd.db', 'vrtd.db-wal'):
-                if os.path.exists(os.path.join(state, name)):
-                    shutil.copy(os.path.join(state, name), copy)
-            db = sqlite3.connect(os.path.join(copy, 'vrtd.db'))
-            self.jobs = {id: (job_state, starts) for id, job_state, starts in
-                         db.execute('SELECT id, state, starts FROM jobs')}
-            self.segments = {}
-            for id, *segment in db.execute('SELECT job, number, n_frames, next_shard, size_bytes, '
-                                           'tail_bytes FROM segments ORDER BY job, number'):
-                self.segments.setdefault(id, []).append(tuple(segment))
-            self.sound = db.execute('PRAGMA integrity_check').fetchone()[0]
-            db.close()
-
-    def next_shard(self, job):
-        return self.segments[job][-1][2] if job in self.segments else 0
 
 
 class Crashes(harness.FolderCase):
@@ -231,6 +211,12 @@ class Crashes(harness.FolderCase):
         self.assertGreaterEqual(self.computed[job], shards)
         return n
 
+    def suffer_often(self, n_kills, source, *options, config=CONFIG):
+        """As many kills as that, of as many jobs as it takes."""
+        n = 0
+        while n < n_kills:
+            n += self.suffer(config, n_kills - n, source, self.path(f'{n}.mkv'), *options)
+
     def finish(self):
         """The daemon ends well, and nothing is left."""
         self.assertEqual(self.daemon.stop(), 0, self.daemon.log_text())
@@ -259,18 +245,12 @@ class Kills(Crashes):
         """Fields are frames of their own, and those at a restart's end have the same neighbours."""
         source = clip(self.path('s.mkv'), '-vf', 'tinterlace=interleave_top,setfield=tff', '-c:v',
                       'ffv1', '-flags', '+ildct+ilme', frames=FRAMES // 2, size=SIZE, rate=50)
-        n_kills, n = 20 if LONG else 4, 0
-        while n < n_kills:
-            n += self.suffer(CONFIG, n_kills - n, source, self.path(f'{n}.mkv'), '--deinterlace',
-                             'field', '--codec', 'ffv1')
+        self.suffer_often(FEW, source, '--deinterlace', 'field', '--codec', 'ffv1')
 
     def test_killed_while_a_size_is_kept(self):
         """Each segment's bitrate follows from those before it."""
         source = clip(self.path('s.mkv'), '-c:v', 'ffv1', frames=FRAMES, size=SIZE)
-        n_kills, n = 20 if LONG else 4, 0
-        while n < n_kills:
-            n += self.suffer(CONFIG, n_kills - n, source, self.path(f'{n}.mkv'), '--target-size',
-                             '60k')
+        self.suffer_often(FEW, source, '--target-size', '60k')
 
     def test_killed_with_metadata(self):
         """What goes with frames goes with the same ones, also those that wait in a tail."""
@@ -284,19 +264,16 @@ class Kills(Crashes):
         subprocess.run([*sei, 'hevc', raw, plus, 'hdr10plus'], check=True)
         subprocess.run(['ffmpeg', '-v', 'error', '-nostdin', '-r', '25', '-i', plus, '-c', 'copy',
                         source], check=True)
-        n_kills, n = 10 if LONG else 2, 0
-        for i, options in enumerate((['hevc'], ['av1'], ['h264', '--tonemap', 'hable'])):
-            while n < n_kills * (i + 1):
-                n += self.suffer(CONFIG, 2, source, self.path(f'{n}.mkv'), '--preset',
-                                 'ultrafast', '--codec', *options)
+        for options in (['hevc'], ['av1'], ['h264', '--tonemap', 'hable']):
+            self.suffer_often(FEW // 2, source, '--preset', 'ultrafast', '--codec', *options)
 
     def test_killed_while_telecine_is_undone(self):
         """Cycles of five frames begin where they did."""
         source = clip(self.path('s.mkv'), '-vf', 'telecine=pattern=23,setfield=tff', '-c:v', 'ffv1',
                       '-flags', '+ildct+ilme', '-pix_fmt', 'yuv420p', frames=FRAMES * 5 // 4,
                       size=SIZE, rate='24000/1001')
-        self.suffer(CONFIG, 20 if LONG else 4, source, self.path('t.mkv'), '--deinterlace',
-                    'telecine', '--codec', 'ffv1')
+        self.suffer(CONFIG, FEW, source, self.path('t.mkv'), '--deinterlace', 'telecine',
+                    '--codec', 'ffv1')
 
     def test_killed_while_frames_are_made_between(self):
         """Each segment's last frame was made beside one of the next."""
@@ -312,9 +289,7 @@ class Kills(Crashes):
     def test_killed_while_the_clock_jumps(self):
         source = clip(self.path('s.mkv'), '-c:v', 'ffv1', frames=FRAMES, size=SIZE)
         config = merged(CONFIG, {'daemon': {'wall_clock': JUMPING}})
-        n_kills, n = 20 if LONG else 4, 0
-        while n < n_kills:
-            n += self.suffer(config, n_kills - n, source, self.path(f'{n}.mkv'))
+        self.suffer_often(FEW, source, config=config)
 
     @unittest.skipUnless(LONG, 'takes a minute: with VRTD_LONG=1')
     def test_killed_between_clips_that_share_frames(self):

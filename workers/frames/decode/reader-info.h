@@ -21,7 +21,7 @@ void vrt_reader_info_note_fields(const AVStream *stream, const AVFrame *decoded,
 void vrt_reader_info_deinterlace(struct vrt_reader_info *info, const struct vrt_fields *fields);
 
 /*
- * Has frames of HDR become SDR by the curve `how`, by a tonemapper of the caller's, which stays NULL
+ * Has frames of HDR become SDR by the curve `how`, by a tonemapper of the caller's. That stays NULL
  * where there is nothing to do: of a video that isn't HDR that is warned of. Return: 0; -ENOTSUP,
  * -ENOMEM with a sentence.
  */

@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: MIT
+"""What a daemon leaves behind in its store."""
+import os
+import shutil
+import sqlite3
+import tempfile
+
+
+class Store:
+    """What is on the disk, while no daemon runs: read from a copy, so that it stays as it is."""
+
+    def __init__(self, state):
+        with tempfile.TemporaryDirectory() as copy:
+            for name in ('vrtd.db', 'vrtd.db-wal'):
+                if os.path.exists(os.path.join(state, name)):
+                    shutil.copy(os.path.join(state, name), copy)
+            db = sqlite3.connect(os.path.join(copy, 'vrtd.db'))
+            self.jobs = {id: (job_state, starts) for id, job_state, starts in
+                         db.execute('SELECT id, state, starts FROM jobs')}
+            self.segments = {}
+            for id, *segment in db.execute('SELECT job, number, n_frames, next_shard, size_bytes, '
+                                           'tail_bytes FROM segments ORDER BY job, number'):
+                self.segments.setdefault(id, []).append(tuple(segment))
+            self.sound = db.execute('PRAGMA integrity_check').fetchone()[0]
+            db.close()
+
+    def next_shard(self, job):
+        return self.segments[job][-1][2] if job in self.segments else 0
