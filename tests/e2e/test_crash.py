@@ -215,7 +215,8 @@ class Crashes(harness.FolderCase):
         """As many kills as that, of as many jobs as it takes."""
         n = 0
         while n < n_kills:
-            n += self.suffer(config, n_kills - n, source, self.path(f'{n}.mkv'), *options)
+            target = self.path(f'{options[-1] if options else ""}{n}.mkv')
+            n += self.suffer(config, n_kills - n, source, target, *options)
 
     def finish(self):
         """The daemon ends well, and nothing is left."""
