@@ -209,8 +209,25 @@ void vrt_reader_info_deinterlace(struct vrt_reader_info *info, const struct vrt_
                                   info->n_frames_estimate % share.den;
 }
 
-int vrt_reader_info_tonemap(struct vrt_reader_info *info, enum vrt_tonemap how, const char *name,
-                            struct vrt_tonemapper **ret_tonemapper, struct vrt_error *error)
+/* Return: as vrt_reader_info_filter(). */
+static int open_deinterlacer(struct vrt_reader_info *info, const struct vrt_fields *fields,
+                             const char *name, struct vrt_deinterlacer **ret_deinterlacer,
+                             struct vrt_error *error)
+{
+    if (fields->deinterlace == VRT_DEINTERLACE_OFF)
+        return 0;
+    int r = vrt_deinterlacer_new(&info->format, fields, ret_deinterlacer);
+    if (r == -ENOTSUP)
+        return vrt_fold(vrt_deinterlacer_refuse(&info->format, fields, info->pixel_format, error));
+    if (r < 0)
+        return vrt_refuse_errno(error, vrt_fold(r), name);
+    vrt_reader_info_deinterlace(info, fields);
+    return 0;
+}
+
+/* Return: as vrt_reader_info_filter(). */
+static int open_tonemapper(struct vrt_reader_info *info, enum vrt_tonemap how, const char *name,
+                           struct vrt_tonemapper **ret_tonemapper, struct vrt_error *error)
 {
     if (how == VRT_TONEMAP_OFF)
         return 0;
@@ -230,6 +247,18 @@ int vrt_reader_info_tonemap(struct vrt_reader_info *info, enum vrt_tonemap how, 
     info->tonemap = how;
     info->format = vrt_tonemapper_format(&info->format);
     return 0;
+}
+
+int vrt_reader_info_filter(struct vrt_reader_info *info, const struct vrt_reader_params *params,
+                           struct vrt_deinterlacer **ret_deinterlacer,
+                           struct vrt_tonemapper **ret_tonemapper, struct vrt_error *error)
+{
+    const char *name = params->name ? params->name : "the input";
+    int r = open_deinterlacer(info, &params->fields, name, ret_deinterlacer, error);
+
+    if (r < 0)
+        return vrt_fold(r);
+    return vrt_fold(open_tonemapper(info, params->tonemap, name, ret_tonemapper, error));
 }
 
 /* What is true of all frames, and not known by samples alone. */

@@ -7,6 +7,7 @@
 
 #include "frames/decode/reader.h"
 #include "frames/decode/source.h"
+#include "frames/filter/deinterlacer.h"
 #include "frames/filter/tonemapper.h"
 
 /* Fills what the container says; info is zero before, info->format is set by the first frame. */
@@ -21,12 +22,13 @@ void vrt_reader_info_note_fields(const AVStream *stream, const AVFrame *decoded,
 void vrt_reader_info_deinterlace(struct vrt_reader_info *info, const struct vrt_fields *fields);
 
 /*
- * Has frames of HDR become SDR by the curve `how`, by a tonemapper of the caller's. That stays NULL
- * where there is nothing to do: of a video that isn't HDR that is warned of. Return: 0; -ENOTSUP,
- * -ENOMEM with a sentence.
+ * Has fields become frames and HDR become SDR, as `params` says, by filters of the caller's. They
+ * stay NULL where there is nothing to do: of a video that isn't HDR that is warned of.
+ * Return: 0; -ENOTSUP, -ENOMEM with a sentence.
  */
-int vrt_reader_info_tonemap(struct vrt_reader_info *info, enum vrt_tonemap how, const char *name,
-                            struct vrt_tonemapper **ret_tonemapper, struct vrt_error *error);
+int vrt_reader_info_filter(struct vrt_reader_info *info, const struct vrt_reader_params *params,
+                           struct vrt_deinterlacer **ret_deinterlacer,
+                           struct vrt_tonemapper **ret_tonemapper, struct vrt_error *error);
 
 /* What is said once. */
 enum vrt_reader_says {

@@ -505,22 +505,6 @@ static int pick_stream(struct vrt_reader *reader, struct vrt_error *error)
     return 0;
 }
 
-static int open_deinterlacer(struct vrt_reader *reader, const struct vrt_fields *fields,
-                             struct vrt_error *error)
-{
-    const struct vrt_frame_format *format = &reader->info.format;
-
-    if (fields->deinterlace == VRT_DEINTERLACE_OFF)
-        return 0;
-    int r = vrt_deinterlacer_new(format, fields, &reader->deinterlacer);
-    if (r == -ENOTSUP)
-        return vrt_fold(vrt_deinterlacer_refuse(format, fields, reader->info.pixel_format, error));
-    if (r < 0)
-        return refuse_memory(reader, error);
-    vrt_reader_info_deinterlace(&reader->info, fields);
-    return 0;
-}
-
 int vrt_reader_open(int fd, const struct vrt_reader_params *params, struct vrt_reader **ret_reader,
                     struct vrt_error *error)
 {
@@ -566,11 +550,8 @@ int vrt_reader_open(int fd, const struct vrt_reader_params *params, struct vrt_r
     r = vrt_part_limit(&reader->part, reader->source->name, &reader->info, error);
     if (r < 0)
         return vrt_fold(r);
-    r = open_deinterlacer(reader, &params->fields, error);
-    if (r < 0)
-        return vrt_fold(r);
-    r = vrt_reader_info_tonemap(&reader->info, params->tonemap, reader->source->name,
-                                &reader->tonemapper, error);
+    r = vrt_reader_info_filter(&reader->info, params, &reader->deinterlacer, &reader->tonemapper,
+                               error);
     if (r < 0)
         return vrt_fold(r);
     reader->source->deadline_ns = 0;
