@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <jansson.h>
 #include <math.h>
 #include <limits.h>
 #include <stdio.h>
@@ -356,13 +357,34 @@ int vrt_args_parse(const struct vrt_command *command, int argc, char **argv,
     return args->help || args->version ? 0 : check_operands(&p, n);
 }
 
-void vrt_args_print_help(const struct vrt_option *options)
+/* What shells read of an option, on a line by itself, always in this order. */
+static int print_object(const struct vrt_option *o)
 {
-    for (const struct vrt_option *o = options; o && o->name; o++) {
+    const char letter[] = { o->letter ? '-' : '\0', o->letter, '\0' };
+    json_t *json = json_pack("{s:o, s:s, s:s, s:[], s:s}", "option", json_sprintf("--%s", o->name),
+                             "letter", letter, "argument", o->argument ? o->argument : "",
+                             "values", "help", o->help);
+
+    for (int i = 0; json && o->names && o->names[i]; i++)
+        json_array_append_new(json_object_get(json, "values"), json_string(o->names[i]));
+    int exit = json ? vrt_cli_print_json(json) : VRT_EXIT_FAILED;
+    json_decref(json);
+    return exit == VRT_EXIT_OK ? 0 : vrt_raise(-ENOMEM);
+}
+
+int vrt_args_print_help(const struct vrt_option *options, bool json)
+{
+    int r = 0;
+
+    for (const struct vrt_option *o = options; o && o->name && r == 0; o++) {
         char text[60];
         snprintf(text, sizeof(text), "%c%c%c --%s%s%s", o->letter ? '-' : ' ',
                  o->letter ? o->letter : ' ', o->letter ? ',' : ' ', o->name,
                  o->argument ? " " : "", o->argument ? o->argument : "");
-        printf("  %-26s  %s\n", text, o->help);
+        if (json)
+            r = print_object(o);
+        else
+            printf("  %-26s  %s\n", text, o->help);
     }
+    return vrt_fold(r);
 }

@@ -29,5 +29,6 @@ int vrt_args_parse(const struct vrt_command *command, int argc, char **argv,
  */
 const char *vrt_args_closer(const char *typed, const char *best, const char *word);
 
-/* Prints what --help says of options, aligned. */
-void vrt_args_print_help(const struct vrt_option *options);
+/* Prints what --help says of options, aligned; with `json` an object for each, by which shells know
+ * them. Return: 0; -ENOMEM. */
+int vrt_args_print_help(const struct vrt_option *options, bool json);

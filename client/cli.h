@@ -44,7 +44,7 @@ struct vrt_option {
     enum vrt_option_type type;
     size_t offset;              /* in struct vrt_args */
     int64_t min, max;
-    const char *const *names;   /* ended by NULL */
+    const char *const *names;   /* ended by NULL; of texts, what a shell offers: NULL: nothing */
     const char *argument;       /* what help calls its value; NULL for flags */
     const char *help;
 };

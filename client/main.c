@@ -8,6 +8,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <jansson.h>
 #include <locale.h>
 #include <stdio.h>
 #include <string.h>
@@ -88,14 +89,33 @@ static int refuse_command(const char *name, struct vrt_error *error)
                       meant ? " (did you mean " : "", meant ? meant : "", meant ? "?)" : "");
 }
 
-static int print_help(const struct vrt_command *command)
+/* What shells complete by: a line of JSON for each command, or option. */
+static int print_objects(const struct vrt_command *command)
 {
+    int r = vrt_args_print_help(command ? command->options : NULL, true);
+
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(commands) && !command && r == 0; i++) {
+        json_t *json = json_pack("{s:s, s:s, s:s}", "command", commands[i]->name, "operands",
+                                 commands[i]->operands ? commands[i]->operands : "", "summary",
+                                 commands[i]->summary);
+        r = json && vrt_cli_print_json(json) == VRT_EXIT_OK ? 0 : vrt_raise(-ENOMEM);
+        json_decref(json);
+    }
+    if (r == 0)
+        r = vrt_args_print_help(vrt_common_options, true);
+    return r == 0 ? VRT_EXIT_OK : VRT_EXIT_FAILED;
+}
+
+static int print_help(const struct vrt_command *command, bool json)
+{
+    if (json)
+        return print_objects(command);
     if (command) {
         printf("usage: vrtctl %s [OPTION]...%s%s\n\n%c%s.\n\n", command->name,
                command->operands[0] ? " " : "", command->operands,
                toupper(command->summary[0]), command->summary + 1);
-        vrt_args_print_help(command->options);
-        vrt_args_print_help(vrt_common_options);
+        vrt_args_print_help(command->options, false);
+        vrt_args_print_help(vrt_common_options, false);
         return VRT_EXIT_OK;
     }
     printf("usage: vrtctl [OPTION]... COMMAND [ARGUMENT]...\n\n"
@@ -103,7 +123,7 @@ static int print_help(const struct vrt_command *command)
     for (size_t i = 0; i < VRT_ARRAY_SIZE(commands); i++)
         printf("  %-8s  %s\n", commands[i]->name, commands[i]->summary);
     printf("\nOptions of every command:\n\n");
-    vrt_args_print_help(vrt_common_options);
+    vrt_args_print_help(vrt_common_options, false);
     printf("\nvrtctl COMMAND --help tells more, vrtctl(1) everything.\n");
     return VRT_EXIT_OK;
 }
@@ -131,10 +151,10 @@ static int run_help(struct vrt_cli *cli)
     struct vrt_error error = { 0 };
 
     if (cli->args.n_operands == 0)
-        return print_help(NULL);
+        return print_help(NULL, cli->args.json);
     command = find_command(cli->args.operands[0]);
     if (command)
-        return print_help(command);
+        return print_help(command, cli->args.json);
     refuse_command(cli->args.operands[0], &error);
     vrt_cli_complain(cli, NULL, &error);
     return VRT_EXIT_USAGE;
@@ -174,7 +194,7 @@ int main(int argc, char **argv)
         return VRT_EXIT_USAGE;
     }
     if (cli.args.help)
-        exit = print_help(command);
+        exit = print_help(command, cli.args.json);
     else if (cli.args.version)
         printf("vrtctl %s\n", VRT_VERSION);
     else

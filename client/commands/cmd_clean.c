@@ -57,7 +57,8 @@ static int run(struct vrt_cli *cli)
 static const struct vrt_option options[] = {
     { "all", 'a', VRT_OPTION_FLAG, offsetof(A, all),
       .help = "also jobs that failed or were cancelled: they can't be retried then" },
-    { "state", 0, VRT_OPTION_TEXT, offsetof(A, state), .argument = "STATES",
+    { "state", 0, VRT_OPTION_TEXT, offsetof(A, state),
+      .names = vrt_job_state_names, .argument = "STATES",
       .help = "those in such states, as failed,cancelled (default: done)" },
     { .name = NULL },
 };

@@ -209,7 +209,8 @@ static int run_list(struct vrt_cli *cli)
 static const struct vrt_option list_options[] = {
     { "all", 'a', VRT_OPTION_FLAG, offsetof(A, all),
       .help = "also jobs that are over, as far as they are remembered" },
-    { "state", 0, VRT_OPTION_TEXT, offsetof(A, state), .argument = "STATES",
+    { "state", 0, VRT_OPTION_TEXT, offsetof(A, state),
+      .names = vrt_job_state_names, .argument = "STATES",
       .help = "only jobs in such states, as failed,cancelled" },
     { "sort", 0, VRT_OPTION_WORD, offsetof(A, sort), .names = sort_names, .argument = "KEY",
       .help = "id, state, created, finished, done, left, priority or input (default: id)" },

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""vrtctl's bash completion and manual: both know every command and option that the program has.
+"""vrtctl's completions and manual: all know every command and option that the program has.
 
 usage: test_completion.py VRTCTL SOURCE_ROOT [unittest arguments]
 """
@@ -92,6 +92,79 @@ class Completion(unittest.TestCase):
 
     def test_without_a_daemon(self):
         self.assertEqual(complete(f'{VRTCTL} --socket {self.folder}/none show '), set())
+
+
+def offered(shell, program, line, *arguments):
+    """What a shell prints that runs `program` with `line`, without what it says of each word."""
+    done = subprocess.run([*shell, program, *arguments], capture_output=True, text=True, timeout=60,
+                          env=dict(os.environ, LINE=line,
+                                   PATH=os.path.dirname(VRTCTL) + ':' + os.environ['PATH']),
+                          check=False)
+    assert done.stderr == '', done.stderr
+    return {word.split('\t')[0] for word in done.stdout.splitlines() if word}
+
+
+def complete_fish(line):
+    return offered(['fish', '--no-config', '-c'],
+                   f'source {ROOT}/client/vrtctl.fish; complete -C $LINE', line)
+
+
+def complete_zsh(line):
+    """zsh's own part of it, which takes what begins as the word does, is left out, or done here."""
+    program = f'''
+        compadd() {{ shift; print -rl -- "$@" }}
+        compset() {{ : }}
+        _files() {{ print -rl -- *(N) }}
+        _describe() {{ [[ $1 != -o ]] || shift; print -rl -- ${{${{(P)2}}/:/$'\t'}} }}
+        words=(${{(z)LINE}}) CURRENT=$#words
+        if [[ $LINE == *' ' ]]; then words+=(''); CURRENT=$#words; fi
+        source {ROOT}/client/vrtctl.zsh
+    '''
+    word = '' if line.endswith(' ') else re.split('[ ,]', line)[-1]
+    return {found for found in offered(['zsh', '-f', '-c'], program, line)
+            if found.startswith(word)}
+
+
+class Asking(unittest.TestCase):
+    """Shells that ask vrtctl for all that it has."""
+
+    def setUp(self):
+        self.folder = tempfile.mkdtemp(prefix='vrtctl-')
+        self.addCleanup(shutil.rmtree, self.folder)
+
+    def check(self, complete, list_before):
+        commands = sorted(COMMANDS)
+        self.assertEqual(complete('vrtctl '), COMMANDS)
+        self.assertEqual(complete('vrtctl -'), options_of())
+        for command in ('submit', 'doctor', 'list', 'version'):
+            with self.subTest(command=command):
+                self.assertEqual(complete(f'vrtctl {command} -'), options_of(command))
+        self.assertEqual(complete('vrtctl submit --pre'), {'--precision', '--preset', '--preview'})
+        self.assertEqual(complete('vrtctl submit --precision b'), {'bf16'})
+        self.assertEqual(complete('vrtctl submit --codec mj'), {'mjpeg'})
+        self.assertEqual(complete('vrtctl submit --tile '), set())
+        self.assertIn(commands[0], complete('vrtctl help '))
+        server = FakeVrtd(self.folder, lambda r: answer({
+            '/v1/jobs': {'jobs': [{'id': 7, 'state': 'queued'}, {'id': 71, 'state': 'paused'}]},
+            '/v1/devices': {'devices': [{'name': 'cpu:0'}]},
+            '/v1/models': {'models': [{'name': 'compact-x2'}]}}[r.path.partition('?')[0]]))
+        self.addCleanup(server.close)
+        start = f'vrtctl --socket {server.path}'
+        for command in ('pause', 'show'):
+            self.assertEqual(complete(f'{start} {command} '), {'7', '71'})
+            self.assertIn(f'active={str(command != "show").lower()}', server.requests[-1].path)
+        self.assertEqual(complete(f'{start} submit --model compa'), {'compact-x2'})
+        self.assertEqual(complete(f'{start} submit -d al,cpu:'),
+                         {list_before + name for name in ('cpu:0', 'cpu:-1')})
+        self.assertEqual(complete(f'vrtctl --socket {self.folder}/none show '), set())
+
+    @unittest.skipUnless(shutil.which('fish'), 'fish is not installed')
+    def test_fish(self):
+        self.check(complete_fish, 'al,')
+
+    @unittest.skipUnless(shutil.which('zsh'), 'zsh is not installed')
+    def test_zsh(self):
+        self.check(complete_zsh, '')
 
 
 class Manual(unittest.TestCase):
