@@ -68,6 +68,9 @@ struct vrt_args {
     double time_s;                              /* NAN: likewise */
     int output_format;                          /* enum vrt_container; VRT_UNKNOWN: likewise */
     bool preview;
+    bool recursive, skip_done;                  /* of folders */
+    const char *match, *output_dir;
+    int64_t settled_s;
     bool trim, reset_peak;                      /* of devices */
 
     char **operands;

@@ -76,7 +76,7 @@ _vrtctl() {
             "$current"
         return
         ;;
-    -s | --socket | -o | --output) compopt -o default; return ;;
+    -s | --socket | -o | --output | --output-dir) compopt -o default; return ;;
     --state)
         _vrtctl_words 'queued fetching running finishing paused needs_input disk_full done failed
             cancelled' "$current"
@@ -97,7 +97,7 @@ _vrtctl() {
     --scene-cuts) _vrtctl_words 'off on' "$current"; return ;;
     --clip | --clip-overlap | --sigma | --webhook | --sha256) return ;;
     --start | --duration | --at | --fps) return ;;
-    --tile | --overlap | --quality | --bitrate | --target-size | --pix-fmt | --enc | --streams | --priority | --timeout | --size | -n | --frames) return ;;
+    --tile | --overlap | --quality | --bitrate | --target-size | --pix-fmt | --enc | --streams | --priority | --timeout | --size | -n | --frames | --match | --settled) return ;;
     esac
 
     case $command:$current in
@@ -111,7 +111,8 @@ _vrtctl() {
             --clip-overlap --tiling --scene-cuts --sigma --codec --quality --preset
             --bitrate --target-size --pix-fmt --enc --streams --start --duration --fps
             --deinterlace --alpha --times --tonemap --priority --strict --overwrite --output-format
-            --webhook --dry-run --follow --preview $common" "$current"
+            --webhook --dry-run --follow --preview --recursive --match --output-dir
+            --skip-done --settled $common" "$current"
         ;;
     submit:*) compopt -o default ;;
     profile:-*)

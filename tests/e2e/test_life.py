@@ -104,7 +104,8 @@ class Life(harness.FolderCase):
         environ = {**os.environ, 'HOME': home}
         for prefix, wanted in (
                 (home + '/.local', ['share/systemd/user']),
-                ('/usr/local', ['lib/systemd/system', 'lib/systemd/user', 'lib/sysusers.d'])):
+                ('/usr/local', ['lib/systemd/system', 'lib/systemd/user', 'lib/sysusers.d',
+                                'lib/tmpfiles.d'])):
             build = self.path('build' + prefix.replace('/', '-'))
             subprocess.run(['meson', 'setup', build, SOURCES, '--prefix', prefix,
                             '-Dauto_features=disabled', '-Dsystemd=enabled'], env=environ,
@@ -112,7 +113,7 @@ class Life(harness.FolderCase):
             with open(os.path.join(build, 'meson-info', 'intro-installed.json'),
                       encoding='utf-8') as f:
                 folders = {os.path.dirname(to) for to in json.load(f).values()
-                           if '/systemd/' in to or '/sysusers.d/' in to}
+                           if '/systemd/' in to or '/sysusers.d/' in to or '/tmpfiles.d/' in to}
             self.assertEqual(folders, {os.path.join(prefix, folder) for folder in wanted})
 
     def test_parts_of_the_build(self):

@@ -31,7 +31,7 @@ ALLOWED = {
     'workers/engine/checkpoint/pickle-globals.c': 'a module of PyTorch, in files that it wrote',
     'client/commands/cmd_doctor.c': 'an example in --help',
     'client/commands/cmd_profile.c': 'an example in --help',
-    'client/commands/cmd_submit.c': 'an example in --help',
+    'client/submit/cmd_submit.c': 'an example in --help',
 }
 
 TOKEN = re.compile(r'"(?:\\.|[^"\\\n])*"|/\*.*?\*/|//[^\n]*', re.S)

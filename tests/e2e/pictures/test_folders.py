@@ -53,6 +53,86 @@ class Folders(harness.Case):
         self.restore(film, self.path('plain.out.mkv'), '--codec', 'ffv1')
         self.assert_frames_alike(target, self.path('plain.out.mkv'))
 
+    def series(self, *arguments, **more):
+        """The jobs that submit makes of a folder, as pairs of their paths in self.folder; warnings
+        and refusals."""
+        done = self.vrtctl('submit', '--json', '--recursive', *arguments, **more)
+        jobs = [json.loads(line) for line in done.stdout.splitlines()]
+        return ({tuple(os.path.relpath(job[key], os.path.realpath(self.folder))
+                       for key in ('input_path', 'output_path')) for job in jobs},
+                [list(json.loads(line).values())[0]['message']
+                 for line in done.stderr.splitlines()])
+
+    def test_all_below_a_folder(self):
+        """The same folders again; results are no inputs; what is done, or has a job, is passed."""
+        top = self.path('top')
+        os.makedirs(os.path.join(top, 'a', '.hidden'))
+        os.mkdir(os.path.join(top, 'b c'))
+        film = clip(os.path.join(top, 'film.mkv'))
+        for name in ('a/two.MKV', 'a/.hidden/no.mkv', 'b c/three.avi', 'a/.no.mkv', 'a/notes.txt'):
+            shutil.copy(film, os.path.join(top, name))
+        os.symlink('../film.mkv', os.path.join(top, 'a', 'link.mkv'))
+        os.symlink('..', os.path.join(top, 'a', 'up'))
+        done = os.path.join(top, 'done')
+        wanted = {('top/film.mkv', 'top/done/film.mkv'), ('top/a/two.MKV', 'top/done/a/two.MKV'),
+                  ('top/a/link.mkv', 'top/done/a/link.mkv'),
+                  ('top/b c/three.avi', 'top/done/b c/three.avi.mkv')}
+        options = (top, '--output-dir', done, '--skip-done')
+        self.vrtctl('submit', '-r', *options, '--dry-run')
+        self.assertFalse(os.path.exists(done))
+        self.assertEqual(self.series(*options, '--priority', '-5'), (wanted, []))
+        self.assertEqual(self.series(*options)[0], set())
+        self.vrtctl('wait', '--all')
+        self.assertEqual(self.series(*options),
+                         (set(), ['of 4 videos 4 are done and 0 have a job: they are left out']))
+        self.assertEqual({os.path.relpath(os.path.join(at, name), self.folder)
+                          for at, _, names in os.walk(done) for name in names},
+                         {target for _, target in wanted})
+        self.assertEqual(video_stream(os.path.join(done, 'b c', 'three.avi.mkv'))['width'], 128)
+        # By its job, where the result was taken away; anew, where that is forgotten.
+        os.remove(os.path.join(done, 'film.mkv'))
+        self.assertEqual(self.series(*options)[0], set())
+        self.vrtctl('clean')
+        self.assertEqual(self.series(*options)[0], {('top/film.mkv', 'top/done/film.mkv')})
+        self.vrtctl('wait', '--all')
+
+    def test_some_below_a_folder(self):
+        top = self.path('some')
+        os.mkdir(top)
+        film = clip(os.path.join(top, 'one.mkv'))
+        shutil.copy(film, os.path.join(top, 'two.mkv'))
+        with open(os.path.join(top, 'three.mkv'), 'w', encoding='utf-8') as f:
+            f.write('no video')
+        options = (top, '--output-dir', self.path('some-done/deep'))
+        self.assertEqual(self.series(*options, '--match', 'o*.mkv')[0],
+                         {('some/one.mkv', 'some-done/deep/one.mkv')})
+        self.assertEqual(self.series(*options, '--match', '*.avi'),
+                         (set(), ['nothing in it, or below it, is called as *.avi']))
+        self.assertEqual(self.series(*options, '--settled', '9000'),
+                         (set(), ['3 of the files changed less than 9000 s ago: they are left out '
+                                  'until they rest']))
+        # One that is refused holds up no other.
+        self.vrtctl('wait', '--all')
+        jobs, said = self.series(*options, '--skip-done', status=1)
+        self.assertEqual(jobs, {('some/two.mkv', 'some-done/deep/two.mkv')})
+        self.assertIn('three.mkv is not a video', said[-1])
+        self.vrtctl('wait', '--all')
+
+    def test_series_that_are_refused(self):
+        top = self.path('refused')
+        os.mkdir(top)
+        film = clip(os.path.join(top, 'film.mkv'))
+        for arguments, status, says in (
+                (('-r', film, '--output-dir', 'x'), 2, '--recursive takes one folder'),
+                (('-r', top, top, '--output-dir', 'x'), 2, '--recursive takes one folder'),
+                (('-r', top), 2, '--recursive needs --output-dir'),
+                (('-r', top, '-o', 'x/'), 2, 'say --output-dir'),
+                ((film, '--skip-done'), 2, '--skip-done goes with --recursive'),
+                ((film, '--match', '*'), 2, '--match goes with --recursive'),
+                (('-r', top, '--output-dir', top + '/.'), 1, 'the folder of the inputs'),
+                (('-r', top, '--output-dir', film + '/x'), 1, 'Not a directory')):
+            self.refused('submit', *arguments, says=says, status=status)
+
     def test_order_and_gaps(self):
         """2 comes before 10, as a network that sees clips has to have it."""
         source = self.frames('order', n=12, pattern='f%d.png')

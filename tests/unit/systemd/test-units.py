@@ -51,6 +51,25 @@ class Units(unittest.TestCase):
     def test_user_units(self):
         self.verify('vrtd-user.service', 'user/vrtd.socket', '--user')
 
+    def test_folder_units(self):
+        """By an instance, of a folder whose name needs escaping."""
+        if not shutil.which('systemd-analyze'):
+            self.skipTest('systemd-analyze is not installed')
+        with open(os.path.join(BUILD, 'vrtd-folder@.service'), encoding='utf-8') as f:
+            service = f.read()
+        command = re.search(r'^ExecStart=(\S+)', service, re.M).group(1)
+        paths = [os.path.join(self.folder, f'vrtd-folder@home-a-my\\x20films.{kind}')
+                 for kind in ('service', 'path', 'timer')]
+        with open(paths[0], 'w', encoding='utf-8') as f:
+            f.write(service.replace(command, VRTD))
+        for path in paths[1:]:
+            kind = os.path.splitext(path)[1]
+            shutil.copy(os.path.join(SOURCE, 'user', 'vrtd-folder@' + kind), path)
+        done = subprocess.run(['systemd-analyze', 'verify', '--man=no', '--recursive-errors=yes',
+                               '--user', *paths], capture_output=True, text=True,
+                              timeout=PATIENCE_S, env=dict(os.environ, XDG_RUNTIME_DIR=self.folder))
+        self.assertEqual((done.returncode, done.stderr), (0, ''))
+
     def test_exposure(self):
         """What docs/operations.md says of both; in tenths."""
         if not shutil.which('systemd-analyze'):

@@ -22,13 +22,9 @@
 #include "client/commands/jobs.h"
 #include "client/commands/models.h"
 #include "client/terminal/format.h"
-#include "client/files.h"
-#include "client/folders.h"
-#include "client/commands/handover.h"
-#include "client/submit/pipes.h"
 #include "client/commands/plan.h"
+#include "client/submit/submit.h"
 #include "client/submit/texts.h"
-#include "client/watch/watch.h"
 
 #define A struct vrt_args
 static const struct vrt_option options[] = {
@@ -36,6 +32,16 @@ static const struct vrt_option options[] = {
       .help = "a name that vrtctl models lists, or a file (.pth, .safetensors)" },
     { "output", 'o', VRT_OPTION_TEXT, offsetof(A, output), .argument = "FILE",
       .help = "the result, a folder/ for it, or - (default: beside the input, NAME.restored.mp4)" },
+    { "recursive", 'r', VRT_OPTION_FLAG, offsetof(A, recursive),
+      .help = "all videos in a folder, and below it" },
+    { "match", 0, VRT_OPTION_TEXT, offsetof(A, match), .argument = "PATTERN",
+      .help = "of a folder those that are called so, such as '*.mkv' (default: all videos)" },
+    { "output-dir", 0, VRT_OPTION_TEXT, offsetof(A, output_dir), .argument = "DIR",
+      .help = "a folder for their results, in which they are in the same folders" },
+    { "skip-done", 0, VRT_OPTION_FLAG, offsetof(A, skip_done),
+      .help = "not those that have a result or a job already" },
+    { "settled", 0, VRT_OPTION_INT, offsetof(A, settled_s), 0, 86400, .argument = "SECONDS",
+      .help = "not those that changed within so long, such as by being copied" },
     { "device", 'd', VRT_OPTION_TEXT, offsetof(A, device), .argument = "DEVICES",
       .help = "auto, all, cuda, xpu, cpu, xpu:0,xpu:1, ... (default: as configured, auto)" },
     { "precision", 0, VRT_OPTION_WORD, offsetof(A, settings.precision),
@@ -117,23 +123,6 @@ static const struct vrt_option options[] = {
 };
 #undef A
 
-/* One FILE of the command line, and what became of it. */
-struct submission {
-    struct vrt_folder_input folder;     /* if it is one */
-    bool makes_folder;          /* the result is a folder of pictures */
-    char *output;               /* its path */
-    struct vrt_file file;       /* closed; for removing what we created */
-    long long id;               /* 0: no job was made of it */
-};
-
-struct submissions {
-    struct vrt_cli *cli;
-    struct submission *items;
-    size_t n_items;
-    bool full;                  /* the daemon takes no more for now */
-    struct vrt_pipes pipes;     /* of the one that there is then */
-};
-
 /* What is open while one request is made. */
 struct opened {
     struct vrt_file input, output, model;
@@ -146,17 +135,18 @@ static void opened_done(struct opened *o)
     vrt_file_close(&o->model);
 }
 
-static void submissions_done(struct submissions *s)
+static void submissions_done(struct vrt_submissions *s)
 {
     for (size_t i = 0; i < s->n_items; i++) {
         free(s->items[i].output);
         free(s->items[i].folder.path);
     }
     free(s->items);
+    vrt_series_done(&s->series);
     vrt_pipes_done(&s->pipes);
 }
 
-static int open_input(const char *input, const struct submission *s, struct vrt_pipes *pipes,
+static int open_input(const char *input, const struct vrt_submission *s, struct vrt_pipes *pipes,
                       struct vrt_file *file, struct vrt_error *error)
 {
     if (pipes->has_input)
@@ -167,8 +157,8 @@ static int open_input(const char *input, const struct submission *s, struct vrt_
                                      vrt_file_open_input(input, file, error));
 }
 
-static int open_files(struct submissions *all, const char *input, const struct submission *s,
-                      struct opened *o, struct vrt_error *error)
+static int open_files(struct vrt_submissions *all, const char *input,
+                      const struct vrt_submission *s, struct opened *o, struct vrt_error *error)
 {
     const struct vrt_cli *cli = all->cli;
     const struct vrt_args *args = &cli->args;
@@ -185,6 +175,10 @@ static int open_files(struct submissions *all, const char *input, const struct s
         return vrt_fold(r);
     if (all->pipes.has_output)
         return vrt_fold(vrt_pipes_open_output(&all->pipes, &o->output, error));
+    if (args->recursive)
+        r = vrt_series_make_folder(s->output, error);
+    if (r < 0)
+        return vrt_fold(r);
     if (s->makes_folder)
         return vrt_fold(vrt_folder_open_output(s->output, args->overwrite, &o->input, &o->output,
                                                error));
@@ -194,7 +188,7 @@ static int open_files(struct submissions *all, const char *input, const struct s
 
 /* The request's body, and the descriptors in its order. */
 static int make_request(const struct vrt_args *args, const char *operand,
-                        const struct submission *s, const struct opened *o,
+                        const struct vrt_submission *s, const struct opened *o,
                         struct vrt_job_request *q, struct vrt_error *error)
 {
     const char *input = s->folder.path ? s->folder.path : operand, *output = s->output;
@@ -274,7 +268,7 @@ static int post(struct vrt_cli *cli, const struct vrt_job_request *q, const stru
 }
 
 /* Reads the job that was made. With --follow the daemon's further word is printed instead. */
-static int take_answer(const struct vrt_cli *cli, const json_t *json, struct submission *s,
+static int take_answer(const struct vrt_cli *cli, const json_t *json, struct vrt_submission *s,
                        struct vrt_error *error)
 {
     struct vrt_job_info job;
@@ -318,7 +312,7 @@ static const char *shown_name(const char *input, char *buffer, int size)
 }
 
 /* Prints the plan; then what would be wrong with the output, which is no reason not to see it. */
-static int take_plan(const struct vrt_cli *cli, const json_t *json, const struct submission *s,
+static int take_plan(const struct vrt_cli *cli, const json_t *json, const struct vrt_submission *s,
                      const struct opened *o, struct vrt_error *error)
 {
     int r = vrt_plan_print(cli, json, error);
@@ -326,13 +320,14 @@ static int take_plan(const struct vrt_cli *cli, const json_t *json, const struct
     if (r != 0)
         return vrt_fold(r);
     fflush(stdout);
-    if (s->makes_folder || vrt_pipes_is_one(cli->args.output))
+    /* Folders of series are made when they are needed. */
+    if (s->makes_folder || cli->args.recursive || vrt_pipes_is_one(cli->args.output))
         return 0;
     return vrt_fold(vrt_file_check_output(s->output, cli->args.overwrite, &o->input, error));
 }
 
 /* Submits one file. Return: enum vrt_exit; everything was said. */
-static int submit_one(struct submissions *all, const char *input, struct submission *s)
+static int submit_one(struct vrt_submissions *all, const char *input, struct vrt_submission *s)
 {
     struct vrt_cli *cli = all->cli;
     struct opened o = { VRT_FILE_NONE, VRT_FILE_NONE, VRT_FILE_NONE };
@@ -367,83 +362,8 @@ static int submit_one(struct submissions *all, const char *input, struct submiss
                         &error);
 }
 
-/* An output that we made and that a job left empty serves nobody. */
-static void tidy_output(void *context, const struct vrt_job_info *job)
-{
-    const struct submissions *s = context;
-
-    for (size_t i = 0; i < s->n_items; i++)
-        if (s->items[i].id == job->id && job->state != VRT_JOB_DONE)
-            vrt_file_remove_created(s->items[i].output, &s->items[i].file);
-}
-
-/* The daemon was restarted and has the job's files no more: here they are. */
-static bool give_again(void *context, const struct vrt_job_info *job)
-{
-    struct submissions *s = context;
-    const struct vrt_args *args = &s->cli->args;
-    struct vrt_error error = { 0 };
-    json_t *json = NULL;
-    size_t i = 0;
-    int r;
-
-    while (i < s->n_items && s->items[i].id != job->id)
-        i++;
-    if (i == s->n_items)
-        return false;
-    bool model_is_file = args->model && vrt_file_is_model_path(args->model);
-    r = vrt_handover_send(s->cli, &(struct vrt_handover){
-        .id = job->id,
-        .verb = "resume",
-        .input = s->pipes.has_input ? "/dev/stdin" :
-                 s->items[i].folder.path ? s->items[i].folder.path : args->operands[i],
-        .output = s->items[i].output,
-        .output_fd = vrt_pipes_output_again(&s->pipes),
-        .model = model_is_file ? args->model : NULL,
-        .overwrite = args->overwrite,
-    }, &json, &error);
-    json_decref(json);
-    if (r != 0)
-        vrt_cli_complain(s->cli, NULL, &error);
-    return r == 0;
-}
-
-static bool is_unwanted(void *context)
-{
-    struct submissions *s = context;
-
-    return vrt_pipes_is_unwanted(&s->pipes);
-}
-
-static int follow(struct vrt_cli *cli, struct submissions *s)
-{
-    const bool is_piped = s->pipes.has_output || (s->pipes.has_input && !s->pipes.is_regular);
-    VRT_CLEANUP(vrt_freep) long long *ids = calloc(s->n_items, sizeof(*ids));
-    struct vrt_watch_params params = {
-        .ids = ids,
-        .say_how_to_cancel = !is_piped,
-        .on_end = tidy_output,
-        .on_needs_input = give_again,
-        .is_unwanted = is_piped ? is_unwanted : NULL,
-        .context = s,
-    };
-
-    if (!ids)
-        return VRT_EXIT_FAILED;
-    for (size_t i = 0; i < s->n_items; i++)
-        if (s->items[i].id > 0)
-            ids[params.n_ids++] = s->items[i].id;
-    int exit = params.n_ids ? vrt_watch(cli, &params) : VRT_EXIT_OK;
-    if (is_piped && params.n_ids && exit == VRT_EXIT_INTERRUPTED)
-        vrt_jobs_cancel(cli, ids[0]);
-    exit = params.n_ids ? vrt_pipes_finish(&s->pipes, cli, exit) : exit;
-    for (size_t i = 0; exit == VRT_EXIT_OK && cli->args.preview && i < params.n_ids; i++)
-        exit = vrt_jobs_preview(cli, ids[i], NULL);
-    return exit;
-}
-
 /* Whether an input before has a result of this path. */
-static bool is_taken(const struct submissions *s, const char *path)
+static bool is_taken(const struct vrt_submissions *s, const char *path)
 {
     for (size_t i = 0; i < s->n_items; i++)
         if (s->items[i].output && strcmp(s->items[i].output, path) == 0)
@@ -468,22 +388,26 @@ static bool makes_folder(const struct vrt_args *args, const char *operand, bool 
 }
 
 /* The path of one result. Inputs of one name (a.avi, a.webm) must not get the same. */
-static char *choose_output(const struct vrt_args *args, const struct submissions *s, int i)
+static char *choose_output(const struct vrt_args *args, const struct vrt_submissions *s, int i)
 {
-    const struct submission *item = &s->items[i];
+    const struct vrt_submission *item = &s->items[i];
     const char *folder = args->output && vrt_file_is_folder(args->output) ? args->output : NULL;
     bool is_part = args->settings.start_s > 0 || args->settings.duration_s > 0;
     const char *word = is_part ? "part" : "restored";
 
     if (s->pipes.has_output)
         return strdup(vrt_pipes_output_name(s->cli));
+    if (args->recursive)
+        folder = s->series.folders[i];
     if (item->makes_folder)
-        return vrt_folder_default_output(args->operands[i], &item->folder, args->output,
-                                         args->n_operands > 1);
+        return vrt_folder_default_output(args->operands[i], &item->folder,
+                                         args->recursive ? folder : args->output,
+                                         args->recursive || args->n_operands > 1);
     if (args->output && !folder)
         return strdup(args->output);
-    char *path = vrt_file_default_output(args->operands[i], folder, word, 0,
-                                         args->settings.codec);
+    char *path = args->recursive && !is_part ?
+        vrt_series_output(&s->series, (size_t)i, args->settings.codec) :
+        vrt_file_default_output(args->operands[i], folder, word, 0, args->settings.codec);
     for (int nth = 1; path && is_taken(s, path); nth++) {
         free(path);
         path = vrt_file_default_output(args->operands[i], folder, word, nth,
@@ -492,8 +416,8 @@ static char *choose_output(const struct vrt_args *args, const struct submissions
     return path;
 }
 
-/* The paths of the outputs, and what the command line gets wrong, before anything is made. */
-static int prepare(const struct vrt_cli *cli, struct submissions *s)
+/* What the command line gets wrong. Return: enum vrt_exit. */
+static int check(const struct vrt_cli *cli)
 {
     const struct vrt_args *args = &cli->args;
     struct vrt_error error = { 0 };
@@ -515,9 +439,20 @@ static int prepare(const struct vrt_cli *cli, struct submissions *s)
         vrt_cli_complain(cli, NULL, &error);
         return VRT_EXIT_USAGE;
     }
+    return vrt_series_check(cli);
+}
+
+/* The paths of the outputs, before anything is made. */
+static int prepare(const struct vrt_cli *cli, struct vrt_submissions *s)
+{
+    const struct vrt_args *args = &cli->args;
+    struct vrt_error error = { 0 };
+
+    if (!args->n_operands)
+        return VRT_EXIT_OK;
     s->items = calloc((size_t)args->n_operands, sizeof(*s->items));
     for (int i = 0; s->items && i < args->n_operands; i++) {
-        struct submission *item = &s->items[s->n_items];
+        struct vrt_submission *item = &s->items[s->n_items];
         item->file = VRT_FILE_NONE;
         s->n_items++;
         if (vrt_folder_parse(args->operands[i], &item->folder) < 0)
@@ -526,6 +461,8 @@ static int prepare(const struct vrt_cli *cli, struct submissions *s)
         item->output = choose_output(args, s, i);
         if (!item->output)
             break;
+        item->is_left_out = args->skip_done &&
+            vrt_series_leaves_out(cli, &s->series, args->operands[i], item->output);
     }
     if (s->n_items && s->items[s->n_items - 1].output)
         return VRT_EXIT_OK;
@@ -535,36 +472,61 @@ static int prepare(const struct vrt_cli *cli, struct submissions *s)
 }
 
 /* Of many files some may find no room: which ones, so that they can be submitted later. */
-static void say_rest(const struct submissions *s, size_t n_left)
+static void say_rest(const struct vrt_submissions *s, size_t next)
 {
-    const char *first = s->cli->args.operands[s->n_items - n_left];
+    const char *first = NULL;
+    size_t n_left = 0;
     struct vrt_error error = { 0 };
     char name[VRT_API_NAME_BYTES];
 
+    for (; next < s->n_items; next++) {
+        if (s->items[next].is_left_out)
+            continue;
+        if (n_left++ == 0)
+            first = s->cli->args.operands[next];
+    }
+    if (!first)
+        return;
     vrt_refuse(&error, -EAGAIN, "client.rest",
                "%zu %s not submitted, from %s on; submit them when there is room", n_left,
                n_left == 1 ? "file was" : "files were", vrt_file_name(first, name, sizeof(name)));
     vrt_cli_complain(s->cli, NULL, &error);
 }
 
+/* What is in the folder, in the place of it. Return: enum vrt_exit. */
+static int find_series(struct vrt_submissions *s)
+{
+    int exit = vrt_series_find(s->cli, &s->series);
+
+    s->cli->args.operands = s->series.inputs;
+    s->cli->args.n_operands = (int)s->series.n;
+    return exit;
+}
+
 static int run(struct vrt_cli *cli)
 {
-    struct submissions s = { .cli = cli };
+    struct vrt_submissions s = { .cli = cli };
     size_t n = 0;
 
     int exit = vrt_pipes_init(&s.pipes, cli);
     if (exit == VRT_EXIT_OK)
+        exit = check(cli);
+    if (exit == VRT_EXIT_OK && cli->args.recursive)
+        exit = find_series(&s);
+    if (exit == VRT_EXIT_OK)
         exit = prepare(cli, &s);
-    while (exit != VRT_EXIT_USAGE && n < s.n_items && exit != VRT_EXIT_UNREACHABLE && !s.full) {
-        int one = submit_one(&s, cli->args.operands[n], &s.items[n]);
+    if (exit == VRT_EXIT_OK && cli->args.recursive)
+        exit = vrt_series_say(cli, &s.series);
+    for (; exit != VRT_EXIT_UNREACHABLE && n < s.n_items && !s.full; n++) {
+        int one = s.items[n].is_left_out ? VRT_EXIT_OK :
+                  submit_one(&s, cli->args.operands[n], &s.items[n]);
         if (one != VRT_EXIT_OK)
             exit = one;
-        n++;
     }
     if (s.full && n < s.n_items)
-        say_rest(&s, s.n_items - n);
+        say_rest(&s, n);
     if (cli->args.follow && exit != VRT_EXIT_UNREACHABLE) {
-        int followed = follow(cli, &s);
+        int followed = vrt_submissions_follow(&s);
         exit = followed != VRT_EXIT_OK ? followed : exit;
     }
     submissions_done(&s);

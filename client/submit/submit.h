@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* What submit makes of its command line: files of its own each, and a job. */
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "client/cli.h"
+#include "client/files.h"
+#include "client/folders.h"
+#include "client/submit/pipes.h"
+#include "client/submit/series.h"
+
+/* One FILE of the command line, and what became of it. */
+struct vrt_submission {
+    struct vrt_folder_input folder;     /* if it is one */
+    bool makes_folder;          /* the result is a folder of pictures */
+    char *output;               /* its path */
+    struct vrt_file file;       /* closed; for removing what we created */
+    long long id;               /* 0: no job was made of it */
+    bool is_left_out;           /* and none shall be */
+};
+
+struct vrt_submissions {
+    struct vrt_cli *cli;
+    struct vrt_series series;   /* with --recursive */
+    struct vrt_submission *items;
+    size_t n_items;
+    bool full;                  /* the daemon takes no more for now */
+    struct vrt_pipes pipes;     /* of the one that there is then */
+};
+
+/*
+ * Shows the progress of those that became jobs until all are over, gives the daemon their files
+ * again where it has lost them, and makes previews if asked. Return: enum vrt_exit; all was said.
+ */
+int vrt_submissions_follow(struct vrt_submissions *s);
