@@ -46,7 +46,8 @@ static struct {
     int n, n_wanted;
     pid_t lingering[LINGERING_MAX];
     int n_lingering;
-} spares = { .lock = PTHREAD_MUTEX_INITIALIZER };
+    int program;                        /* open on that of our version; -1: not yet */
+} spares = { .lock = PTHREAD_MUTEX_INITIALIZER, .program = -1 };
 
 /* What the process gets: descriptors, and deaf ears for what a terminal or systemd sends to all of
  * vrtd's processes, which ends vrtd in order, and by that this one. */
@@ -84,11 +85,23 @@ static int spawn(const char *program, int socket, pid_t *ret_pid)
     return -r;
 }
 
+/* A package that is upgraded puts another version in its place while we run, and its jobs with us.
+ * Return: what is to be started. */
+static const char *hold(const char *path, char *buffer, int size)
+{
+    pthread_mutex_lock(&spares.lock);
+    if (spares.program < 0)
+        spares.program = open(path, O_RDONLY | O_CLOEXEC);
+    const int fd = spares.program;
+    pthread_mutex_unlock(&spares.lock);
+    return fd < 0 ? path : vrt_child_path(fd, path, buffer, size);
+}
+
 static int start(struct process *ret_process, struct vrt_error *error)
 {
     VRT_CLEANUP(vrt_closep) int ours = -1, theirs = -1;
     const char *program = getenv("VRTD_MEDIA_PROGRAM");
-    char found[PATH_MAX];
+    char found[PATH_MAX], held[64];
     int pair[2];
 
     int r = vrt_child_pair(pair);
@@ -99,7 +112,7 @@ static int start(struct process *ret_process, struct vrt_error *error)
     if (!program)
         program = vrt_folder_of_part("workers/frames/vrt-media", VRT_MEDIA_PROGRAM, found,
                                      sizeof(found));
-    r = spawn(program, theirs, &ret_process->pid);
+    r = spawn(hold(program, held, sizeof(held)), theirs, &ret_process->pid);
     if (r < 0)
         return vrt_refuse(error, vrt_raise(r), "internal", "%s, which reads and writes videos, "
                           "can't be started: %s", program, strerror(-r));

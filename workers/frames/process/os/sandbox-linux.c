@@ -237,6 +237,8 @@ static int filter_calls(void)
 
 const char *vrt_sandbox_enter(void)
 {
+    /* Started by a descriptor, it would be called by that's number. */
+    (void)prctl(PR_SET_NAME, "vrt-media");
     /* What isn't dumpable can't open its own files in /proc: those first. */
     bool is_limited = limit() == 0 && leave_threads() == 0;
     bool is_private = prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && drop_privileges() == 0 &&
