@@ -14,8 +14,8 @@ import os
 import re
 import sys
 
-FOLDERS = ('proto', 'workers', 'daemon', 'client', 'config', 'systemd', 'launchd', 'models', 'docs',
-           'tests')
+FOLDERS = ('proto', 'workers', 'daemon', 'client', 'config', 'systemd', 'launchd', 'debian',
+           'container', 'models', 'docs', 'tests')
 MAX_COLUMNS = 100
 SOURCES = ('.c', '.h', '.cu', '.cuh', '.cpp', '.cl', '.clh', '.metal', '.py')
 
