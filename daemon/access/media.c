@@ -276,8 +276,12 @@ int vrt_media_check_folder(const struct vrt_peer *peer, int folder_fd, const cha
 
     if (r < 0)
         return vrt_fold(r);
-    if (faccessat(folder_fd, ".", W_OK | X_OK, AT_EACCESS) < 0)
-        return refuse(&walk, -errno, VRT_E(PATH_FORBIDDEN), "vrtd's own user may not make files in "
+    r = faccessat(folder_fd, ".", W_OK | X_OK, AT_EACCESS) < 0 ? -errno : 0;
+    if (r == -EROFS)
+        return refuse(&walk, r, VRT_E(PATH_FORBIDDEN), "its disk can only be read: name a folder "
+                      "elsewhere");
+    if (r < 0)
+        return refuse(&walk, r, VRT_E(PATH_FORBIDDEN), "vrtd's own user may not make files in "
                       "this folder: let it (setfacl -m u:vrtd:rwx), or start a vrtd of your own");
     return 0;
 }

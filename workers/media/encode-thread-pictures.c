@@ -35,11 +35,12 @@ static int refuse_folder(const struct writing *writing, const char *file, int r)
     const char *name = writing->encode_thread->params.files->output_name;
     char shown[160], path[160 + ASIDE_BYTES];
 
-    snprintf(path, sizeof(path), "%.150s%s%s", name, file[0] ? "/" : "", file);
-    vrt_printable(path, shown, sizeof(shown));
     if (r == -ENOSPC || r == -EDQUOT)
         return vrt_refuse(writing->error, r, "output.full",
-                          "the disk of %s is full: free some space and try again", shown);
+                          "the disk of %s is full: free some space and try again",
+                          vrt_printable(name, shown, sizeof(shown)));
+    snprintf(path, sizeof(path), "%.150s%s%s", name, file[0] ? "/" : "", file);
+    vrt_printable(path, shown, sizeof(shown));
     return vrt_refuse(writing->error, r, "output.write", "%s cannot be written: %s", shown,
                       strerror(-r));
 }

@@ -269,6 +269,22 @@ static int check_alpha(struct vrt_job_check *check, enum vrt_codec codec, struct
     return vrt_fold(lose_alpha(check, why, error));
 }
 
+/* Pictures have no times, and nothing else takes any. Return: 0; -EINVAL with a sentence. */
+static int check_fps(const struct vrt_job_check *check, struct vrt_error *error)
+{
+    const double fps = check->settings->fps;
+
+    if (!check->files.is_sequence && fps > 0 && !check->has_recipe)
+        return vrt_refuse(error, vrt_raise(-EINVAL), "output.container",
+                          "a rate (fps) is for folders of pictures, and the input has times of its "
+                          "own: leave it out");
+    if (check->files.is_sequence && !vrt_container_is_picture(check->container) &&
+        vrt_input_fps(fps).num <= 0)
+        return vrt_refuse(error, vrt_raise(-EINVAL), "output.container", "a video needs to be told "
+                          "how many of the pictures it shows a second (fps), from 0.001 on");
+    return 0;
+}
+
 /* A file of one picture is made of such a file, and no other. What of it has no place in the output
  * is said. */
 static int check_kind(struct vrt_job_check *check, enum vrt_codec codec, struct vrt_error *error)
@@ -284,9 +300,9 @@ static int check_kind(struct vrt_job_check *check, enum vrt_codec codec, struct 
                           "an .%s file holds one picture, and of each field one makes two: "
                           "deinterlace frames, or name the output .mkv",
                           vrt_container_name(check->container));
-    if (!is_picture && check->files.is_sequence && !(check->settings->fps > 0))
-        return vrt_refuse(error, vrt_raise(-EINVAL), "output.container", "a video needs to be told "
-                          "how many of the pictures it shows a second (fps)");
+    int r = check_fps(check, error);
+    if (r < 0)
+        return vrt_fold(r);
     if (check->is_folder && check->files.is_sequence && check->recipe.times > 1)
         vrt_warnings_add(&check->warnings, "the results are numbered from 1 on, %d of each "
                          "picture: those that are made between have no names",

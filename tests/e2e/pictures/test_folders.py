@@ -224,6 +224,10 @@ class Folders(harness.Case):
         self.refused('submit', source, '-o', full, says='holds something')
         self.refused('submit', source, '-o', source, says='folder of the input')
         self.refused('submit', source, '-o', self.path('bad.mp4'), says='(fps)')
+        self.refused('submit', source, '-o', self.path('bad.mp4'), '--fps', '0.0001',
+                     says='from 0.001 on')
+        self.refused('submit', clip(self.path('bad-in.mp4')), '--fps', '24',
+                     says='for folders of pictures')
         self.refused('submit', '--start', '1', source, says='for videos')
         self.assertFalse(os.path.exists(self.path('bad.restored')))
         os.mkdir(self.path('nothing'))
