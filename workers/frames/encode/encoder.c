@@ -169,10 +169,10 @@ static int open_codec(const struct vrt_encoder *encoder, const struct vrt_encode
         return refuse_encoder(encoder, r, error);
     if (r < 0)
         return refuse_format(encoder, params, vrt_av_errno(r), error);
-    if (n_errors > 0 && params->options && params->options[0])
-        return refuse_options(choice, params->options, error);
+    /* In any case: SVT-AV1 never ends before it was given a frame (vrt_encoder_free()). */
     *ret_codec = VRT_STEAL(codec);
-    return 0;
+    return n_errors > 0 && params->options && params->options[0] ?
+           refuse_options(choice, params->options, error) : 0;
 }
 
 /* A black frame, or a green one, whose packet nobody will see. Return: 0; a negative AVERROR. */
