@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "frames/decode/interlacing.h"
+#include "frames/filter/deinterlacer.h"
 #include "tests/unit/frames/frames-fixture.h"
 #include "tests/unit/test.h"
 
@@ -320,6 +321,59 @@ static void test_look(void)
                 (struct vrt_fields){ VRT_DEINTERLACE_TELECINE, VRT_FIELD_ORDER_BOTTOM }, NULL);
 }
 
+/* Frame `n` of 30 a second, of a film whose frame of each four is shown twice: its captions are one
+ * byte pair of its own, and one that is empty. */
+static struct vrt_frame *captioned(int n)
+{
+    static const struct vrt_frame_format format = {
+        .width = 160, .height = 240, .depth = 8, .layout = VRT_LAYOUT_YUV, .chroma_shift_x = 1,
+        .chroma_shift_y = 1, .chroma_location = VRT_CHROMA_LOCATION_LEFT,
+    };
+    const uint8_t captions[] = { 0xfc, (uint8_t)n, 1, 0xf8, 0x80, 0x80 };
+    const int of_film = n / 5 * 4 + (n % 5 > 2 ? n % 5 - 1 : n % 5);
+    struct vrt_frame *frame;
+
+    expect_int(vrt_frame_new(&format, &frame), 0);
+    for (int p = 0; p < 3; p++)
+        for (int y = 0; y < frame->planes[p].height; y++)
+            for (int x = 0; x < frame->planes[p].width; x++)
+                frame->planes[p].data[(size_t)y * frame->planes[p].stride_bytes + (size_t)x] =
+                    (uint8_t)(128 + 60 * ((x + 7 * of_film) / 16 % 2) - 10 * p);
+    frame->pts = n;
+    frame->duration = 1;
+    memcpy(frame->extra.captions, captions, sizeof(captions));
+    frame->extra.n_captions = sizeof(captions);
+    return frame;
+}
+
+/* The captions of a frame that goes are those of the next one, too: none is lost. */
+static void test_telecine_captions(void)
+{
+    VRT_CLEANUP(vrt_deinterlacer_freep) struct vrt_deinterlacer *deinterlacer = NULL;
+    VRT_CLEANUP(vrt_frame_unrefp) struct vrt_frame *first = captioned(0);
+    int n_in = 0, n_out = 0, n_shown = 0, n_merged = 0, r;
+
+    expect_int(vrt_deinterlacer_new(&first->format, &as_film, &deinterlacer), 0);
+    while (n_out < 40) {
+        struct vrt_frame *frame = NULL;
+        r = vrt_deinterlacer_next(deinterlacer, &frame);
+        if (r == VRT_DEINTERLACER_MORE) {
+            VRT_CLEANUP(vrt_frame_unrefp) struct vrt_frame *in = captioned(n_in++);
+            expect_int(vrt_deinterlacer_push(deinterlacer, in, false), 0);
+            continue;
+        }
+        expect_int(r, 0);
+        expect_int(frame->pts, 5 * n_out++);
+        n_merged += frame->extra.n_captions != 6 || !(frame->extra.captions[3] == 0xf8);
+        for (int i = 0; i < frame->extra.n_captions; i += 3)
+            if (frame->extra.captions[i] & 4)
+                expect_int(frame->extra.captions[i + 1], n_shown++);
+        vrt_frame_unref(frame);
+    }
+    expect_int(n_merged, 10);
+    expect_int(n_shown, 50);
+}
+
 /* What can't be a telecined film, or not be matched, is refused by name. */
 static void test_no_telecine(void)
 {
@@ -373,6 +427,7 @@ TEST_MAIN_AFTER(fixture_init(),
     { "telecine", test_telecine },
     { "telecine-times", test_telecine_times },
     { "telecine-part", test_telecine_part },
+    { "telecine-captions", test_telecine_captions },
     { "no-telecine", test_no_telecine },
     { "look", test_look },
     { "impossible", test_impossible },

@@ -200,7 +200,37 @@ static void test_extent(void)
     }
 }
 
+/* Ticks and rates of which there are more: exact, or there are none such. */
+static void test_rational_scale(void)
+{
+    static const struct {
+        struct vrt_rational q;
+        int num, den;
+        struct vrt_rational wanted;     /* den 0: refused */
+    } cases[] = {
+        { { 1, 1000 }, 1, 2, { 1, 2000 } },
+        { { 1001, 30000 }, 1, 2, { 1001, 60000 } },
+        { { 30000, 1001 }, 2, 1, { 60000, 1001 } },
+        { { 25, 2 }, 2, 1, { 25, 1 } },
+        { { 0, 1 }, 2, 1, { 0, 1 } },
+        { { 2, 50 }, 1, 1, { 2, 50 } },
+        { { 1, INT32_MAX }, 1, 2, { 0, 0 } },
+        { { 2, INT32_MAX }, 1, 2, { 1, INT32_MAX } },
+    };
+
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(cases); i++) {
+        struct vrt_rational q = { -1, -1 };
+        int r = vrt_rational_scale(cases[i].q, cases[i].num, cases[i].den, &q);
+        expect_int(r, cases[i].wanted.den ? 0 : -ERANGE);
+        if (r < 0)
+            continue;
+        expect_int(q.num, cases[i].wanted.num);
+        expect_int(q.den, cases[i].wanted.den);
+    }
+}
+
 TEST_MAIN(
+    { "rational-scale", test_rational_scale },
     { "planes", test_planes },
     { "pool", test_pool },
     { "invalid", test_invalid },
