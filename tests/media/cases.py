@@ -321,6 +321,9 @@ def telecine():
         case(f'telecine of {n} frames', 'in.mkv',
              f'{film} -frames:v {n} {fields} -c:v ffv1 -pix_fmt yuv420p',
              frames=shown(n // 5 * 4 + n % 5), loose=0.0015, **given)
+    case('telecine of transparency', 'in.mkv',
+         f'{film} -frames:v 25 {fields} -c:v ffv1 -pix_fmt yuva420p', frames=shown(20),
+         warns=['only the pictures show'], **given)
     case('telecine at 25', 'in.mkv', f'{PICTURE} {FRAMES} {X264}', refused='and this one has 25',
          **given)
     case('telecine of a part', 'in.mkv',

@@ -262,6 +262,9 @@ static int check_alpha(struct vrt_job_check *check, enum vrt_codec codec, struct
                                    "pipe: give a file", error));
     if (check->recipe.times > 1)
         return vrt_fold(lose_alpha(check, "there is none between two frames", error));
+    if (check->input.fields.deinterlace == VRT_DEINTERLACE_TELECINE)
+        return vrt_fold(lose_alpha(check, "which fields belong together only the pictures show",
+                                   error));
     if (is_still || facts->alpha & VRT_CONTAINER_BIT(check->container))
         return 0;
     snprintf(why, sizeof(why), "%s in .%s has no place for it; ProRes in .mov, VP9 in .webm and "
