@@ -44,7 +44,7 @@ next()
     dpkg-deb -R "$deb" "$to"
     sed -i "s/^Version: .*/Version: $later/; s/(= $version)/(= $later)/" "$to/DEBIAN/control"
     find "$to/usr" -type f \( -perm -u+x -o -name '*.so' \) -exec \
-        perl -pi -e "s/\\Q$version\\E(?=[\\0, \\n])/$later/g" {} +
+        perl -pi -e "s/(?<![0-9.])\\Q$version\\E(?![0-9.])/$later/g" {} +
     rm -f "$to/DEBIAN/md5sums"
     dpkg-deb --root-owner-group -b "$to" "$work/next/" >/dev/null
     rm -r "$to"
