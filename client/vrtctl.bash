@@ -86,6 +86,7 @@ _vrtctl() {
         _vrtctl_words 'id state created finished done left priority input' "$current"
         return
         ;;
+    --hwaccel) _vrtctl_words 'off auto nvenc qsv vaapi videotoolbox' "$current"; return ;;
     --output-format)
         _vrtctl_words 'mkv mp4 mov webm ts mxf png jpg tiff webp exr' "$current"
         return
@@ -110,8 +111,8 @@ _vrtctl() {
         _vrtctl_words "--model --output --device --precision --tile --overlap --clip
             --clip-overlap --tiling --scene-cuts --sigma --codec --quality --preset
             --bitrate --target-size --pix-fmt --enc --streams --start --duration --fps
-            --deinterlace --alpha --times --tonemap --priority --strict --overwrite --output-format
-            --webhook --dry-run --follow --preview --recursive --match --output-dir
+            --hwaccel --deinterlace --alpha --times --tonemap --priority --strict --overwrite
+            --output-format --webhook --dry-run --follow --preview --recursive --match --output-dir
             --skip-done --settled $common" "$current"
         ;;
     submit:*) compopt -o default ;;

@@ -128,6 +128,7 @@ struct vrt_job_recipe {
     int64_t times;                          /* frames that become of each; 1: no others */
     int alpha;                              /* enum vrt_alpha; unknown: the input has none */
     int tonemap;                            /* enum vrt_tonemap */
+    int hwaccel;                            /* enum vrt_hwaccel; never auto */
 };
 
 struct vrt_job_video {

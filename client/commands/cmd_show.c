@@ -181,6 +181,8 @@ static void show_recipe(const struct vrt_job_info *job)
         printf(", sigma %g", recipe->sigma);
     printf(", %s\n             %s", vrt_name_of(vrt_precision_names, recipe->precision),
            vrt_name_of(vrt_codec_names, recipe->codec));
+    if (recipe->hwaccel)
+        printf(" by %s", vrt_name_of(vrt_hwaccel_names, recipe->hwaccel));
     if (recipe->quality >= 0)
         printf(" %s %" PRId64, vrt_quality_name(recipe->codec), recipe->quality);
     if (recipe->preset[0])

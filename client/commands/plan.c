@@ -70,6 +70,8 @@ static void print_video(const struct vrt_plan_report *plan)
            vrt_printable(v->codec, text, sizeof(text)));
     printf("  Output     %" PRId64 "x%" PRId64 ", %s", v->output_width, v->output_height,
            vrt_name_of(vrt_codec_names, recipe->codec));
+    if (recipe->hwaccel)
+        printf(" by %s", vrt_name_of(vrt_hwaccel_names, recipe->hwaccel));
     if (recipe->quality >= 0)
         printf(" %s %" PRId64, vrt_quality_name(recipe->codec), recipe->quality);
     if (recipe->preset[0])

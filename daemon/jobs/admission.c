@@ -385,6 +385,7 @@ static void settle_encoding(const struct vrt_queue_params *params,
     snprintf(recipe->preset, sizeof(recipe->preset), "%s", settings.preset);
     recipe->bitrate = settings.bitrate;
     recipe->target_size_bytes = settings.target_size_bytes;
+    recipe->hwaccel = settings.hwaccel;
     snprintf(recipe->pixel_format, sizeof(recipe->pixel_format), "%s", settings.pixel_format);
     snprintf(recipe->encoder_options, sizeof(recipe->encoder_options), "%s",
              settings.encoder_options);

@@ -103,6 +103,7 @@ void vrt_queue_fill_params(const struct vrt_queue_context *context, struct vrt_j
     snprintf(settings->preset, sizeof(settings->preset), "%s", recipe->preset);
     settings->bitrate = recipe->bitrate;
     settings->target_size_bytes = recipe->target_size_bytes;
+    settings->hwaccel = recipe->hwaccel;
     snprintf(settings->pixel_format, sizeof(settings->pixel_format), "%s", recipe->pixel_format);
     snprintf(settings->encoder_options, sizeof(settings->encoder_options), "%s",
              recipe->encoder_options);

@@ -97,7 +97,9 @@ int vrt_encoding_start(struct vrt_encoding *encoding, int spool_fd, int64_t segm
         .spool_fd = spool_fd,
         .files = &check->files,
         .encoder = &check->encoder,
-        .n_frames_fitted = check->settings->target_size_bytes == VRT_UNKNOWN ? 0 :
+        /* Hardware may write another head at another bitrate. */
+        .n_frames_fitted = check->settings->target_size_bytes == VRT_UNKNOWN ||
+                           check->encoder.hwaccel ? 0 :
                            VRT_MAX(vrt_job_check_n_frames(check), 1),
         .container = check->container,
         .is_part = range.start_ns > 0 || range.duration_ns > 0,

@@ -567,7 +567,8 @@ void vrt_feasibility_tell(struct vrt_feasibility *feasibility,
         .recipe = f->spec->recipe,
         .fingerprint = check->fingerprint,
         .out_codec = check->encoder.codec, .out_quality = check->encoder.quality,
-        .out_bitrate = check->encoder.bitrate, .out_alpha = check->alpha,
+        .out_bitrate = check->encoder.bitrate, .out_hwaccel = check->encoder.hwaccel,
+        .out_alpha = check->alpha,
         .width = f->spec->in.width, .height = f->spec->in.height,
         .out_width = f->spec->out.width, .out_height = f->spec->out.height,
         .fps = input->fps.num > 0 ? (double)input->fps.num / input->fps.den : 0,
@@ -582,7 +583,7 @@ void vrt_feasibility_tell(struct vrt_feasibility *feasibility,
         .frame_flops = vrt_speed_frame_flops(f->spec, f->tile_flops),
         .devices = f->devices,
         .uses_cpu_instead = f->uses_cpu_instead,
-        .reproducible = is_reproducible(f, first),
+        .reproducible = is_reproducible(f, first) && !check->encoder.hwaccel,
     };
     snprintf(info.codec, sizeof(info.codec), "%s", input->codec);
     snprintf(info.pixel_format, sizeof(info.pixel_format), "%s", input->pixel_format);

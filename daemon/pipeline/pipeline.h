@@ -132,6 +132,7 @@ struct vrt_pipeline_info {
     enum vrt_codec out_codec;           /* of the output */
     int out_alpha;                      /* enum vrt_alpha; VRT_UNKNOWN: the input has none */
     int out_quality;                    /* VRT_UNKNOWN: it has none, or a bitrate instead */
+    enum vrt_hwaccel out_hwaccel;       /* that encodes it */
     int64_t out_bitrate;                /* bits a second; VRT_UNKNOWN: it has none */
     int width, height;              /* of the input, as decoded */
     int out_width, out_height;

@@ -147,6 +147,34 @@ const char *const vrt_container_names[] = {
     [VRT_CONTAINER_COUNT] = NULL,
 };
 
+const char *const vrt_hwaccel_names[] = {
+    [VRT_HWACCEL_OFF] = "off",
+    [VRT_HWACCEL_AUTO] = "auto",
+    [VRT_HWACCEL_NVENC] = "nvenc",
+    [VRT_HWACCEL_QSV] = "qsv",
+    [VRT_HWACCEL_VAAPI] = "vaapi",
+    [VRT_HWACCEL_VIDEOTOOLBOX] = "videotoolbox",
+    NULL,
+};
+
+static const char *const hardware[VRT_HWACCEL_COUNT][VRT_CODEC_COUNT] = {
+    [VRT_HWACCEL_NVENC] = {
+        [VRT_CODEC_H264] = "h264_nvenc", [VRT_CODEC_HEVC] = "hevc_nvenc",
+        [VRT_CODEC_AV1] = "av1_nvenc",
+    },
+    [VRT_HWACCEL_QSV] = {
+        [VRT_CODEC_H264] = "h264_qsv", [VRT_CODEC_HEVC] = "hevc_qsv",
+        [VRT_CODEC_AV1] = "av1_qsv", [VRT_CODEC_VP9] = "vp9_qsv",
+    },
+    [VRT_HWACCEL_VAAPI] = {
+        [VRT_CODEC_H264] = "h264_vaapi", [VRT_CODEC_HEVC] = "hevc_vaapi",
+        [VRT_CODEC_AV1] = "av1_vaapi", [VRT_CODEC_VP9] = "vp9_vaapi",
+    },
+    [VRT_HWACCEL_VIDEOTOOLBOX] = {
+        [VRT_CODEC_H264] = "h264_videotoolbox", [VRT_CODEC_HEVC] = "hevc_videotoolbox",
+    },
+};
+
 const char *const vrt_preset_names[] = {
     "ultrafast", "superfast", "veryfast", "faster", "fast",
     "medium", "slow", "slower", "veryslow", "placebo", NULL,
@@ -156,6 +184,13 @@ const struct vrt_codec_facts *vrt_codec_facts(enum vrt_codec codec)
 {
     vrt_assert((unsigned int)codec < VRT_CODEC_COUNT);
     return &facts[codec];
+}
+
+const char *vrt_hwaccel_encoder(enum vrt_hwaccel hwaccel, enum vrt_codec codec)
+{
+    vrt_assert((unsigned int)hwaccel < VRT_HWACCEL_COUNT &&
+               (unsigned int)codec < VRT_CODEC_COUNT);
+    return hardware[hwaccel][codec];
 }
 
 enum vrt_codec vrt_codec_for(enum vrt_container container, int depth)

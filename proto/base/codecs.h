@@ -51,6 +51,17 @@ enum vrt_container {
     VRT_CONTAINER_COUNT,
 };
 
+/* What encodes: FFmpeg's software, or hardware by its interface. */
+enum vrt_hwaccel {
+    VRT_HWACCEL_OFF,
+    VRT_HWACCEL_AUTO,               /* of what is asked for: the first that works */
+    VRT_HWACCEL_NVENC,
+    VRT_HWACCEL_QSV,
+    VRT_HWACCEL_VAAPI,
+    VRT_HWACCEL_VIDEOTOOLBOX,
+    VRT_HWACCEL_COUNT,
+};
+
 /* Which range and matrix of Y'CbCr a codec's players expect. */
 enum vrt_codec_colors {
     VRT_CODEC_COLORS_ANY,           /* the stream, or its container, tells */
@@ -93,6 +104,12 @@ extern const char *const vrt_container_names[];
 
 /* The presets that all codecs with presets share, the fastest first; ended by NULL. */
 extern const char *const vrt_preset_names[];
+
+/* Of enum vrt_hwaccel; ended by NULL. */
+extern const char *const vrt_hwaccel_names[];
+
+/* FFmpeg's encoder of the codec by that hardware; static. NULL: there is none. */
+const char *vrt_hwaccel_encoder(enum vrt_hwaccel hwaccel, enum vrt_codec codec);
 
 /* What is known of the codec; static. */
 const struct vrt_codec_facts *vrt_codec_facts(enum vrt_codec codec);

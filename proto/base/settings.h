@@ -97,6 +97,7 @@ struct vrt_job_settings {
                                      * network */
     int alpha;                      /* enum vrt_alpha */
     int tonemap;                    /* enum vrt_tonemap */
+    int hwaccel;                    /* enum vrt_hwaccel: what encodes */
     bool strict;                    /* damaged frames fail the job */
 };
 

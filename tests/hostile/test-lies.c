@@ -347,6 +347,24 @@ static void test_lies(void)
     expect_true(n < 100 || seen.n_distrusted > n / 4);
 }
 
+/* Who may use cards may ask them, and do nothing else. */
+static void test_exploits_of_devices(void)
+{
+    VRT_CLEANUP(vrt_child_freep) struct vrt_child *child = NULL;
+    struct vrt_error error = { .id = NULL };
+
+    setenv("VRT_DOUBLE", "exploit", 1);
+    setenv("VRT_DOUBLE_DEVICES", "1", 1);
+    unsetenv("VRT_DOUBLE_UNLOCKED");
+    expect_int(vrt_child_new(NULL, &child, &error), 0);
+    unsetenv("VRT_DOUBLE_DEVICES");
+    const char *done = vrt_child_missing(child, &error);
+    expect_true(done != NULL);
+    if (strncmp(done, "skip:", 5) == 0)
+        test_skip(done);
+    expect_str(done, "ioctl");
+}
+
 /* Without the walls most of it can be done, with them nothing. */
 static void test_exploits(void)
 {
@@ -379,4 +397,5 @@ static void test_exploits(void)
 TEST_MAIN(
     { "lies", test_lies },
     { "exploits", test_exploits },
+    { "exploits-of-devices", test_exploits_of_devices },
 )

@@ -29,6 +29,8 @@ ALLOWED = {
     'proto/base/macro.h': 'the compiler of the kernels reads it as well',
     'workers/backend/kernels/language.h': 'what its languages have different words for',
     'workers/engine/checkpoint/pickle-globals.c': 'a module of PyTorch, in files that it wrote',
+    'workers/frames/encode/hwaccel.c': 'encoders of cards, by FFmpeg, which no backend knows',
+    'workers/frames/process/os/sandbox-linux.c': 'nodes of cards that encode',
     'client/commands/cmd_doctor.c': 'an example in --help',
     'client/commands/cmd_profile.c': 'an example in --help',
     'client/submit/cmd_submit.c': 'an example in --help',

@@ -20,6 +20,13 @@
 
 #define VRT_LOG_TOPIC "ffmpeg"
 
+static _Thread_local char last_error[160];
+
+const char *vrt_av_last_error(void)
+{
+    return last_error;
+}
+
 /* Where errors on `object` are counted, or NULL: see vrt_av_log_install(). */
 static atomic_int *error_count(void *object, const AVClass *class)
 {
@@ -55,10 +62,13 @@ static void log_line(void *object, int level, const char *format, va_list args)
     if (n_errors && (level <= AV_LOG_ERROR || strncmp(format, "concealing ", 11) == 0 ||
                      is_left_out(format)))
         atomic_fetch_add(n_errors, 1);
-    if (level > AV_LOG_VERBOSE || !vrt_log_enabled(VRT_LOG_DEBUG, VRT_LOG_TOPIC))
+    const bool is_shown = level <= AV_LOG_ERROR || vrt_log_enabled(VRT_LOG_DEBUG, VRT_LOG_TOPIC);
+    if (level > AV_LOG_VERBOSE || !is_shown)
         return;
     vsnprintf(line, sizeof(line), format, args);
     line[strcspn(line, "\n")] = '\0';
+    if (line[0] && level <= AV_LOG_ERROR)
+        snprintf(last_error, sizeof(last_error), "%.*s", (int)sizeof(last_error) - 1, line);
     if (line[0])
         vrt_log_debug("%s: %s", class ? class->item_name(object) : "-", line);
 }

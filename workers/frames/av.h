@@ -24,6 +24,9 @@
  */
 void vrt_av_log_install(void);
 
+/* What FFmpeg logged as an error last, of this thread; "": nothing yet. */
+const char *vrt_av_last_error(void);
+
 /* The -errno nearest to a negative AVERROR: -EBADMSG for invalid data, -ECANCELED for an exit. */
 int vrt_av_errno(int averror);
 

@@ -47,7 +47,7 @@ bool vrt_encode_thread_has_joined(struct vrt_encode_thread *encode_thread)
     struct vrt_error why = { .id = NULL };
 
     return fd >= 0 && encode_thread->n_frames > 0 &&
-           vrt_encode_thread_need_child(encode_thread, &why) == 0 &&
+           vrt_encode_thread_need_child(encode_thread, VRT_HWACCEL_OFF, &why) == 0 &&
            vrt_child_joiner_verify(encode_thread->child, fd, &expected, &why) == 0;
 }
 
@@ -116,7 +116,7 @@ static int join(struct vrt_encode_thread *encode_thread, int fd,
         r = VRT_MIN(r, 0);
     }
     if (r == 0)
-        r = vrt_encode_thread_need_child(encode_thread, &finish->base.error);
+        r = vrt_encode_thread_need_child(encode_thread, VRT_HWACCEL_OFF, &finish->base.error);
     if (r == 0)
         r = vrt_child_joiner_run(encode_thread->child, &params, result, &finish->base.error);
     if (r == -EBADMSG)

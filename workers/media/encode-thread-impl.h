@@ -26,6 +26,7 @@ struct vrt_encode_thread {
 
     /* The segment in work: number n_segments. */
     struct vrt_child *child;        /* that encodes and joins; NULL: none was needed yet */
+    enum vrt_hwaccel child_hwaccel;         /* that the child may use */
     struct vrt_child_encoder *encoder;      /* NULL: none is */
     struct vrt_child_reader *alpha; /* reads the input's transparency beside it; NULL: none does */
     int segment_fd;
@@ -59,9 +60,10 @@ int vrt_encode_thread_refuse(int r, struct vrt_error *error);
 int vrt_encode_thread_need_blender(struct vrt_encode_thread *encode_thread,
                                    struct vrt_error *error);
 
-/* Starts the process that encodes and joins, if there is none. Return: 0; -errno with a
- * sentence. */
-int vrt_encode_thread_need_child(struct vrt_encode_thread *encode_thread, struct vrt_error *error);
+/* Starts the process that encodes, by hardware or without, or joins, if it isn't there: what may
+ * use a driver reads no input. Return: 0; -errno with a sentence. */
+int vrt_encode_thread_need_child(struct vrt_encode_thread *encode_thread, enum vrt_hwaccel hwaccel,
+                                 struct vrt_error *error);
 
 /* Whether the finished file of the complete segments is there already. */
 bool vrt_encode_thread_has_joined(struct vrt_encode_thread *encode_thread);

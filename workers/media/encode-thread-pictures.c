@@ -161,7 +161,7 @@ int vrt_encode_thread_write_pictures(struct vrt_encode_thread *encode_thread, in
         .warnings = warnings,
         .error = error,
     };
-    int r = vrt_encode_thread_need_child(encode_thread, error);
+    int r = vrt_encode_thread_need_child(encode_thread, VRT_HWACCEL_OFF, error);
 
     for (int64_t i = 0; r == 0 && i < encode_thread->n_segments; i++)
         r = write_segment(&writing, i);

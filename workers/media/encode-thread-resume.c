@@ -60,7 +60,8 @@ static int ask(struct vrt_encode_thread *encode_thread, int64_t i, int fd, int64
         if (!vrt_error_is(&why, "media.crashed"))
             break;
         encode_thread->child = vrt_child_free(encode_thread->child);
-        *r = vrt_encode_thread_need_child(encode_thread, &why);
+        *r = vrt_encode_thread_need_child(encode_thread,
+                                          encode_thread->params.encoder->hwaccel, &why);
     }
     if (answer == -ECANCELED)
         *r = answer;
@@ -138,7 +139,8 @@ int vrt_encode_thread_resume(struct vrt_media_thread *base, struct vrt_media_tas
     struct vrt_encode_resume *resume = vrt_container_of(task, struct vrt_encode_resume, base);
     const struct vrt_segment_record *segments = encode_thread->params.segments;
     int r = encode_thread->params.n_segments ?
-            vrt_encode_thread_need_child(encode_thread, &task->error) : 0;
+            vrt_encode_thread_need_child(encode_thread, encode_thread->params.encoder->hwaccel,
+                                         &task->error) : 0;
     int64_t n = r == 0 ? count_good(encode_thread, &r) : 0;
 
     if (r != 0)

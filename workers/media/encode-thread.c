@@ -83,11 +83,15 @@ int vrt_encode_thread_need_blender(struct vrt_encode_thread *encode_thread, stru
                                     &encode_thread->blender, error));
 }
 
-int vrt_encode_thread_need_child(struct vrt_encode_thread *encode_thread, struct vrt_error *error)
+int vrt_encode_thread_need_child(struct vrt_encode_thread *encode_thread, enum vrt_hwaccel hwaccel,
+                                 struct vrt_error *error)
 {
-    if (encode_thread->child)
+    if (encode_thread->child && encode_thread->child_hwaccel == hwaccel)
         return 0;
-    return vrt_fold(vrt_child_new(encode_thread->params.cancel, &encode_thread->child, error));
+    encode_thread->child = vrt_child_free(encode_thread->child);
+    encode_thread->child_hwaccel = hwaccel;
+    return vrt_fold(vrt_child_new_for(hwaccel, encode_thread->params.cancel, &encode_thread->child,
+                                      error));
 }
 
 /* Has the process read the input's transparency, of which the encoder takes what goes with each
@@ -106,7 +110,7 @@ static int need_alpha(struct vrt_encode_thread *encode_thread, struct vrt_error 
 static int begin_segment(struct vrt_encode_thread *encode_thread, struct vrt_error *error)
 {
     struct vrt_encoder_params params = *encode_thread->params.encoder;
-    int r = vrt_encode_thread_need_child(encode_thread, error);
+    int r = vrt_encode_thread_need_child(encode_thread, params.hwaccel, error);
 
     if (r < 0)
         return vrt_fold(r);

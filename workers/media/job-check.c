@@ -19,6 +19,7 @@
 #include "frames/process/child-encoder.h"
 #include "workers/media/disk-check.h"
 #include "workers/media/files/input.h"
+#include "workers/media/hwaccel-choice.h"
 #include "workers/media/target-size.h"
 
 /* The decoder's threads while it is only asked what it sees. */
@@ -549,6 +550,9 @@ static int look(struct vrt_job_check *check, struct vrt_error *error)
     if (r != 0)
         return vrt_fold(r);
     r = vrt_child_encoder_try(child, &check->encoder, error);
+    if (r != 0)
+        return vrt_fold(r);
+    r = vrt_hwaccel_choose(check, error);
     if (r != 0)
         return vrt_fold(r);
     look_ahead(check);

@@ -78,6 +78,8 @@ static bool encoder_takes(const AVCodec *encoder, enum AVPixelFormat pixfmt)
 static const struct {
     enum AVPixelFormat plain, packed;
 } packed[] = {
+    { AV_PIX_FMT_YUV420P, AV_PIX_FMT_NV12 },
+    { AV_PIX_FMT_YUV420P10, AV_PIX_FMT_P010LE },
     { AV_PIX_FMT_GBRP, AV_PIX_FMT_RGB24 },
     { AV_PIX_FMT_GBRP, AV_PIX_FMT_BGR0 },
     { AV_PIX_FMT_GBRP, AV_PIX_FMT_BGRA },
@@ -179,6 +181,29 @@ struct vrt_codec_choice vrt_codec_choose(enum vrt_codec codec,
             return (struct vrt_codec_choice){ choice.kind, choice.encoder, pixfmt };
     }
     return (struct vrt_codec_choice){ .kind = NULL };
+}
+
+struct vrt_codec_choice vrt_codec_choose_hardware(enum vrt_hwaccel hwaccel, enum vrt_codec codec,
+                                                  const struct vrt_frame_format *format)
+{
+    const char *name = vrt_hwaccel_encoder(hwaccel, codec);
+    const enum AVPixelFormat plain = vrt_pixfmt_of(format);
+    struct vrt_codec_choice choice = {
+        .kind = name ? vrt_encoder_kind_find(name) : NULL,
+        .encoder = name ? avcodec_find_encoder_by_name(name) : NULL,
+    };
+
+    if (!choice.kind || !choice.encoder || format->has_alpha ||
+        !size_fits(choice.kind, format))
+        return (struct vrt_codec_choice){ .kind = NULL };
+    /* Surfaces hold what their kinds all hold. */
+    choice.pixfmt = !choice.kind->takes_surfaces        ? pick_pixfmt(choice.encoder, plain)
+                    : plain == AV_PIX_FMT_YUV420P       ? AV_PIX_FMT_NV12
+                    : plain == AV_PIX_FMT_YUV420P10 && codec != VRT_CODEC_H264
+                        ? AV_PIX_FMT_P010LE : AV_PIX_FMT_NONE;
+    if (choice.pixfmt == AV_PIX_FMT_NONE)
+        choice.kind = NULL;
+    return choice;
 }
 
 /* Sets the depth to the encoder's next one. Return: whether there is one. */

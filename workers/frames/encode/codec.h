@@ -19,6 +19,10 @@ struct vrt_codec_choice {
                                              * has no planar one of that depth */
 };
 
+/* The encoder of `codec` by that hardware, if it takes frames of `format`. */
+struct vrt_codec_choice vrt_codec_choose_hardware(enum vrt_hwaccel hwaccel, enum vrt_codec codec,
+                                                  const struct vrt_frame_format *format);
+
 /* The best encoder of `codec` that takes frames of `format`. */
 struct vrt_codec_choice vrt_codec_choose(enum vrt_codec codec,
                                          const struct vrt_frame_format *format);

@@ -18,6 +18,9 @@
 
 #define SVTAV1_LP_MAX 6
 
+/* Frames from one key frame to the next: more than a segment has. */
+#define HARDWARE_GOP 600
+
 /* The place of the preset among vrt_preset_names. */
 static int preset_of(const struct vrt_encoder_params *params)
 {
@@ -262,6 +265,76 @@ static int set_exr(const struct vrt_encoder_params *params, int quality, AVCodec
     return r < 0 ? r : av_dict_set(options, "compression", "zip16", 0);
 }
 
+/* A scale to 51, as most hardware has it. */
+static int quality_of_51(const struct vrt_encoder_params *params, int quality)
+{
+    return quality * 51 / VRT_MAX(vrt_codec_facts(params->codec)->quality_max, 1);
+}
+
+/* Each segment begins with its encoder: no other frame needs to be a key frame. */
+static void set_gop(AVCodecContext *codec)
+{
+    codec->gop_size = HARDWARE_GOP;
+}
+
+static int set_nvenc(const struct vrt_encoder_params *params, int quality, AVCodecContext *codec,
+                     AVDictionary **options)
+{
+    static const int speeds[] = { 1, 1, 2, 3, 3, 4, 5, 6, 7, 7 };
+    char preset[8];
+
+    set_gop(codec);
+    snprintf(preset, sizeof(preset), "p%d", speeds[preset_of(params)]);
+    int r = av_dict_set(options, "preset", preset, 0);
+    if (r >= 0)
+        r = av_dict_set(options, "rc", "vbr", 0);
+    if (r < 0 || params->bitrate > 0)
+        return r;
+    codec->bit_rate = 0;
+    return av_dict_set_int(options, "cq", VRT_MAX(quality_of_51(params, quality), 1), 0);
+}
+
+/* Its own quality, from 1 to 51 (ICQ). */
+static int set_qsv(const struct vrt_encoder_params *params, int quality, AVCodecContext *codec,
+                   AVDictionary **options)
+{
+    static const char *const speeds[] = {
+        "veryfast", "veryfast", "veryfast", "faster", "fast", "medium", "slow", "slower",
+        "veryslow", "veryslow",
+    };
+
+    set_gop(codec);
+    if (params->bitrate <= 0)
+        codec->global_quality = VRT_MAX(quality_of_51(params, quality), 1);
+    return av_dict_set(options, "preset", speeds[preset_of(params)], 0);
+}
+
+/* One quantiser, which is all that every driver has; VP9's goes to 255. */
+static int set_vaapi(const struct vrt_encoder_params *params, int quality, AVCodecContext *codec,
+                     AVDictionary **options)
+{
+    const bool is_wide = params->codec == VRT_CODEC_VP9 || params->codec == VRT_CODEC_AV1;
+
+    set_gop(codec);
+    if (params->bitrate > 0)
+        return av_dict_set(options, "rc_mode", "VBR", 0);
+    codec->global_quality = VRT_MAX(quality_of_51(params, quality) * (is_wide ? 5 : 1), 1);
+    return av_dict_set(options, "rc_mode", "CQP", 0);
+}
+
+/* From 1 (worst) to 100; only Apple silicon has it. */
+static int set_videotoolbox(const struct vrt_encoder_params *params, int quality,
+                            AVCodecContext *codec, AVDictionary **options)
+{
+    (void)options;
+    set_gop(codec);
+    if (params->bitrate > 0)
+        return 0;
+    codec->flags |= AV_CODEC_FLAG_QSCALE;
+    codec->global_quality = VRT_MAX(100 - 2 * quality_of_51(params, quality), 1) * FF_QP2LAMBDA;
+    return 0;
+}
+
 static const struct vrt_encoder_kind kinds[] = {
     { "libx264", 1, .even_only = true, .level_of = level_of_h264, .set_options = set_x264 },
     { "libx265", 1, .even_only = true, .level_of = level_of_hevc, .set_options = set_x265 },
@@ -277,6 +350,19 @@ static const struct vrt_encoder_kind kinds[] = {
     { "tiff", 1, .set_options = set_tiff },
     { "libwebp", 1, .set_options = set_webp },
     { "exr", 1, .set_options = set_exr },
+    { "h264_nvenc", 146, .even_only = true, .set_options = set_nvenc },
+    { "hevc_nvenc", 146, .even_only = true, .set_options = set_nvenc },
+    { "av1_nvenc", 192, .even_only = true, .set_options = set_nvenc },
+    { "h264_qsv", 128, .even_only = true, .set_options = set_qsv },
+    { "hevc_qsv", 128, .even_only = true, .set_options = set_qsv },
+    { "av1_qsv", 128, .even_only = true, .set_options = set_qsv },
+    { "vp9_qsv", 128, .even_only = true, .set_options = set_qsv },
+    { "h264_vaapi", 128, .even_only = true, .takes_surfaces = true, .set_options = set_vaapi },
+    { "hevc_vaapi", 128, .even_only = true, .takes_surfaces = true, .set_options = set_vaapi },
+    { "av1_vaapi", 128, .even_only = true, .takes_surfaces = true, .set_options = set_vaapi },
+    { "vp9_vaapi", 128, .even_only = true, .takes_surfaces = true, .set_options = set_vaapi },
+    { "h264_videotoolbox", 64, .even_only = true, .set_options = set_videotoolbox },
+    { "hevc_videotoolbox", 64, .even_only = true, .set_options = set_videotoolbox },
 };
 
 const struct vrt_encoder_kind *vrt_encoder_kind_find(const char *name)

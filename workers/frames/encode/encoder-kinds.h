@@ -14,6 +14,7 @@ struct vrt_encoder_kind {
     bool even_only;                 /* sides must be multiples of the chroma's step */
     bool needs_frame;               /* it can't be freed before it was sent one */
     bool late_extradata;            /* which comes with its first packet */
+    bool takes_surfaces;            /* of a device, and no frames of the host's */
     /* The level in the head, which follows from the bitrate; NULL: none does. */
     int (*level_of)(const uint8_t *head, int size);
     /* Sets the context, and adds the encoder's private options. Return: 0; a negative AVERROR. */

@@ -19,6 +19,7 @@
 #include "frames/av.h"
 #include "frames/encode/codec.h"
 #include "frames/encode/encoder-options.h"
+#include "frames/encode/hwaccel.h"
 #include "frames/metadata/insert.h"
 #include "frames/encode/pack.h"
 #include "frames/encode/segment.h"
@@ -38,6 +39,7 @@ struct vrt_encoder {
     const char *title;
     struct vrt_frame_format format;
     AVCodecContext *codec;
+    enum AVPixelFormat pixfmt;      /* of what it is given, before that goes up to a device */
     AVPacket *packet;
     struct vrt_sink *sink;
     struct {
@@ -156,6 +158,8 @@ static int open_codec(const struct vrt_encoder *encoder, const struct vrt_encode
     set_properties(codec, params, choice->pixfmt);
     codec->bit_rate = params->bitrate > 0 ? params->bitrate : codec->bit_rate;
     int r = choice->kind->set_options(params, quality, codec, &options);
+    if (r >= 0 && params->hwaccel)
+        r = vrt_hwaccel_attach(params->hwaccel, codec);
     if (r >= 0 && vrt_encoder_options_add(params->options, codec, &options, error) < 0) {
         av_dict_free(&options);
         return vrt_raise(-EINVAL);
@@ -176,7 +180,7 @@ static int open_codec(const struct vrt_encoder *encoder, const struct vrt_encode
 }
 
 /* A black frame, or a green one, whose packet nobody will see. Return: 0; a negative AVERROR. */
-static int send_any_frame(AVCodecContext *codec)
+static int send_any_frame(AVCodecContext *codec, enum AVPixelFormat pixfmt)
 {
     VRT_CLEANUP(vrt_av_frame_freep) AVFrame *frame = av_frame_alloc();
 
@@ -184,11 +188,13 @@ static int send_any_frame(AVCodecContext *codec)
         return AVERROR(ENOMEM);
     frame->width = codec->width;
     frame->height = codec->height;
-    frame->format = codec->pix_fmt;
+    frame->format = pixfmt;
     frame->pts = 0;
     int r = av_frame_get_buffer(frame, 0);
     for (int i = 0; r >= 0 && i < AV_NUM_DATA_POINTERS && frame->buf[i]; i++)
         memset(frame->buf[i]->data, 0, frame->buf[i]->size);
+    if (r >= 0)
+        r = vrt_hwaccel_upload(codec, &frame);
     return r < 0 ? r : avcodec_send_frame(codec, frame);
 }
 
@@ -196,7 +202,7 @@ static int send_any_frame(AVCodecContext *codec)
  * of no use after that. Return: 0; a negative AVERROR. */
 static int borrow_extradata(AVCodecContext *codec, AVCodecContext *other, AVPacket *packet)
 {
-    int r = send_any_frame(other);
+    int r = send_any_frame(other, other->pix_fmt);
     size_t size = 0;
 
     if (r >= 0)
@@ -239,15 +245,21 @@ static int find_level(const struct vrt_encoder *encoder, const struct vrt_codec_
 static int open_choice(struct vrt_encoder *encoder, const struct vrt_encoder_params *asked,
                        struct vrt_error *error)
 {
-    const struct vrt_codec_choice choice = vrt_codec_choose(asked->codec, &asked->format);
+    const struct vrt_codec_choice choice =
+        asked->hwaccel ? vrt_codec_choose_hardware(asked->hwaccel, asked->codec, &asked->format)
+                       : vrt_codec_choose(asked->codec, &asked->format);
     VRT_CLEANUP(avcodec_free_context) AVCodecContext *other = NULL;
     struct vrt_encoder_params found = *asked;
     const struct vrt_encoder_params *params = &found;
 
+    int r = asked->hwaccel ? vrt_hwaccel_check(asked->hwaccel, error) : 0;
+    if (r < 0)
+        return vrt_fold(r);
     if (!choice.kind)
         return refuse_format(encoder, params, -ENOTSUP, error);
     encoder->kind = choice.kind;
-    int r = find_level(encoder, &choice, &found, error);
+    encoder->pixfmt = choice.pixfmt;
+    r = find_level(encoder, &choice, &found, error);
     if (r < 0)
         return vrt_fold(r);
     r = open_codec(encoder, params, &choice, &encoder->codec, error);
@@ -318,7 +330,15 @@ int vrt_encoder_try(const struct vrt_encoder_params *params, struct vrt_error *e
 {
     VRT_CLEANUP(vrt_encoder_freep) struct vrt_encoder *encoder = NULL;
 
-    return vrt_fold(prepare(params, &encoder, error));
+    int r = prepare(params, &encoder, error);
+    if (r < 0 || !params->hwaccel)
+        return vrt_fold(r);
+    r = send_any_frame(encoder->codec, encoder->pixfmt);
+    if (r >= 0)
+        r = avcodec_send_frame(encoder->codec, NULL);
+    if (r >= 0)
+        r = avcodec_receive_packet(encoder->codec, encoder->packet);
+    return r < 0 ? refuse_encoder(encoder, r, error) : 0;
 }
 
 int vrt_encoder_new(const struct vrt_encoder_params *params, int fd,
@@ -396,8 +416,8 @@ static int view_frame(const struct vrt_encoder *encoder, struct vrt_frame *frame
     r = has_alpha ? vrt_alpha_fit(frame->alpha, &encoder->format, &alpha) : 0;
     if (r < 0)
         return vrt_fold(r);
-    const bool is_ours = view->format == (int)encoder->codec->pix_fmt;
-    r = is_ours ? 0 : vrt_pack_replace(&view, alpha, encoder->codec->pix_fmt);
+    const bool is_ours = view->format == (int)encoder->pixfmt;
+    r = is_ours ? 0 : vrt_pack_replace(&view, alpha, encoder->pixfmt);
     if (r < 0)
         return vrt_fold(r);
     *ret_view = VRT_STEAL(view);
@@ -419,6 +439,9 @@ int vrt_encoder_send(struct vrt_encoder *encoder, struct vrt_frame *frame,
     int r = view_frame(encoder, frame, &view);
     if (r < 0)
         return vrt_refuse_errno(error, vrt_fold(r), "the encoder");
+    r = vrt_hwaccel_upload(encoder->codec, &view);
+    if (r < 0)
+        return refuse_encoder(encoder, r, error);
     view->pts = encoder->n_sent;
     /* Where it is constant, FFmpeg's own encoders look for it here. */
     view->quality = encoder->codec->global_quality;
@@ -456,7 +479,7 @@ struct vrt_encoder *vrt_encoder_free(struct vrt_encoder *encoder)
     if (!encoder)
         return NULL;
     if (encoder->codec && encoder->kind->needs_frame && !encoder->n_sent &&
-        send_any_frame(encoder->codec) < 0)
+        send_any_frame(encoder->codec, encoder->pixfmt) < 0)
         vrt_log_debug("an encoder is freed without the frame that it needs, ignoring");
     avcodec_free_context(&encoder->codec);
     av_packet_free(&encoder->packet);

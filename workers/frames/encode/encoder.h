@@ -34,6 +34,7 @@ struct vrt_encoder_params {
     int level;                      /* as in the stream's head; 0: the encoder's choice, for the
                                      * highest bitrate */
     const char *options;            /* FFmpeg's, "key=value key=value"; NULL: none */
+    enum vrt_hwaccel hwaccel;       /* of a process that was started for it */
     int n_threads;                  /* 1 to 64 */
     struct vrt_frame_format format; /* from vrt_encoder_pick_format() */
     struct vrt_rational time_base;  /* of the frames' pts */
@@ -76,7 +77,8 @@ int vrt_encoder_pick_format(const struct vrt_encoder_pick *pick,
 /* Bytes that a frame takes on average, from experience: right within a factor of two or three. */
 double vrt_encoder_frame_bytes(const struct vrt_encoder_params *params);
 
-/* Whether an encoder can be made with these. Return: 0; as vrt_encoder_new(). */
+/* Whether an encoder can be made with these; of hardware, whether it encodes a frame. Return: 0; as
+ * vrt_encoder_new(). */
 int vrt_encoder_try(const struct vrt_encoder_params *params, struct vrt_error *error)
     VRT_MUST_CHECK;
 

@@ -17,7 +17,7 @@
 struct component {
     uint8_t *data;
     ptrdiff_t stride_bytes;
-    int step_bytes, depth;
+    int step_bytes, depth, shift;   /* the lowest bit in its word */
     bool is_big_endian, is_float;
 };
 
@@ -30,6 +30,7 @@ static struct component component_of(const AVFrame *frame, const AVPixFmtDescrip
         .stride_bytes = frame->linesize[c->plane],
         .step_bytes = c->step,
         .depth = c->depth,
+        .shift = c->shift,
         .is_big_endian = desc->flags & AV_PIX_FMT_FLAG_BE,
         .is_float = desc->flags & AV_PIX_FMT_FLAG_FLOAT,
     };
@@ -37,7 +38,8 @@ static struct component component_of(const AVFrame *frame, const AVPixFmtDescrip
 
 static unsigned int read_sample(const struct component *c, const uint8_t *at)
 {
-    return c->depth <= 8 ? *at : c->is_big_endian ? AV_RB16(at) : AV_RL16(at);
+    return c->depth <= 8 ? *at :
+           (unsigned int)(c->is_big_endian ? AV_RB16(at) : AV_RL16(at)) >> c->shift;
 }
 
 static void write_sample(const struct component *c, uint8_t *at, unsigned int value)
@@ -49,9 +51,9 @@ static void write_sample(const struct component *c, uint8_t *at, unsigned int va
     else if (c->depth <= 8)
         *at = (uint8_t)value;
     else if (c->is_big_endian)
-        AV_WB16(at, value);
+        AV_WB16(at, value << c->shift);
     else
-        AV_WL16(at, value);
+        AV_WL16(at, value << c->shift);
 }
 
 static void copy_component(const struct component *from, const struct component *to, int width,
@@ -123,7 +125,8 @@ int vrt_pack(const AVFrame *frame, const AVFrame *alpha, enum AVPixelFormat pixf
 
     if (!packed)
         return vrt_raise(-ENOMEM);
-    if (!from || !to || n_colors(from) != n_colors(to) || !is_as_deep(from, to))
+    if (!from || !to || n_colors(from) != n_colors(to) || !is_as_deep(from, to) ||
+        from->log2_chroma_w != to->log2_chroma_w || from->log2_chroma_h != to->log2_chroma_h)
         return vrt_raise(-EINVAL);
     packed->width = frame->width;
     packed->height = frame->height;

@@ -33,7 +33,8 @@ void vrt_child_linger(pid_t pid);
 
 /* A process with the calling thread's priority, and our end of its socket; both are the caller's.
  * Return: 0; -errno with the sentence in `error`. */
-int vrt_child_start(pid_t *ret_pid, int *ret_socket, struct vrt_error *error) VRT_MUST_CHECK;
+int vrt_child_start(enum vrt_hwaccel hwaccel, pid_t *ret_pid, int *ret_socket,
+                    struct vrt_error *error) VRT_MUST_CHECK;
 
 /*
  * Asks, and waits for the answer, which replaces the question in `message`.

@@ -51,9 +51,11 @@ static struct {
 
 /* What the process gets: descriptors, and deaf ears for what a terminal or systemd sends to all of
  * vrtd's processes, which ends vrtd in order, and by that this one. */
-static int spawn(const char *program, int socket, pid_t *ret_pid)
+static int spawn(const char *program, enum vrt_hwaccel hwaccel, int socket, pid_t *ret_pid)
 {
-    char *const arguments[] = { (char *)"vrt-media", (char *)VRT_VERSION, NULL };
+    const char *last = hwaccel ? vrt_hwaccel_names[hwaccel] : NULL;
+    char *const arguments[] = { (char *)"vrt-media", (char *)VRT_VERSION, (char *)(uintptr_t)last,
+                                NULL };
     posix_spawn_file_actions_t files;
     posix_spawnattr_t attributes;
     sigset_t blocked;
@@ -97,7 +99,7 @@ static const char *hold(const char *path, char *buffer, int size)
     return fd < 0 ? path : vrt_child_path(fd, path, buffer, size);
 }
 
-static int start(struct process *ret_process, struct vrt_error *error)
+static int start(enum vrt_hwaccel hwaccel, struct process *ret_process, struct vrt_error *error)
 {
     VRT_CLEANUP(vrt_closep) int ours = -1, theirs = -1;
     const char *program = getenv("VRTD_MEDIA_PROGRAM");
@@ -112,7 +114,7 @@ static int start(struct process *ret_process, struct vrt_error *error)
     if (!program)
         program = vrt_folder_of_part("workers/frames/vrt-media", VRT_MEDIA_PROGRAM, found,
                                      sizeof(found));
-    r = spawn(hold(program, held, sizeof(held)), theirs, &ret_process->pid);
+    r = spawn(hold(program, held, sizeof(held)), hwaccel, theirs, &ret_process->pid);
     if (r < 0)
         return vrt_refuse(error, vrt_raise(r), "internal", "%s, which reads and writes videos, "
                           "can't be started: %s", program, strerror(-r));
@@ -135,18 +137,19 @@ static bool take(struct process *ret_process)
     return false;
 }
 
-int vrt_child_start(pid_t *ret_pid, int *ret_socket, struct vrt_error *error)
+int vrt_child_start(enum vrt_hwaccel hwaccel, pid_t *ret_pid, int *ret_socket,
+                    struct vrt_error *error)
 {
     struct process process = { .pid = 0 };
     int r = 0;
 
     pthread_mutex_lock(&spares.lock);
-    const bool is_ready = take(&process);
+    const bool is_ready = !hwaccel && take(&process);
     pthread_mutex_unlock(&spares.lock);
     if (is_ready)
         vrt_thread_share_priority(process.pid);
     else
-        r = start(&process, error);
+        r = start(hwaccel, &process, error);
     if (r < 0)
         return vrt_fold(r);
     *ret_pid = process.pid;
@@ -211,7 +214,7 @@ void vrt_child_replace_spares(void)
     int n = spares.n_wanted - spares.n;
     pthread_mutex_unlock(&spares.lock);
     for (; n > 0; n--) {
-        if (start(&process, &error) < 0) {
+        if (start(VRT_HWACCEL_OFF, &process, &error) < 0) {
             vrt_log_debug("no process in reserve, ignoring: %s", error.message);
             return;
         }

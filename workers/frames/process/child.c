@@ -41,12 +41,18 @@ struct vrt_child {
 int vrt_child_new(const atomic_bool *cancel, struct vrt_child **ret_child,
                   struct vrt_error *error)
 {
+    return vrt_fold(vrt_child_new_for(VRT_HWACCEL_OFF, cancel, ret_child, error));
+}
+
+int vrt_child_new_for(enum vrt_hwaccel hwaccel, const atomic_bool *cancel,
+                      struct vrt_child **ret_child, struct vrt_error *error)
+{
     struct vrt_child *child = calloc(1, sizeof(*child));
 
     if (!child)
         return vrt_refuse_errno(error, vrt_raise(-ENOMEM), "vrt-media");
     child->cancel = cancel;
-    int r = vrt_child_start(&child->pid, &child->socket, error);
+    int r = vrt_child_start(hwaccel, &child->pid, &child->socket, error);
     if (r < 0) {
         free(child);
         return vrt_fold(r);

@@ -19,6 +19,7 @@
 #include <stdatomic.h>
 
 #include "base/cleanup.h"
+#include "base/codecs.h"
 #include "frames/decode/reader.h"
 #include "frames/join/joiner.h"
 #include "frames/preview/preview.h"
@@ -30,6 +31,10 @@ struct vrt_child_reader;
  * -ECANCELED) outlives it. Return: 0; -errno with the sentence in `error`. */
 int vrt_child_new(const atomic_bool *cancel, struct vrt_child **ret_child,
                   struct vrt_error *error) VRT_MUST_CHECK;
+
+/* The same of one that encodes by hardware, and has its nodes and its driver: a wider sandbox. */
+int vrt_child_new_for(enum vrt_hwaccel hwaccel, const atomic_bool *cancel,
+                      struct vrt_child **ret_child, struct vrt_error *error) VRT_MUST_CHECK;
 
 /* Ends the process, whatever it does, and all that it was asked for. NULL is fine. Return: NULL. */
 struct vrt_child *vrt_child_free(struct vrt_child *child);

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "frames/encode/hwaccel.h"
 #include "frames/process/sandbox.h"
 #include "frames/process/serve.h"
 
@@ -23,17 +24,29 @@ static void *watch(void *ctx)
     _exit(EXIT_SUCCESS);
 }
 
+/* The hardware of that name; OFF: there is none. */
+static enum vrt_hwaccel hwaccel_of(const char *name)
+{
+    for (int i = VRT_HWACCEL_AUTO + 1; i < VRT_HWACCEL_COUNT; i++)
+        if (strcmp(vrt_hwaccel_names[i], name) == 0)
+            return (enum vrt_hwaccel)i;
+    return VRT_HWACCEL_OFF;
+}
+
 int main(int argc, char **argv)
 {
     pthread_t watcher;
 
-    if (argc != 2) {
+    if (argc < 2 || argc > 3) {
         fprintf(stderr, "vrt-media: vrtd starts this program, for each video that it reads\n");
         return 2;
     }
     if (strcmp(argv[1], VRT_VERSION) != 0)
         return VRT_SERVE_STATUS_OTHER;
-    const char *missing = vrt_sandbox_enter();
+    const enum vrt_hwaccel hwaccel = argc == 3 ? hwaccel_of(argv[2]) : VRT_HWACCEL_OFF;
+    if (hwaccel)
+        vrt_hwaccel_prepare(hwaccel);
+    const char *missing = vrt_sandbox_enter(hwaccel ? VRT_SANDBOX_DEVICES : VRT_SANDBOX_PLAIN);
     if (pthread_create(&watcher, NULL, watch, NULL) != 0)
         return EXIT_FAILURE;
     return vrt_serve_all(VRT_SERVE_SOCKET, missing) < 0 ? EXIT_FAILURE : EXIT_SUCCESS;

@@ -78,7 +78,7 @@ struct vrt_message_info {
 };
 
 struct vrt_message_encoder {
-    int32_t codec, quality, n_threads, has_preset;
+    int32_t codec, quality, n_threads, has_preset, hwaccel;
     int64_t bitrate, max_bitrate;
     char preset[16], options[VRT_SETTING_OPTIONS_BYTES];
     struct vrt_message_format format;

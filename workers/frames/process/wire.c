@@ -147,6 +147,7 @@ void vrt_wire_put_encoder(const struct vrt_encoder_params *params,
         .n_threads = params->n_threads,
         .bitrate = params->bitrate,
         .max_bitrate = params->max_bitrate,
+        .hwaccel = (int32_t)params->hwaccel,
         .has_preset = params->preset != NULL,
     };
     snprintf(ret_wire->preset, sizeof(ret_wire->preset), "%s",
@@ -323,7 +324,8 @@ int vrt_wire_take_encoder(struct vrt_message_encoder *wire, struct vrt_encoder_p
 {
     struct vrt_encoder_params params = { .quality = wire->quality, .n_threads = wire->n_threads };
 
-    if (!is_below(wire->codec, VRT_CODEC_COUNT) || !is_text(wire->preset, sizeof(wire->preset)) ||
+    if (!is_below(wire->codec, VRT_CODEC_COUNT) || !is_below(wire->hwaccel, VRT_HWACCEL_COUNT) ||
+        wire->hwaccel == VRT_HWACCEL_AUTO || !is_text(wire->preset, sizeof(wire->preset)) ||
         !is_text(wire->options, sizeof(wire->options)) ||
         vrt_wire_take_format(&wire->format, &params.format) < 0 ||
         vrt_wire_take_rational(&wire->time_base, false, &params.time_base) < 0 ||
@@ -333,6 +335,7 @@ int vrt_wire_take_encoder(struct vrt_message_encoder *wire, struct vrt_encoder_p
     params.preset = wire->has_preset ? wire->preset : NULL;
     params.bitrate = wire->bitrate;
     params.max_bitrate = wire->max_bitrate;
+    params.hwaccel = (enum vrt_hwaccel)wire->hwaccel;
     params.options = wire->options;
     *ret_params = params;
     return 0;

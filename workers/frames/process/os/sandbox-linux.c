@@ -6,12 +6,17 @@
  * that lets through what decoding and encoding were seen to need, of calls that act on what is
  * there already; limits. What isn't on the list is refused (EPERM), not punished: libraries ask for
  * much that they can do without.
+ *
+ * Where hardware encodes, its driver was loaded and its device opened before. It may open the nodes
+ * of graphics cards again, and nothing else, ask them by ioctl(), and have the address space that
+ * CUDA reserves: what such a process could reach is the driver's part of the kernel.
  */
 
 #include "frames/process/sandbox.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <glob.h>
 #include <linux/capability.h>
 #include <linux/landlock.h>
 #include <linux/membarrier.h>
@@ -23,6 +28,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -30,6 +36,7 @@
 #include "base/macro.h"
 
 #define DESCRIPTORS_MAX 64
+#define DESCRIPTORS_OF_DEVICES_MAX 512
 #define FILE_BYTES_MAX ((rlim_t)1 << 42)
 
 /* Of address space half of the machine's memory; but enough for 4K through a decoder of 16 threads,
@@ -61,6 +68,19 @@ static const int allowed[] = {
     SCMP_SYS(getpid), SCMP_SYS(getrandom), SCMP_SYS(rt_sigprocmask), SCMP_SYS(rt_sigreturn),
     SCMP_SYS(rt_sigaction), SCMP_SYS(sigaltstack),
 };
+
+/* What drivers need besides. */
+static const int allowed_of_devices[] = {
+    SCMP_SYS(ioctl), SCMP_SYS(openat), SCMP_SYS(fcntl), SCMP_SYS(newfstatat), SCMP_SYS(access),
+    SCMP_SYS(faccessat), SCMP_SYS(faccessat2), SCMP_SYS(readlink), SCMP_SYS(readlinkat),
+    SCMP_SYS(getdents64), SCMP_SYS(eventfd2), SCMP_SYS(pipe2), SCMP_SYS(dup),
+    SCMP_SYS(mlock), SCMP_SYS(munlock), SCMP_SYS(mincore), SCMP_SYS(sysinfo), SCMP_SYS(uname),
+    SCMP_SYS(getuid), SCMP_SYS(geteuid), SCMP_SYS(getgid), SCMP_SYS(getegid),
+    SCMP_SYS(sched_setaffinity), SCMP_SYS(sched_getparam), SCMP_SYS(sched_getscheduler),
+};
+
+/* Their nodes. */
+static const char *const nodes[] = { "/dev/dri", "/dev/nvidia*", "/dev/dxg" };
 
 static rlim_t memory_bytes(void)
 {
@@ -107,17 +127,18 @@ static int leave_threads(void)
     return setrlimit(RLIMIT_NPROC, &now) < 0 ? -errno : 0;
 }
 
-static int limit(void)
+static int limit(enum vrt_sandbox sandbox)
 {
+    const bool has_devices = sandbox == VRT_SANDBOX_DEVICES;
     const struct {
         __rlimit_resource_t resource;
         rlim_t most;
     } limits[] = {
         { RLIMIT_CORE, 0 },
-        { RLIMIT_NOFILE, DESCRIPTORS_MAX },
+        { RLIMIT_NOFILE, has_devices ? DESCRIPTORS_OF_DEVICES_MAX : DESCRIPTORS_MAX },
         { RLIMIT_FSIZE, FILE_BYTES_MAX },
-        { RLIMIT_AS, memory_bytes() },
-        { RLIMIT_MEMLOCK, 0 },
+        { RLIMIT_AS, has_devices ? RLIM_INFINITY : memory_bytes() },
+        { RLIMIT_MEMLOCK, has_devices ? RLIM_INFINITY : 0 },
         { RLIMIT_MSGQUEUE, 0 },
     };
     int r = volunteer_for_oom();
@@ -136,8 +157,39 @@ static int limit(void)
     return r;
 }
 
-/* Every way to a file, a port and another process that the kernel knows, and none allowed. */
-static int close_files(void)
+/* Lets through what is at `path`, and beneath: to be read, written and controlled. */
+static void open_node(int rules_fd, const char *path, long version)
+{
+    VRT_CLEANUP(vrt_closep) int fd = open(path, O_PATH | O_CLOEXEC);
+    struct stat st;
+
+    if (fd < 0 || fstat(fd, &st) < 0)
+        return;
+    const struct landlock_path_beneath_attr rule = {
+        .allowed_access = LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_WRITE_FILE |
+                          (S_ISDIR(st.st_mode) ? LANDLOCK_ACCESS_FS_READ_DIR : 0) |
+                          /* ..._IOCTL_DEV, which headers may not know. */
+                          (version >= 5 ? UINT64_C(1) << 15 : 0),
+        .parent_fd = fd,
+    };
+    syscall(SYS_landlock_add_rule, rules_fd, LANDLOCK_RULE_PATH_BENEATH, &rule, 0);
+}
+
+static void open_nodes(int rules_fd, long version)
+{
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(nodes); i++) {
+        glob_t found;
+        if (glob(nodes[i], 0, NULL, &found) != 0)
+            continue;
+        for (size_t k = 0; k < found.gl_pathc; k++)
+            open_node(rules_fd, found.gl_pathv[k], version);
+        globfree(&found);
+    }
+}
+
+/* Every way to a file, a port and another process that the kernel knows, and none allowed, but for
+ * the nodes of devices. */
+static int close_files(enum vrt_sandbox sandbox)
 {
     /* struct landlock_ruleset_attr, which headers may know less of than the kernel. */
     struct {
@@ -162,7 +214,11 @@ static int close_files(void)
         size = 3 * sizeof(uint64_t);
     }
     VRT_CLEANUP(vrt_closep) int fd = (int)syscall(SYS_landlock_create_ruleset, &rules, size, 0);
-    if (fd < 0 || syscall(SYS_landlock_restrict_self, fd, 0) < 0)
+    if (fd < 0)
+        return -errno;
+    if (sandbox == VRT_SANDBOX_DEVICES)
+        open_nodes(fd, version);
+    if (syscall(SYS_landlock_restrict_self, fd, 0) < 0)
         return -errno;
     return 0;
 }
@@ -214,20 +270,33 @@ static int add_conditions(scmp_filter_ctx filter)
     return 0;
 }
 
-static int add_rules(scmp_filter_ctx filter)
+static int allow(scmp_filter_ctx filter, const int *calls, size_t n)
 {
-    for (size_t i = 0; i < VRT_ARRAY_SIZE(allowed); i++) {
-        int r = seccomp_rule_add_array(filter, SCMP_ACT_ALLOW, allowed[i], 0, NULL);
+    for (size_t i = 0; i < n; i++) {
+        int r = seccomp_rule_add_array(filter, SCMP_ACT_ALLOW, calls[i], 0, NULL);
         if (r < 0)
             return r;
     }
-    return add_conditions(filter);
+    return 0;
 }
 
-static int filter_calls(void)
+static int add_rules(scmp_filter_ctx filter, enum vrt_sandbox sandbox)
+{
+    int r = allow(filter, allowed, VRT_ARRAY_SIZE(allowed));
+
+    if (r < 0)
+        return r;
+    r = add_conditions(filter);
+    if (r < 0 || sandbox == VRT_SANDBOX_PLAIN)
+        return r;
+    return allow(filter, allowed_of_devices, VRT_ARRAY_SIZE(allowed_of_devices));
+}
+
+/* Where drivers may open files landlock alone keeps others closed: without it they may not. */
+static int filter_calls(enum vrt_sandbox sandbox)
 {
     scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ERRNO(EPERM));
-    int r = filter ? add_rules(filter) : -ENOMEM;
+    int r = filter ? add_rules(filter, sandbox) : -ENOMEM;
 
     if (r == 0)
         r = seccomp_load(filter);
@@ -235,16 +304,16 @@ static int filter_calls(void)
     return r;
 }
 
-const char *vrt_sandbox_enter(void)
+const char *vrt_sandbox_enter(enum vrt_sandbox sandbox)
 {
     /* Started by a descriptor, it would be called by that's number. */
     (void)prctl(PR_SET_NAME, "vrt-media");
     /* What isn't dumpable can't open its own files in /proc: those first. */
-    bool is_limited = limit() == 0 && leave_threads() == 0;
+    bool is_limited = limit(sandbox) == 0 && leave_threads() == 0;
     bool is_private = prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && drop_privileges() == 0 &&
                       prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) == 0;
-    bool is_closed = close_files() == 0;
-    bool is_filtered = filter_calls() == 0;
+    bool is_closed = close_files(sandbox) == 0;
+    bool is_filtered = filter_calls(is_closed ? sandbox : VRT_SANDBOX_PLAIN) == 0;
 
     if (!is_private || !is_limited)
         return "no limits of memory and descriptors";

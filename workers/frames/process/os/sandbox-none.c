@@ -2,7 +2,8 @@
 
 #include "frames/process/sandbox.h"
 
-const char *vrt_sandbox_enter(void)
+const char *vrt_sandbox_enter(enum vrt_sandbox sandbox)
 {
+    (void)sandbox;
     return "no sandbox for decoders on this system, or in this build";
 }
