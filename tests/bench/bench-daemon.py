@@ -3,7 +3,7 @@
 """What the whole program costs beyond the network, as ratios of figures taken side by side.
 
 usage: bench-daemon.py BUILD [--clip FILE] [--precision P] [efficiency] [scaling] [overlap]
-                       [memory] [polling]
+                       [memory] [polling] [ends]
 
   efficiency  wall time of a job over (CPU seconds of the network alone + CPU seconds of decoding
               and encoding alone) / cores: 1.00 is a program in which nothing ever waits
@@ -12,6 +12,8 @@ usage: bench-daemon.py BUILD [--clip FILE] [--precision P] [efficiency] [scaling
               there and as many back
   memory      peak memory of vrtd on a video ten times as long, over the short one's
   polling     what 100 status requests a second see, and what they cost the job's throughput
+  ends        what a job's two ends do by themselves (bench-ends), 1920x1080, over what the ffmpeg
+              program does with as many threads, in turns: by wall time and by processors' seconds
 
 Without names: all. Each prints its figures and one line "NAME: RATIO (wanted ...)". BUILD should be
 an optimised build; the machine should be idle. --clip names a 640x360 video of 200 frames; by
@@ -296,6 +298,43 @@ class Bench:
                 time.sleep(max(0, due - time.monotonic()))
 
 
+    # ends
+
+    def end(self, *words):
+        """Wall and CPU seconds of one of them."""
+        program = os.path.join(self.build, 'tests', 'bench', 'bench-ends')
+        done = subprocess.run([program, *map(str, words)], check=True, capture_output=True,
+                              text=True)
+        return tuple(map(float, done.stdout.split()[1:]))
+
+    def decode_round(self, clip):
+        cpu, wall = child_cpu(ffmpeg('-threads', CORES, '-i', clip, '-f', 'null', '-'))
+        return (wall, cpu), self.end('decode', clip, CORES)
+
+    def encode_round(self, clip, raw, preset):
+        """Two segments; what ffmpeg needs to read raw frames is no part of encoding."""
+        source = ffmpeg('-stream_loop', 3, '-i', raw)
+        options = ['-c:v', 'libx264', '-preset', preset, '-crf', '17', '-threads', '6',
+                   '-x264-params', 'cpu-independent=1']
+        read_cpu, read_wall = child_cpu([*source, '-f', 'null', '-'])
+        cpu, wall = child_cpu([*source, *options, '-f', 'null', '-'])
+        return ((wall - read_wall, cpu - read_cpu),
+                self.end('encode', clip, 6, 'h264', 17, preset, 2, 96))
+
+    def ends(self):
+        clip, raw, rounds = self.path('hd.mp4'), self.path('hd.nut'), 5
+        subprocess.run([os.path.join(HERE, 'natural-clip.sh'), clip, '1920', '1080', '480'],
+                       check=True)
+        subprocess.run(ffmpeg('-i', clip, '-frames:v', 48, '-c:v', 'rawvideo', raw), check=True)
+        for name, play in (('decode', lambda: self.decode_round(clip)),
+                           ('encode', lambda: self.encode_round(clip, raw, 'veryfast'))):
+            pairs = [play() for _ in range(rounds)]
+            wall, cpu = (statistics.median(theirs[i] / ours[i] for theirs, ours in pairs)
+                         for i in (0, 1))
+            print(f'ends: {name} {wall:.3f} of the rate of ffmpeg by wall time, {cpu:.3f} by CPU '
+                  'seconds (wanted at least 0.9)')
+
+
 def main():
     arguments, values = sys.argv[1:], {'--clip': None, '--precision': 'auto'}
     for name in values:
@@ -304,7 +343,7 @@ def main():
             values[name] = arguments[at + 1]
             del arguments[at:at + 2]
     clip = values['--clip'] and os.path.abspath(values['--clip'])
-    names = ['efficiency', 'scaling', 'overlap', 'memory', 'polling']
+    names = ['efficiency', 'scaling', 'overlap', 'memory', 'polling', 'ends']
     if not arguments or arguments[0].startswith('-') or set(arguments[1:]) - set(names):
         print(__doc__)
         return 2
