@@ -197,7 +197,7 @@ struct vrt_codec_choice vrt_codec_choose_hardware(enum vrt_hwaccel hwaccel, enum
         !size_fits(choice.kind, format))
         return (struct vrt_codec_choice){ .kind = NULL };
     /* Surfaces hold what their kinds all hold. */
-    choice.pixfmt = !choice.kind->takes_surfaces        ? pick_pixfmt(choice.encoder, plain)
+    choice.pixfmt = !choice.kind->takes_surfaces        ? pick_pixfmt(choice.encoder, plain, false)
                     : plain == AV_PIX_FMT_YUV420P       ? AV_PIX_FMT_NV12
                     : plain == AV_PIX_FMT_YUV420P10 && codec != VRT_CODEC_H264
                         ? AV_PIX_FMT_P010LE : AV_PIX_FMT_NONE;
