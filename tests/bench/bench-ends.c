@@ -26,6 +26,12 @@
 
 static struct vrt_error error;
 
+/* A number of the command line. */
+static int number(const char *word)
+{
+    return (int)strtol(word, NULL, 10);
+}
+
 static void need(bool is_well, const char *what)
 {
     if (is_well)
@@ -107,9 +113,9 @@ static int encode(char **words, int *ret_n, double *ret_cpu_s, int64_t *ret_star
     struct vrt_reader_info info;
     struct vrt_child *child;
     const int n_frames = read_all(words[0], 2, FRAMES_MAX, frames, &pool, &info);
-    const int n_segments = atoi(words[5]), n = atoi(words[6]);
+    const int n_segments = number(words[5]), n = number(words[6]);
     struct vrt_encoder_params params = {
-        .quality = atoi(words[3]), .preset = words[4], .n_threads = atoi(words[1]),
+        .quality = number(words[3]), .preset = words[4], .n_threads = number(words[1]),
         .format = info.format, .time_base = { 1, 25 }, .fps = { 25, 1 },
     };
 
@@ -145,7 +151,7 @@ int main(int argc, char **argv)
     if (is_encode)
         encode(argv + 2, &n, &cpu_before_s, &started_ns);
     else
-        n = read_all(argv[2], atoi(argv[3]), 0, NULL, NULL, &info);
+        n = read_all(argv[2], number(argv[3]), 0, NULL, NULL, &info);
     printf("%d %.4f %.4f\n", n, (double)(vrt_clock_now_ns() - started_ns) / VRT_NS_PER_S,
            cpu_s() - cpu_before_s);
     return 0;
