@@ -101,7 +101,7 @@ kill -9 "$pid"
 wait "$pid" || true
 rm -f /run/vrtd/vrtd.sock
 start
-[[ $(ctl version) = *"vrtd $later"* ]] || die "$(ctl version)"
+grep -q "vrtd $later starts" /var/tmp/vrtd.log || die "it is not of version $later"
 has_segment "$job" || die "what was stored is lost"
 ctl resume "$job" >/dev/null
 ctl wait "$job" >/dev/null || die "$(ctl show "$job")"
