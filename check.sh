@@ -32,26 +32,46 @@ rm -f $out/*.json $out/*.result $out/*.log
 # More than there are processors: many tests wait for time to pass.
 jobs=$(($(nproc) * 2))
 
-# one NAME SUITES SETUP-OPTION...: configures (again), builds and tests one variant.
-# CC and the sanitizers' options come from the environment.
-one()
+# build NAME SETUP-OPTION...: configures and builds one variant anew, with the compiler CC. What went
+# wrong is in NAME.result.
+build()
 {
-    local name=$1 suites=$2 dir=$out/$1
-    shift 2
-    local started=$SECONDS
-    echo "== $name"
+    local name=$1 dir=$out/$1
+    shift
     rm -rf "$dir"
     # A trace needs lines, not variables: a tenth less to compile.
     if ! meson setup "$dir" --werror -Dc_args=-g1 -Dcpp_args=-g1 "$@" >"$out/$name.setup.log" 2>&1; then
-        tail -n 20 "$out/$name.setup.log"
         echo "failed setup" >"$out/$name.result"
         return
     fi
     # Some of what tests need, since meson 1.7, and more of what long ones do, is not built without
     # being asked for.
-    if ! ninja -C "$dir" all meson-test-prereq $targets >"$out/$name.build.log" 2>&1; then
-        grep -E 'error|warning|FAILED' "$out/$name.build.log" | head -n 40
+    ninja -C "$dir" all meson-test-prereq $targets >"$out/$name.build.log" 2>&1 ||
         echo "failed build" >"$out/$name.result"
+}
+
+# ahead VARIANT...: builds these, each a function below, one after the other, with the time that
+# tests meanwhile leave: many of them wait.
+ahead()
+{
+    for variant in "$@"; do
+        "build_$variant"
+    done </dev/null >/dev/null 2>&1 &
+    renice -n 19 $! >/dev/null
+}
+
+# check NAME SUITES [VARIANTS]: tests one variant, once what is being built is done, and builds those
+# variants ahead meanwhile. The sanitizers' options come from the environment.
+check()
+{
+    local name=$1 suites=$2 dir=$out/$1 started=$SECONDS
+    echo "== $name"
+    wait
+    # shellcheck disable=SC2086
+    [ -z "${3:-}" ] || ahead $3
+    if [ -e "$out/$name.result" ]; then
+        tail -n 20 "$out/$name.setup.log"
+        grep -sE 'error|warning|FAILED' "$out/$name.build.log" | head -n 40
         return
     fi
     local args=()
@@ -68,6 +88,7 @@ one()
     if [ $status -ne 0 ] && [ -s "$out/$name.json" ]; then
         local failed
         mapfile -t failed < <(python3 tests/summary.py --failed "$out/$name.json")
+        wait
         meson test -C "$dir" --no-rebuild --num-processes 1 --timeout-multiplier 3 "${failed[@]}" \
             >"$out/$name.again.log" 2>&1
         cp "$dir/meson-logs/testlog.json" "$out/$name.again.json" 2>/dev/null
@@ -83,38 +104,74 @@ export TSAN_OPTIONS="ignore_noninstrumented_modules=1:halt_on_error=1:second_dea
 export ASAN_OPTIONS="detect_leaks=1:strict_string_checks=1:detect_stack_use_after_return=1"
 export UBSAN_OPTIONS="halt_on_error=1:print_stacktrace=1"
 
-[ $long = no ] || export VRTD_LONG=1
-[ $long = no ] && targets="" || targets=for-long-tests
+# nvcc compiles the same kernels everywhere: once is enough. Simulated, with the sanitizers' checks,
+# they take minutes to compile, and minutes to run. The oldest architecture and a recent one stand
+# for all that nvcc takes minutes to compile for.
+#
+# By clang, so that both compilers' warnings are looked at, and both are tested; but it takes the
+# pragmas of simulated kernels for mistakes, and C++ is g++'s, whose sanitizers are others.
+if [ $long = yes ]; then
+    targets=for-long-tests archs='' simulated=enabled compiler=gcc
+else
+    targets="" archs=75,90 simulated=disabled compiler=clang
+fi
+
+build_gcc()
+{
+    build gcc -Dbuildtype=debugoptimized -Dgpu_archs=$archs -Dxpu=enabled -Dsimulated_xpu=enabled
+}
+
+build_asan_ubsan()
+{
+    CC=$compiler build asan-ubsan -Db_sanitize=address,undefined -Db_lundef=false -Dcuda=disabled \
+        -Dsimulated_cuda=$simulated -Dsimulated_mps=$simulated -Dxpu=enabled \
+        -Dsimulated_xpu=enabled
+}
+
+build_tsan()
+{
+    build tsan -Db_sanitize=thread -Dcuda=disabled -Dsimulated_cuda=$simulated \
+        -Dsimulated_mps=$simulated -Dxpu=disabled
+}
+
+# Without oneDNN there is no CPU device to run flows on, only the reference.
+build_bare()
+{
+    build bare -Dauto_features=disabled
+}
+
+build_engine()
+{
+    build engine -Ddaemon=disabled -Dauto_features=disabled
+}
+
+build_fuzzers()
+{
+    CC=clang build fuzzers -Dfuzz=true -Db_sanitize=address,undefined -Db_lundef=false \
+        -Dxpu=disabled
+}
+
 suites="lint unit unit-slow flow conformance simulated intel fault e2e fuzz"
 # The reference device computes large networks for long: once is enough.
 [ $quick = yes ] || suites+=" golden macos"
-[ $long = no ] || suites+=" golden-long simulated-long intel-long"
-# The oldest architecture and a recent one stand for all that nvcc takes minutes to compile for.
-[ $long = no ] && archs=75,90 || archs=
-one gcc "$suites" -Dbuildtype=debugoptimized -Dgpu_archs=$archs -Dxpu=enabled \
-    -Dsimulated_xpu=enabled
-unset VRTD_LONG
+build_gcc
+if [ $long = yes ]; then
+    VRTD_LONG=1 check gcc "$suites golden-long simulated-long intel-long" asan_ubsan
+elif [ $quick = yes ]; then
+    check gcc "$suites"
+else
+    check gcc "$suites" asan_ubsan
+fi
 if [ $quick = no ]; then
     [ $long = no ] && slow="" || slow="unit-long flow-long e2e-long fault"
-    # nvcc compiles the same kernels everywhere: once is enough. Simulated, with the sanitizers'
-    # checks, they take minutes to compile, and minutes to run.
-    [ $long = no ] && simulated=disabled || simulated=enabled
-    # By clang, so that both compilers' warnings are looked at, and both are tested; but it takes
-    # the pragmas of simulated kernels for mistakes, and C++ is g++'s, whose sanitizers are others.
-    [ $long = no ] && compiler=clang || compiler=gcc
-    CC=$compiler one asan-ubsan "unit flow conformance e2e fuzz $slow ${slow:+simulated}" \
-        -Db_sanitize=address,undefined -Db_lundef=false -Dcuda=disabled \
-        -Dsimulated_cuda=$simulated -Dsimulated_mps=$simulated -Dxpu=enabled \
-        -Dsimulated_xpu=enabled
-    one tsan "unit flow e2e $slow" -Db_sanitize=thread -Dcuda=disabled -Dsimulated_cuda=$simulated \
-        -Dsimulated_mps=$simulated -Dxpu=disabled
-    # Without oneDNN there is no CPU device to run flows on, only the reference.
-    one bare "unit" -Dauto_features=disabled
-    one engine "unit conformance" -Ddaemon=disabled -Dauto_features=disabled
+    check asan-ubsan "unit flow conformance e2e fuzz $slow ${slow:+simulated}" "tsan bare engine"
+    check tsan "unit flow e2e $slow"
+    check bare "unit"
+    check engine "unit conformance"
 fi
 if [ $long = yes ]; then
-    CC=clang one fuzzers "fuzz-long" -Dfuzz=true -Db_sanitize=address,undefined -Db_lundef=false \
-        -Dxpu=disabled
+    build_fuzzers
+    check fuzzers "fuzz-long"
 fi
 
 exec python3 tests/summary.py $out
