@@ -71,7 +71,7 @@ static void expect_mapped(const struct mapping *m, const char *name)
     char text[512];
 
     snprintf(text, sizeof(text), CLIP "-c:v ffv1 %s", m->made);
-    int fd = open_mapped(fixture_make(name, text), m->how, &reader, &error);
+    int fd = open_mapped(fixture_make(name, "%s", text), m->how, &reader, &error);
     if (fd < 0)
         test_fail("%s: %s", name, error.message);
     const struct vrt_reader_info *info = vrt_reader_info(reader);
@@ -84,7 +84,7 @@ static void expect_mapped(const struct mapping *m, const char *name)
     snprintf(text, sizeof(text), "-filter_threads 1 -i %s -vf zscale=cin=%s:t=linear:npl=100,"
              "format=gbrpf32le,zscale=p=bt709,tonemap=%s:desat=0:peak=10,zscale=t=bt709:m=bt709:"
              "r=tv:c=%s,format=%s -f rawvideo", name, m->place, m->curve, m->place, m->pixels);
-    expect_frames(reader, fixture_make("sdr.raw", text));
+    expect_frames(reader, fixture_make("sdr.raw", "%s", text));
     vrt_reader_close(reader);
     close(fd);
 }
