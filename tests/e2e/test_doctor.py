@@ -85,7 +85,9 @@ class Doctor(harness.Case):
         checks = self.examine(self.daemon, '-d', 'mps', status=1)
         self.assertEqual((checks['device.state', 'mps']['status'],
                           checks['device.state', 'mps']['cure']),
-                         ('failed', 'vrtctl devices lists those that there are'))
+                         ('failed', 'see what is said of it above'))
+        self.assertEqual(checks['backend.library', 'mps']['cure'],
+                         'vrtctl devices lists the devices of this machine')
         self.examine(self.daemon, '-d', 'cpu:9', status=1)
         self.refused('doctor', '-d', 'moon', says='there is no device moon')
         self.refused('doctor', '-d', 'cpu:' + '0' * 40, says='device')

@@ -321,7 +321,7 @@ static void test_lies(void)
     input_fd = memfd_create("input", MFD_CLOEXEC);
     output_fd = memfd_create("output", MFD_CLOEXEC);
     segment_fd = memfd_create("segment", MFD_CLOEXEC);
-    const long n_before = n_descriptors();
+    long n_before = 0;
     for (long seed = first; seed < first + n; seed++) {
         struct vrt_error error = { .id = NULL };
         char how[40];
@@ -337,6 +337,8 @@ static void test_lies(void)
             expect_true(size_of(output_fd) < FILE_BYTES_MAX);
             expect_true(size_of(segment_fd) < FILE_BYTES_MAX);
         }
+        /* From the first one on the program stays open. */
+        n_before = seed == first ? n_descriptors() : n_before;
         expect_int(n_descriptors(), n_before);
         expect_int(waitpid(-1, NULL, WNOHANG), -1);
     }

@@ -318,8 +318,7 @@ class Server(harness.FolderCase):
         done = self.check_config()
         self.assertEqual(done.returncode, 1)
         self.assertIn('[jobs] model: ', done.stderr)
-        built_in = next(f for f in os.listdir(os.path.join(os.path.dirname(__file__), '..', '..',
-                                                           'models')) if 'safetensors' in f)
+        built_in = next(f for f in os.listdir(os.path.join(ROOT, 'models')) if 'safetensors' in f)
         self.configure(f'[jobs]\nmodel = {built_in.split(".")[0]}\n')
         self.assertEqual(self.check_config().returncode, 0, self.check_config().stderr)
 

@@ -99,8 +99,8 @@ static void test_about(void)
     expect_about(0, 5, "job %s: uid %d asked", "being submitted", 5);
     expect_about(8, 0, "%5.1f %-*d %zu %lld %c%% of job %lld by uid %d", 1.5, 3, 4, (size_t)5, 6LL,
                  'x', 8LL, 0);
-    expect_about(4, 2, "%.*s %Lf %jd %p %hhd job %ld: uid %d", 2, "ab", 1.0L, (intmax_t)1, NULL, 1,
-                 4L, 2);
+    expect_about(4, 2, "%.*s %Lf %jd %p %hhd job %ld: uid %d", 2, "ab", 1.0L, (intmax_t)1, NULL,
+                 (signed char)1, 4L, 2);
     /* What isn't in the format counts for nothing. */
     expect_about(0, -1, "%s", "job 3 of uid 4");
     expect_about(0, -1, "the job %.0f", 3.0);
