@@ -44,6 +44,9 @@ def light():
              carries=['hdr10plus'] if codec != 'h264' else [])
     case('HDR10+ to prores', 'in.mp4', plus, '.mov', arguments=['--codec', 'prores'],
          warns=['HDR10+ metadata is dropped: H.264'], ignore=['chroma_location'])
+    case('HDR10+ of what is SDR already', 'in.mp4', plus, '.mov',
+         arguments=['--codec', 'prores', '--tonemap', 'hable'], ignore=['chroma_location'],
+         warns=['HDR10+ metadata is dropped: H.264', "the input isn't HDR"])
     case('HDR10+ of two windows', 'in.hevc',
          [raw, f'{SEI}hevc a.hevc in.hevc b5003c0001040180{"00" * 50}'],
          warns=['several windows', 'no time stamps'], any_rest=True)

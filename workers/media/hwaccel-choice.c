@@ -4,7 +4,9 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 
+#include "base/macro.h"
 #include "frames/process/child-encoder.h"
 
 /* Has the hardware encode a frame, as the result will be. Return: 0; -errno with a sentence. */
@@ -27,12 +29,21 @@ static bool may_be(enum vrt_hwaccel asked, enum vrt_hwaccel hwaccel, enum vrt_co
     return (asked == hwaccel || asked == VRT_HWACCEL_AUTO) && vrt_hwaccel_encoder(hwaccel, codec);
 }
 
+/* Adds it to those before. Whole ones, as far as there is room, but the first in any case. */
+static void add_reason(const char *why, char *reasons, size_t size)
+{
+    const size_t n = strlen(reasons);
+    const int room = VRT_MAX((int)size - (int)(n + sizeof("; ")), 0);
+
+    if (n == 0 || strlen(why) <= (size_t)room)
+        snprintf(reasons + n, size - n, "%s%.*s", n ? "; " : "", room, why);
+}
+
 int vrt_hwaccel_choose(struct vrt_job_check *check, struct vrt_error *error)
 {
     const enum vrt_hwaccel asked = (enum vrt_hwaccel)check->settings->hwaccel;
     const char *title = vrt_codec_facts(check->encoder.codec)->title;
     char reasons[200] = "";
-    size_t n = 0;
 
     for (int i = VRT_HWACCEL_AUTO + 1; asked != VRT_HWACCEL_OFF && i < VRT_HWACCEL_COUNT; i++) {
         const enum vrt_hwaccel hwaccel = (enum vrt_hwaccel)i;
@@ -45,12 +56,12 @@ int vrt_hwaccel_choose(struct vrt_job_check *check, struct vrt_error *error)
             return 0;
         }
         if (r == -ECANCELED || check->has_recipe)
-            return vrt_refuse(error, vrt_fold(r), why.id, "%s", why.message);
-        if (n < sizeof(reasons))
-            n += (size_t)snprintf(reasons + n, sizeof(reasons) - n, "%s%s", n ? "; " : "",
-                                  why.message);
+            return vrt_refuse(error, vrt_fold(r), why.id, "%.380s%s", why.message,
+                              r == -ECANCELED ? "" : ": the job was begun with that, and goes on "
+                              "once it works again (vrtctl retry), or has to be submitted anew");
+        add_reason(why.message, reasons, sizeof(reasons));
     }
-    if (n)
+    if (reasons[0])
         vrt_warnings_add(&check->warnings, "%s, so software encodes: %s",
                          asked == VRT_HWACCEL_AUTO ? "no hardware encodes this"
                                                    : "that hardware doesn't encode this", reasons);

@@ -314,6 +314,9 @@ static int check_kind(struct vrt_job_check *check, enum vrt_codec codec, struct 
     if (check->is_folder && check->input.n_audio + check->input.n_subtitles > 0)
         vrt_warnings_add(&check->warnings, "a folder of pictures has no place for the video's "
                          "sound and subtitles: they are left out");
+    if (check->is_folder && check->input.has_display_matrix && !check->files.is_sequence)
+        vrt_warnings_add(&check->warnings, "a folder of pictures doesn't say how to turn the video "
+                         "as its container does: they are stored unturned");
     return vrt_fold(check_alpha(check, codec, error));
 }
 

@@ -19,10 +19,11 @@
 /* "1.4 MB", and so in sentences alone. */
 static const char *size_text(double bytes, char text[32])
 {
-    static const char *const units[] = { "bytes", "kB", "MB", "GB", "TB" };
+    static const char *const units[] = { "bytes", "kB", "MB", "GB", "TB", "PB" };
     size_t i = 0;
 
-    while (bytes >= 1000 && i + 1 < VRT_ARRAY_SIZE(units)) {
+    /* From there on three digits would say 1e+03. */
+    while (bytes >= 999.5 && i + 1 < VRT_ARRAY_SIZE(units)) {
         bytes /= 1000;
         i++;
     }

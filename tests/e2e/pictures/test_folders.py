@@ -203,6 +203,16 @@ class Folders(harness.Case):
         self.restore(film, self.path('film.out.mkv'), '--codec', 'ffv1')
         self.assert_frames_alike(self.path('film.frames'), self.path('film.out.mkv'), 4)
 
+    def test_turned_video_to_folder(self):
+        film, turned = clip(self.path('upright.mp4'), frames=2), self.path('turned.mp4')
+        ffmpeg('-i', film, '-c', 'copy', '-metadata:s:v', 'rotate=90', turned)
+        job = self.submit(turned, '--codec', 'png', '-o', self.path('turned.frames/'))
+        self.assertTrue(any('stored unturned' in w for w in job['warnings']), job['warnings'])
+        job = self.submit(film, '--codec', 'png', '-o', self.path('upright.frames/'))
+        self.assertFalse(any('unturned' in w for w in job['warnings']), job['warnings'])
+        self.assertEqual(*(pixels(self.path(f'{name}.frames/00000001.png'), 'rgb24')
+                           for name in ('turned', 'upright')))
+
     def test_same_bytes(self):
         source = self.frames('again', n=5)
         for target in ('again1', 'again2'):
@@ -255,7 +265,8 @@ class Folders(harness.Case):
         os.symlink('0022.png', other)
         self.refused('submit', source, says='a symbolic link, which vrtd doesn\'t follow')
         os.remove(other)
-        self.refused('submit', '--deinterlace', 'field', source, says='deinterlaced')
+        for how in ('field', 'frame', 'telecine'):
+            self.refused('submit', '--deinterlace', how, source, says='deinterlaced')
         self.assertFalse(os.path.exists(self.path('unlike.restored')))
 
     def test_damaged_picture(self):

@@ -63,6 +63,8 @@ static void test_refusals(void)
     expect_contains(error.message, "length is known");
     expect_str(error.id, "output.quality");
     expect_int(bitrate, -7);
+    expect_int(choose(999600, 2000000, N_FRAMES, &bitrate, &warnings, &error), -EINVAL);
+    expect_contains(error.message, "1 MB is too small");
     /* What is said to be enough is. */
     expect_int(choose(2000000, 1950000, N_FRAMES, &bitrate, &warnings, &error), -EINVAL);
     expect_contains(error.message, "ask for 2.17 MB");

@@ -378,6 +378,8 @@ int vrt_reader_info_begin(struct vrt_reader_info *info, struct vrt_reader_watch 
                           "%s has frames that cannot be processed: %dx%d in the pixel format %s",
                           watch->source->name, frame->width, frame->height,
                           av_get_pix_fmt_name(frame->format));
+    /* Of what is none already nothing else is made. */
+    watch->drops_hdr &= vrt_tonemapper_is_hdr(&info->format);
     int r = vrt_side_data_check(info, watch, frame, error);
     if (r < 0)
         return vrt_fold(r);

@@ -45,7 +45,7 @@ struct vrt_reader_watch {
     const struct vrt_source *source;
     AVStream *stream;
     bool keeps_extra;               /* captions and HDR10+ go with the frames */
-    bool drops_hdr;                 /* the pictures become others, of which they aren't true */
+    bool drops_hdr;                 /* HDR's pictures become others, of which it isn't true */
     unsigned int said;              /* bit i: that of enum vrt_reader_says */
     enum AVPixelFormat first_pixfmt;
     enum AVColorSpace first_space;

@@ -18,7 +18,8 @@
 
 #define SVTAV1_LP_MAX 6
 
-/* Frames from one key frame to the next: more than a segment has. */
+/* Frames from one key frame to the next: more than a segment has, unless longer ones were asked
+ * for. */
 #define HARDWARE_GOP 600
 
 /* The place of the preset among vrt_preset_names. */

@@ -4,7 +4,7 @@
 /*
  * Libavfilter's filters, for frames of ours: what goes in is followed by what comes out. A frame
  * that comes out has in `opaque` which of those that went in it was, counted from 0.
- * For deinterlacer.c alone.
+ * For deinterlacer.c and tonemapper.c alone.
  *
  * Thread: its owner's.
  */

@@ -247,7 +247,7 @@ int vrt_input_look(struct vrt_input *input, enum vrt_deinterlace asked,
 {
     if (!input->files)
         return vrt_fold(vrt_child_reader_look(input->reader, asked, info, error));
-    if (asked == VRT_DEINTERLACE_FRAME || asked == VRT_DEINTERLACE_FIELD)
+    if (asked != VRT_DEINTERLACE_AUTO && asked != VRT_DEINTERLACE_OFF)
         return vrt_refuse(error, vrt_raise(-EINVAL), "input.unsupported",
                           "pictures of a folder aren't deinterlaced: make a video of them first");
     return vrt_fold(look_at_pictures(input, error));
