@@ -64,8 +64,7 @@ int vrt_folder_open(const char *path, struct vrt_file *ret_file, struct vrt_erro
     return 0;
 }
 
-/* Whether there is nothing in the folder. */
-static bool is_empty(const char *path)
+bool vrt_folder_is_empty(const char *path)
 {
     DIR *list = opendir(path);
     bool has_some = false;
@@ -94,7 +93,7 @@ int vrt_folder_open_output(const char *path, bool overwrite, const struct vrt_fi
     if (input->fd >= 0 && file.device == input->device && file.inode == input->inode)
         r = refuse(path, -EINVAL, "this is the folder of the input; name another with --output",
                    error);
-    else if (!overwrite && !is_empty(path))
+    else if (!overwrite && !vrt_folder_is_empty(path))
         r = refuse(path, -EEXIST, "this folder holds something; replace what is called alike with "
                    "--overwrite, or name another with --output", error);
     if (r < 0) {

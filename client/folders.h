@@ -23,6 +23,9 @@ int vrt_folder_parse(const char *operand, struct vrt_folder_input *ret_input);
 /* Opens a folder that is there. Return: 0; -errno. */
 int vrt_folder_open(const char *path, struct vrt_file *ret_file, struct vrt_error *error);
 
+/* Whether there is nothing in a folder that can be read. */
+bool vrt_folder_is_empty(const char *path);
+
 /*
  * Opens the folder for results, making it where it isn't there. One that holds something is refused
  * unless `overwrite`; it may not be `input`. Return: 0; -errno.

@@ -21,6 +21,7 @@
 #include "client/commands/jobs.h"
 #include "client/conn.h"
 #include "client/files.h"
+#include "client/folders.h"
 
 #define FOLDER_MODE 0777        /* less the umask */
 #define NAME_BYTES 200          /* that a sentence shows of a path */
@@ -152,7 +153,7 @@ static int take(const struct vrt_cli *cli, struct vrt_series *series, FTS *walk,
     if (!S_ISREG(st->st_mode) || !is_wanted(&cli->args, e->fts_name))
         return 0;
     /* Of a file that is copied with its times only the status shows that it isn't old. */
-    if (time(NULL) - st->st_ctime < cli->args.settled_s) {
+    if (cli->args.settled_s > 0 && time(NULL) - st->st_ctime < cli->args.settled_s) {
         series->n_unsettled++;
         return 0;
     }
@@ -203,6 +204,9 @@ static int walk(const struct vrt_cli *cli, struct vrt_series *series, struct vrt
         return vrt_refuse_errno(error, vrt_raise(-errno), roots[0]);
     while (r == 0 && (e = fts_read(walk)))
         r = take(cli, series, walk, e, &out, base);
+    /* At the end errno is 0: what can't be read of single entries was said. */
+    if (r == 0 && errno != 0)
+        r = vrt_raise(-errno);
     fts_close(walk);
     return r < 0 ? vrt_refuse_errno(error, r, roots[0]) : 0;
 }
@@ -293,6 +297,15 @@ static bool writes_to(const struct vrt_cli *cli, const struct vrt_series_job *jo
     return is_same;
 }
 
+/* Whether a result is there, and holds something. */
+static bool is_made(const char *output)
+{
+    struct stat st;
+
+    return stat(output, &st) == 0 &&
+           (S_ISDIR(st.st_mode) ? !vrt_folder_is_empty(output) : st.st_size > 0);
+}
+
 /* The newest job that writes, or wrote, there; NULL: none. */
 static const struct vrt_series_job *find_job(const struct vrt_cli *cli,
                                              const struct vrt_series *series, const char *output)
@@ -312,11 +325,10 @@ bool vrt_series_leaves_out(const struct vrt_cli *cli, struct vrt_series *series,
 {
     const struct vrt_series_job *job = find_job(cli, series, output);
     char name[VRT_API_NAME_BYTES];
-    struct stat st;
 
     if (job && !(VRT_JOBS_OVER & 1U << job->state))
         series->n_underway++;
-    else if (job ? job->state == VRT_JOB_DONE : stat(output, &st) == 0 && st.st_size > 0)
+    else if (job ? job->state == VRT_JOB_DONE : is_made(output))
         series->n_done++;
     else if (job)
         say(cli, vrt_file_name(input, name, sizeof(name)), "left out, since job %" PRId64 " %s: "

@@ -111,6 +111,11 @@ class Folders(harness.Case):
         self.assertEqual(self.series(*options, '--settled', '9000'),
                          (set(), ['3 of the files changed less than 9000 s ago: they are left out '
                                   'until they rest']))
+        # A folder for pictures that is there, and empty, is no result.
+        os.makedirs(self.path('some-pictures/one'))
+        self.assertEqual(self.series(top, '--output-dir', self.path('some-pictures'), '--codec',
+                                     'png', '--match', 'o*', '--skip-done'),
+                         ({('some/one.mkv', 'some-pictures/one')}, []))
         # One that is refused holds up no other.
         self.vrtctl('wait', '--all')
         jobs, said = self.series(*options, '--skip-done', status=1)
