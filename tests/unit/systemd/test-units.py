@@ -58,6 +58,8 @@ class Units(unittest.TestCase):
         with open(os.path.join(BUILD, 'vrtd-folder@.service'), encoding='utf-8') as f:
             service = f.read()
         command = re.search(r'^ExecStart=(\S+)', service, re.M).group(1)
+        # Whatever comes at once: systemd gives up watching where its limit is hit.
+        self.assertIn('\nStartLimitIntervalSec=0\n', service)
         paths = [os.path.join(self.folder, f'vrtd-folder@home-a-my\\x20films.{kind}')
                  for kind in ('service', 'path', 'timer')]
         with open(paths[0], 'w', encoding='utf-8') as f:
