@@ -7,7 +7,6 @@
 
 #include "daemon/api/routes.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -160,8 +159,9 @@ static void take_record(void *ctx, const struct vrt_log_record *record)
     if (answer->r < 0 || record->job != answer->job_id)
         return;
     entries = reallocarray(report->lines, report->n_lines + 1, sizeof(*entries));
+    /* Not raised: that would be logged. */
     if (!entries) {
-        answer->r = vrt_raise(-ENOMEM);
+        answer->r = -ENOMEM;
         return;
     }
     report->lines = entries;

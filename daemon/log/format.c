@@ -13,9 +13,6 @@
 /* What follows a text has room in any case. */
 #define RESERVED_BYTES 16
 
-/* As syslog(3) counts. */
-static const char priorities[VRT_LOG_LEVEL_COUNT] = { '3', '4', '6', '7' };
-
 struct out {
     char *to;
     size_t n;
@@ -33,7 +30,6 @@ static __attribute__((format(printf, 2, 3))) void put(struct out *out, const cha
     if (n > 0)
         out->n += (size_t)n < room ? (size_t)n : room - 1;
 }
-
 
 /* A JSON string with its quotes. Bytes that aren't UTF-8 become U+FFFD. */
 static void put_string(struct out *out, const char *text)
@@ -102,8 +98,8 @@ size_t vrt_log_print_journal(const struct vrt_log_record *record, char buffer[VR
     char topic[64];
 
     snprintf(topic, sizeof(topic), "%s: ", record->topic);
-    put(&out, "PRIORITY=%c\nSYSLOG_IDENTIFIER=vrtd\nCODE_LINE=%d\n", priorities[record->level],
-        record->line);
+    put(&out, "PRIORITY=%c\nSYSLOG_IDENTIFIER=vrtd\nCODE_LINE=%d\n",
+        vrt_log_priorities[record->level], record->line);
     if (record->job)
         put(&out, "VRTD_JOB=%" PRId64 "\n", record->job);
     if (record->uid >= 0)

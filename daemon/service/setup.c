@@ -43,7 +43,10 @@ int vrt_setup_read(const struct vrt_setup *setup, struct vrt_conf *ret_conf,
         r = vrt_log_levels_parse(options->log_level, &levels, error);
         if (r < 0)
             return vrt_fold(r);
-        snprintf(conf.log.level, sizeof(conf.log.level), "%s", options->log_level);
+        r = snprintf(conf.log.level, sizeof(conf.log.level), "%s", options->log_level);
+        if (r >= (int)sizeof(conf.log.level))
+            return vrt_refuse(error, vrt_raise(-ENAMETOOLONG), "usage", "--log-level is too long: "
+                              "at most %zu bytes", sizeof(conf.log.level) - 1);
     }
     *ret_conf = conf;
     if (ret_path)

@@ -33,6 +33,8 @@ const char *const vrt_log_level_names[] = {
     [VRT_LOG_LEVEL_COUNT] = NULL,
 };
 
+const char vrt_log_priorities[VRT_LOG_LEVEL_COUNT] = { '3', '4', '6', '7' };
+
 /* The mutable globals of the program: what is logged is a matter of the process. */
 static const char *topics[VRT_LOG_TOPICS_MAX + 1] = {
     "access", "api", "backend", "cache", "claim", "conn", "doctor", "encode", "error", "events",
@@ -57,9 +59,6 @@ static pthread_once_t looked = PTHREAD_ONCE_INIT;
 static enum vrt_log_stderr reader;
 
 static _Thread_local char thread_device[32];
-
-/* As syslog(3) counts. */
-static const char journal_priorities[VRT_LOG_LEVEL_COUNT] = { '3', '4', '6', '7' };
 
 /* The place of a topic in the table; VRT_LOG_TOPICS_MAX: it isn't there. */
 static size_t find_topic(const char *topic, size_t size)
@@ -266,7 +265,7 @@ size_t vrt_log_print(const struct vrt_log_record *record, enum vrt_log_stderr fo
 {
     const int size = VRT_LOG_BYTES_MAX - 1;
     int n = for_reader == VRT_LOG_STDERR_JOURNAL ?
-        snprintf(buffer, VRT_LOG_BYTES_MAX, "<%c>", journal_priorities[record->level]) :
+        snprintf(buffer, VRT_LOG_BYTES_MAX, "<%c>", vrt_log_priorities[record->level]) :
         (int)print_time(record->wall_ns, buffer, VRT_LOG_BYTES_MAX);
 
     n += snprintf(buffer + n, (size_t)(size - n), "%s %.64s: ", vrt_log_level_names[record->level],

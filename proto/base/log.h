@@ -37,6 +37,9 @@ enum vrt_log_level {
 /* "error", "warning", "info", "debug"; ended by NULL. */
 extern const char *const vrt_log_level_names[];
 
+/* The digit of each level's priority, as syslog(3) counts. */
+extern const char vrt_log_priorities[VRT_LOG_LEVEL_COUNT];
+
 /* Where in the sources a line comes from. */
 #define VRT_LOG_HERE __FILE__, __LINE__, __func__
 

@@ -11,6 +11,7 @@
 struct conversion {
     int n_stars;                    /* widths and precisions that are arguments */
     int n_l;                        /* how often 'l' */
+    bool is_cut;                    /* there is a precision: a text may end without a NUL byte */
     char size;                      /* 'z', 'j', 't', 'L'; 0: none of these */
     char type;                      /* 'd', 's', ... */
 };
@@ -19,8 +20,10 @@ struct conversion {
 static const char *parse(const char *p, struct conversion *to)
 {
     *to = (struct conversion){ .type = 0 };
-    for (; *p && strchr("-+ #0'123456789.*", *p); p++)
+    for (; *p && strchr("-+ #0'123456789.*", *p); p++) {
         to->n_stars += *p == '*';
+        to->is_cut |= *p == '.';
+    }
     for (; *p && strchr("hlzjtL", *p); p++) {
         to->n_l += *p == 'l';
         if (*p != 'l' && *p != 'h')
@@ -55,8 +58,10 @@ static int64_t take(const struct conversion *c, va_list *args, bool *ret_is_know
         if (c->n_l == 2)
             return (int64_t)va_arg(*args, long long);
         return c->n_l == 1 ? (int64_t)va_arg(*args, long) : (int64_t)va_arg(*args, int);
-    case 's':
-        return number(va_arg(*args, const char *));
+    case 's': {
+        const char *text = va_arg(*args, const char *);
+        return c->is_cut ? 0 : number(text);
+    }
     case 'p':
         (void)va_arg(*args, void *);
         return 0;

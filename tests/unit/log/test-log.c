@@ -91,6 +91,8 @@ static void __attribute__((format(printf, 3, 4))) expect_about(int64_t job, int6
 
 static void test_about(void)
 {
+    const char digits[] = { '1', '2' };
+
     expect_about(0, -1, "nothing");
     expect_about(7, -1, "job %" PRId64 " starts", INT64_C(7));
     expect_about(7, 1000, "job %" PRId64 " of uid %d %s: %s", INT64_C(7), 1000, "is", "uid 3");
@@ -104,6 +106,8 @@ static void test_about(void)
     /* What isn't in the format counts for nothing. */
     expect_about(0, -1, "%s", "job 3 of uid 4");
     expect_about(0, -1, "the job %.0f", 3.0);
+    /* Nor what may end without a NUL byte: it isn't read. */
+    expect_about(0, 6, "job %.*s of uid %d", (int)sizeof(digits), digits, 6);
 }
 
 static void print(const struct vrt_log_record *record, json_t **ret_json)
