@@ -138,7 +138,7 @@ static int set_int(const struct parsing *p, const struct vrt_option *o, const ch
     return 0;
 }
 
-/* k, M and G are powers of 1000, Ki, Mi and Gi of 1024. */
+/* k, M, G and T are powers of 1000, Ki, Mi, Gi and Ti of 1024. */
 static int set_amount(const struct parsing *p, const struct vrt_option *o, const char *value)
 {
     static const char units[] = "kMGT";

@@ -31,7 +31,7 @@ enum vrt_option_type {
     VRT_OPTION_FLAG,            /* bool */
     VRT_OPTION_TEXT,            /* const char * */
     VRT_OPTION_INT,             /* int64_t from min to max */
-    VRT_OPTION_AMOUNT,          /* int64_t from min to max, as 8M or 700MiB */
+    VRT_OPTION_AMOUNT,          /* int64_t from min to max, as 8M or 700Mi */
     VRT_OPTION_NUMBER,          /* double from min to max */
     VRT_OPTION_TIME,            /* double: seconds from min to max */
     VRT_OPTION_WORD,            /* int: index into names */

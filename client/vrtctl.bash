@@ -70,7 +70,10 @@ _vrtctl() {
         return
         ;;
     --precision) _vrtctl_words 'auto f32 f16 bf16' "$current"; return ;;
-    --codec) _vrtctl_words 'h264 hevc ffv1 av1 vp9 prores dnxhr mjpeg auto' "$current"; return ;;
+    --codec) _vrtctl_words 'h264 hevc ffv1 av1 vp9 prores dnxhr mjpeg png jpeg
+            tiff webp exr auto' "$current"
+        return
+        ;;
     --preset)
         _vrtctl_words 'ultrafast superfast veryfast faster fast medium slow slower veryslow' \
             "$current"
@@ -97,7 +100,7 @@ _vrtctl() {
     --tiling) _vrtctl_words 'blend official' "$current"; return ;;
     --scene-cuts) _vrtctl_words 'off on' "$current"; return ;;
     --clip | --clip-overlap | --sigma | --webhook | --sha256) return ;;
-    --start | --duration | --at | --fps) return ;;
+    --start | --duration | --at | --fps | --times) return ;;
     --tile | --overlap | --quality | --bitrate | --target-size | --pix-fmt | --enc | --streams | --priority | --timeout | --size | -n | --frames | --match | --settled) return ;;
     esac
 

@@ -71,9 +71,12 @@ class Completion(unittest.TestCase):
 
     def test_values(self):
         self.assertEqual(complete('vrtctl submit --codec '),
-                         {'h264', 'hevc', 'ffv1', 'av1', 'vp9', 'prores', 'dnxhr', 'mjpeg',
-                          'auto'})
+                         {'h264', 'hevc', 'ffv1', 'av1', 'vp9', 'prores', 'dnxhr', 'mjpeg', 'png',
+                          'jpeg', 'tiff', 'webp', 'exr', 'auto'})
         self.assertEqual(complete('vrtctl submit --precision b'), {'bf16'})
+        for option in re.findall(r'^  ... --([a-z-]+) [A-Z]', help_of('submit'), re.MULTILINE):
+            with self.subTest(option=option):
+                self.assertNotIn('--dry-run', complete(f'vrtctl submit --{option} -'))
         self.assertEqual(complete('vrtctl submit --tile '), set())
 
     def test_what_the_daemon_has(self):
