@@ -237,7 +237,8 @@ static void look_at_stderr(void)
     struct stat st;
 
     if (stream && sscanf(stream, "%llu:%llu", &device, &inode) == 2 &&
-        fstat(STDERR_FILENO, &st) == 0 && st.st_dev == device && st.st_ino == inode)
+        fstat(STDERR_FILENO, &st) == 0 && (unsigned long long)st.st_dev == device &&
+        st.st_ino == inode)
         reader = VRT_LOG_STDERR_JOURNAL;
 }
 

@@ -117,7 +117,7 @@ def main():
             f.write(CROSS.format(python=sys.executable, architecture=architecture,
                                  pkg_config=pkg_config, include=include, folder=folder))
         build = set_up(root, folder, 'engine', cross, '-Ddaemon=disabled', '--werror')
-        run('ninja', '-C', build, 'workers/infer/vrt-infer')
+        run('ninja', '-k', '0', '-C', build, 'workers/infer/vrt-infer')
         check_program(os.path.join(build, 'workers/infer/vrt-infer'), architecture)
         # Only looked for: nothing is linked with it.
         with open(os.path.join(folder, 'libdnnl.a'), 'wb') as f:
@@ -125,7 +125,7 @@ def main():
         build = set_up(root, folder, 'daemon', cross, '-Ddaemon=enabled', '-Dcpu=enabled',
                        '-Dpth=enabled', '--werror')
         made = objects(build)
-        run('ninja', '-C', build, *made)
+        run('ninja', '-k', '0', '-C', build, *made)
         if len(made) < 200:
             sys.exit(f'there are only {len(made)} objects')
         print(f'{architecture}: vrt-infer linked, {len(made)} objects compiled')

@@ -17,6 +17,7 @@
 #define FIRST_BLOCK "layers.0.residual_group.blocks.0."
 #define SCALE_MAX 8
 #define N_UP_MAX 3
+#define WINDOW_MAX 32               /* an attention's windows have up to 1024 places */
 
 /* main_test_swinir.py: neighbouring tiles share 32 pixels. */
 #define TILE_OVERLAP 32
@@ -44,7 +45,7 @@ static bool recognise(const struct vrt_checkpoint *checkpoint)
 /* The side of the window whose bias table has that many rows, (2 w - 1)^2; 0: of none. */
 static int find_window(int rows)
 {
-    for (int window = 2; (2 * window - 1) * (2 * window - 1) <= rows; window++)
+    for (int window = 2; window <= WINDOW_MAX; window++)
         if ((2 * window - 1) * (2 * window - 1) == rows)
             return window;
     return 0;
@@ -315,8 +316,8 @@ static int load(struct vrt_network *network, struct vrt_params *params)
                                  "3 (colour) and 1 (gray)", info->in_channels);
     if (!swinir->window)
         return vrt_params_refuse(params, "network whose tensor \"%s\" has %d rows, which is no "
-                                 "square window's", table,
-                                 vrt_params_extent(checkpoint, table, 2, 0));
+                                 "square window's of up to %d places a side", table,
+                                 vrt_params_extent(checkpoint, table, 2, 0), WINDOW_MAX);
     int r = find_groups(swinir, params);
     if (r < 0)
         return vrt_fold(r);
