@@ -287,6 +287,13 @@ class Kills(Crashes):
         self.suffer(config, 20 if LONG else 3, source, self.path('t.mkv'), '-m', model,
                     calm=config, shards=24)
 
+    def test_killed_with_transparency(self):
+        """It is decoded beside the frames, and found again from the beginning."""
+        source = clip(self.path('s.mkv'), '-vf', 'format=rgba,geq=r=128:g=X:b=Y:a=X+Y+N', '-c:v',
+                      'ffv1', '-pix_fmt', 'yuva420p', frames=FRAMES, size=SIZE)
+        for codec in 'ffv1', 'vp9':
+            self.suffer_often(FEW // 2, source, '--alpha', 'resize', '--codec', codec)
+
     def test_killed_while_the_clock_jumps(self):
         source = clip(self.path('s.mkv'), '-c:v', 'ffv1', frames=FRAMES, size=SIZE)
         config = merged(CONFIG, {'daemon': {'wall_clock': JUMPING}})
