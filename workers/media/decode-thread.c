@@ -127,7 +127,8 @@ static int open_input(struct decode_thread *decode_thread, struct vrt_error *err
             .name = decode_thread->files->input_name,
         },
         .fps = decode_thread->expected->fps,
-        .is_last = true,
+        /* A picture is decoded once more when it is written. */
+        .is_last = !decode_thread->expected->is_still,
     };
     int r = 0;
 

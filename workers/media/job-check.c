@@ -258,6 +258,12 @@ static int check_alpha(struct vrt_job_check *check, enum vrt_codec codec, struct
                           vrt_container_name(check->container));
     if (is_unwanted || (is_still && !keeps_picture))
         return vrt_fold(lose_alpha(check, "name the output .png or .tiff to keep it", error));
+    /* Of pictures it is read when they are written. */
+    if (is_still && check->recipe.times > 1)
+        vrt_warnings_add(&check->warnings, "a picture that is made between two has the "
+                         "transparency of the first of them");
+    if (is_still)
+        return 0;
     if (check->files.is_piped)
         return vrt_fold(lose_alpha(check, "it would have to be read a second time, and comes by a "
                                    "pipe: give a file", error));
@@ -266,7 +272,7 @@ static int check_alpha(struct vrt_job_check *check, enum vrt_codec codec, struct
     if (check->input.fields.deinterlace == VRT_DEINTERLACE_TELECINE)
         return vrt_fold(lose_alpha(check, "which fields belong together only the pictures show",
                                    error));
-    if (is_still || facts->alpha & VRT_CONTAINER_BIT(check->container))
+    if (facts->alpha & VRT_CONTAINER_BIT(check->container))
         return 0;
     snprintf(why, sizeof(why), "%s in .%s has no place for it; ProRes in .mov, VP9 in .webm and "
              "FFV1 in .mkv have", facts->title, vrt_container_name(check->container));
