@@ -140,23 +140,27 @@ static void look_at_frame(const struct vrt_frame *frame, int64_t index, int64_t 
     vrt_scene_draw(frame, &sketch);
 }
 
-/* What the process says of a file that grows is within it by the time that somebody hears of it. */
+/* What the process says of a file that grows is within it by the time that somebody hears of it,
+ * and behind its end nobody hears of anything. */
 static int feed_more(void *ctx, struct vrt_feed_state *state, struct vrt_error *error)
 {
-    (void)ctx;
+    bool *was_end_told = ctx;
+
     (void)error;
+    expect_true(!*was_end_told);
     expect_true(state->size_bytes >= 0 && state->n_spent >= 0 &&
                 state->n_spent <= VRT_FEED_SPENT_MAX);
     for (int i = 0; i < state->n_spent; i++)
         expect_true(state->spent[i].from >= 0 && state->spent[i].from <= state->spent[i].to &&
                     state->spent[i].to <= state->size_bytes);
-    state->at_end = true;
+    state->at_end = *was_end_told = true;
     return 0;
 }
 
 static bool read_film(struct vrt_child *child, struct vrt_error *error)
 {
-    static const struct vrt_feed feed = { feed_more, NULL };
+    bool was_end_told = false;
+    const struct vrt_feed feed = { feed_more, &was_end_told };
     VRT_CLEANUP(vrt_child_reader_closep) struct vrt_child_reader *reader = NULL;
     VRT_CLEANUP(vrt_frame_unrefp) struct vrt_frame *last = NULL, *copy = NULL;
     const struct vrt_reader_params params = { .name = "film.mkv", .n_threads = 1,

@@ -29,6 +29,7 @@ struct vrt_child_reader {
     const struct vrt_feed *feed;    /* or NULL */
     int64_t fed_bytes_max;          /* of it; INT64_MAX: all */
     int64_t told_bytes;             /* that the process knows to be there; -1: it wasn't told */
+    bool was_end_told;              /* and that there won't be more */
     int64_t open_deadline_ns;       /* while it is opened; 0: none */
     char doing[VRT_MESSAGE_NAME_BYTES + 16];    /* "reading NAME" */
 };
@@ -56,7 +57,8 @@ static int give_more(void *ctx, struct vrt_child *child, const struct vrt_messag
         .n_spent = question->body.reader_more.n_spent,
     };
 
-    if (question->kind != VRT_MESSAGE_READER_MORE || !reader->feed || state.size_bytes < 0 ||
+    if (question->kind != VRT_MESSAGE_READER_MORE || !reader->feed || reader->was_end_told ||
+        state.size_bytes < 0 ||
         (reader->told_bytes >= 0 && state.size_bytes != reader->told_bytes) ||
         !are_ranges(question->body.reader_more.spent, state.n_spent, state.size_bytes))
         return vrt_child_distrust(child, reader->doing, error);
@@ -69,7 +71,8 @@ static int give_more(void *ctx, struct vrt_child *child, const struct vrt_messag
         return vrt_fold(r);
     vrt_message_init(&answer, VRT_MESSAGE_READER_MORE);
     answer.body.reader_more.size_bytes = reader->told_bytes = state.size_bytes;
-    answer.body.reader_more.at_end = state.at_end || state.size_bytes >= reader->fed_bytes_max;
+    reader->was_end_told = state.at_end || state.size_bytes >= reader->fed_bytes_max;
+    answer.body.reader_more.at_end = reader->was_end_told;
     r = vrt_child_answer(child, &answer, VRT_MESSAGE_BYTES(reader_more), NULL);
     if (r == -EAGAIN)
         return vrt_child_distrust(child, reader->doing, error);
