@@ -53,7 +53,9 @@ static int open_file(const struct vrt_handover *h, enum vrt_job_file file, struc
     struct vrt_error reason = { 0 };
     int r = 0;
 
-    if (file == VRT_JOB_INPUT && h->input && !vrt_file_is_url(h->input))
+    if (file == VRT_JOB_INPUT && h->input_fd > 0)
+        files[file].fd = h->input_fd;
+    else if (file == VRT_JOB_INPUT && h->input && !vrt_file_is_url(h->input))
         r = open_input(h, &files[file], &reason);
     else if (file == VRT_JOB_OUTPUT && h->output_fd > 0)
         files[file].fd = h->output_fd;
@@ -73,6 +75,7 @@ static int post(struct vrt_cli *cli, const struct vrt_handover *h, const struct 
 {
     struct vrt_job_files_request q;
     const char *const paths[VRT_JOB_FILE_COUNT] = { h->input, h->output, h->model };
+    const bool has_path[VRT_JOB_FILE_COUNT] = { h->input_fd <= 0, h->output_fd <= 0, true };
     int fds[VRT_JOB_FILE_COUNT], n_fds = 0;
     char path[64];
 
@@ -83,7 +86,7 @@ static int post(struct vrt_cli *cli, const struct vrt_handover *h, const struct 
             continue;
         q.files[i].fd = n_fds;
         vrt_file_name(paths[i], q.files[i].name, sizeof(q.files[i].name));
-        if (i != VRT_JOB_OUTPUT || h->output_fd <= 0)
+        if (has_path[i])
             vrt_file_absolute(paths[i], q.files[i].path, sizeof(q.files[i].path));
         fds[n_fds++] = files[i].fd;
     }

@@ -375,7 +375,7 @@ static bool is_taken(const struct vrt_submissions *s, const char *path)
 }
 
 /* Whether a result is a folder of pictures: of such a folder, unless the output is called as a
- * file; of a video where pictures are asked for. */
+ * file, or a pipe; of a video where pictures are asked for. */
 static bool makes_folder(const struct vrt_args *args, const char *operand, bool is_folder)
 {
     const char *dot = strrchr(operand, '.');
@@ -385,7 +385,7 @@ static bool makes_folder(const struct vrt_args *args, const char *operand, bool 
         codec != VRT_UNKNOWN && codec != VRT_CODEC_AUTO &&
         vrt_container_is_picture(vrt_codec_facts((enum vrt_codec)codec)->container);
 
-    if (args->output && vrt_folder_is_file_name(args->output))
+    if (args->output && (vrt_pipes_is_one(args->output) || vrt_folder_is_file_name(args->output)))
         return false;
     return is_folder || (!is_picture && wants_pictures);
 }

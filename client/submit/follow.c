@@ -38,9 +38,10 @@ static bool give_again(void *context, const struct vrt_job_info *job)
     r = vrt_handover_send(s->cli, &(struct vrt_handover){
         .id = job->id,
         .verb = "resume",
-        .input = s->pipes.has_input ? "/dev/stdin" :
+        .input = s->pipes.has_input ? VRT_PIPES_INPUT_NAME :
                  s->items[i].folder.path ? s->items[i].folder.path : args->operands[i],
         .output = s->items[i].output,
+        .input_fd = vrt_pipes_input_again(&s->pipes),
         .output_fd = vrt_pipes_output_again(&s->pipes),
         .model = model_is_file ? args->model : NULL,
         .overwrite = args->overwrite,

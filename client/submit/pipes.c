@@ -165,6 +165,13 @@ bool vrt_pipes_is_unwanted(struct vrt_pipes *pipes)
     return pipes->was_closed;
 }
 
+int vrt_pipes_input_again(const struct vrt_pipes *pipes)
+{
+    const bool is_there = pipes->has_input && pipes->is_regular;
+
+    return is_there ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1) : -1;
+}
+
 int vrt_pipes_output_again(const struct vrt_pipes *pipes)
 {
     return pipes->result_fd < 0 ? -1 : fcntl(pipes->result_fd, F_DUPFD_CLOEXEC, 0);
@@ -182,7 +189,10 @@ static int copy(const struct vrt_pipes *pipes)
     while ((n = pread(pipes->result_fd, buffer, CHUNK_BYTES, offset)) > 0) {
         for (ssize_t done = 0, m; done < n; done += VRT_MAX(m, 0)) {
             m = write(pipes->output_fd, buffer + done, (size_t)(n - done));
-            if (m < 0 && errno != EINTR)
+            /* Who gave it to us may want writes that don't wait: of it, not of us. */
+            if (m < 0 && errno == EAGAIN)
+                poll(&(struct pollfd){ .fd = pipes->output_fd, .events = POLLOUT }, 1, -1);
+            else if (m < 0 && errno != EINTR)
                 return vrt_raise(-errno);
         }
         offset += n;
