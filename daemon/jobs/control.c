@@ -22,6 +22,7 @@
 #include "daemon/jobs/run.h"
 #include "daemon/pipeline/pipeline.h"
 #include "daemon/systemd/fd-store.h"
+#include "workers/media/files/pipe.h"
 
 static int refuse_state(const struct vrt_job *job, const char *cure, struct vrt_error *error)
 {
@@ -124,6 +125,24 @@ static int check_output(const struct vrt_control *control, const struct vrt_job 
     return vrt_fold(vrt_admission_check_unused(control->admission, job, files->fds[fd], error));
 }
 
+/* A pipe begins a job, and neither takes the place of another input nor gives its own to one. */
+static int check_pipe(const struct vrt_job *job, const struct vrt_handover *handover,
+                      struct vrt_error *error)
+{
+    const struct vrt_peer_files *files = handover->files;
+    int64_t fd = handover->request->input.fd;
+
+    if (fd == VRT_UNKNOWN || fd >= files->n)
+        return 0;
+    if (job->info.input_piped)
+        return refuse_pipe(job, "let it go on without another input", error);
+    if (!vrt_pipe_is_one(files->fds[fd]))
+        return 0;
+    return vrt_refuse(error, vrt_raise(-EINVAL), VRT_E(INPUT_PIPE), "job %" PRId64 " was begun "
+                      "with a file, and goes on with no pipe: give the file, or submit a new job",
+                      job->info.id);
+}
+
 /* Takes the files that were handed over in the place of those there are. */
 static int take_handover(struct vrt_control *control, struct vrt_job *job,
                          const struct vrt_handover *handover, struct vrt_error *error)
@@ -132,6 +151,8 @@ static int take_handover(struct vrt_control *control, struct vrt_job *job,
 
     if (r == 0 && handover)
         r = check_output(control, job, handover, error);
+    if (r == 0 && handover)
+        r = check_pipe(job, handover, error);
     if (r == 0 && handover)
         r = vrt_job_files_take(job, handover->request->files, handover->files, error);
     if (r == 0 && handover)
