@@ -124,6 +124,24 @@ class Room(Case):
         self.assertEqual(writer.wait(harness.PATIENCE_S), 0)
         self.assertEqual(int(video_stream(self.path('second.mkv'))['nb_read_frames']), 30)
 
+    def test_no_other_input(self):
+        """What a job reads stays what it reads."""
+        source = self.films()['mkv']
+        _, first, _ = self.begin_long('-o', self.path('first.mkv'))
+        with open(source, 'rb') as f, subprocess.Popen(['cat'], stdin=f,
+                                                       stdout=subprocess.PIPE) as writer:
+            second = self.start('-', '-o', self.path('second.mkv'), stdin=writer.stdout)
+            writer.stdout.close()
+            self.wait_until(lambda: self.show(self.last_job())['state'] == 'queued')
+            self.vrtctl('pause', self.last_job())
+            self.refused('resume', self.last_job(), source, says='without another input')
+            self.vrtctl('resume', self.last_job())
+            first.send_signal(signal.SIGINT)
+            self.assertEqual(second.wait(harness.PATIENCE_S), 0, second.stderr.read())
+        self.assertEqual(first.wait(harness.PATIENCE_S), 130)
+        self.follow(source, self.path('second.wanted.mkv'))
+        self.assertEqual(digest(self.path('second.mkv')), digest(self.path('second.wanted.mkv')))
+
 
 class Pipes(Case):
     config = {'cpu': {'devices': 2, 'threads': 1}}
@@ -193,6 +211,46 @@ class Pipes(Case):
         ffmpeg('-i', source, '-frames:v', 1, picture)
         got, _ = self.piped(self.bytes_of(picture), '-', '-o', '-', '--output-format', 'png')
         self.assertEqual(got[:8], b'\x89PNG\r\n\x1a\n')
+
+    def test_picture_with_transparency(self):
+        """Which is read a second time when it is written: of a pipe it is still there."""
+        source = self.path('alpha.png')
+        ffmpeg('-f', 'lavfi', '-i', 'testsrc2=size=64x48', '-frames:v', 1, '-vf',
+               "format=rgba,geq=r='r(X,Y)':g='g(X,Y)':b='b(X,Y)':a=100", source)
+        got, said = self.piped(self.bytes_of(source), '-', '-o', '-', '--output-format', 'png',
+                               '--alpha', 'resize')
+        self.assertEqual(set(pixels(self.write('alpha.out.png', got), 'rgba')[3::4]), {100})
+        other, said = self.piped(self.bytes_of(source), '-', '-o', '-', '--output-format', 'png')
+        self.assertNotIn('transparency', said)
+        self.assertEqual(other, got)
+
+    def test_folder_into_a_pipe(self):
+        """Of pictures a video becomes, as in a file."""
+        source, wanted = self.path('numbered'), self.path('numbered.mkv')
+        os.mkdir(source)
+        ffmpeg('-f', 'lavfi', '-i', 'testsrc2=size=64x48', '-frames:v', 5,
+               os.path.join(source, '%d.png'))
+        self.follow(source, wanted, '--fps', 10)
+        got, _ = self.piped(b'', source, '-o', '-', '--fps', 10)
+        self.assertEqual(got, self.bytes_of(wanted))
+
+    def test_reader_that_lets_nobody_wait(self):
+        """A pipe whose writes don't wait, and which is full most of the time."""
+        source, wanted = self.films()['mkv'], self.path('large.mkv')
+        options = ['--codec', 'ffv1']
+        self.follow(source, wanted, *options)
+        self.assertGreater(os.path.getsize(wanted), 1 << 17)
+        reading, writing = os.pipe()
+        self.addCleanup(os.close, reading)
+        os.set_blocking(writing, False)
+        done = self.start(source, '-o', '-', *options, stdin=subprocess.DEVNULL, stdout=writing)
+        os.close(writing)
+        got = b''
+        while data := os.read(reading, 50000):
+            got += data
+            time.sleep(0.01)
+        self.assertEqual(done.wait(harness.PATIENCE_S), 0, done.stderr.read())
+        self.assertEqual(got, self.bytes_of(wanted))
 
     def test_slow_writer(self):
         """Pieces of any size, with pauses between them."""
@@ -315,6 +373,29 @@ class Pipes(Case):
             self.assertEqual(self.show(job)['error']['id'], 'input.pipe')
             self.refused('retry', job, says='run the command again')
             self.assertNotIn('retry', self.vrtctl('show', job).stdout)
+        finally:
+            self.daemon.stop()
+            self.daemon = daemon
+
+    def test_files_are_given_again(self):
+        """A daemon that was restarted without them gets them once more, from who follows the
+        job: a file that is standard input, and what standard output is copied from."""
+        source = clip(self.path('again.mkv'), '-c:v', 'ffv1', frames=300, size='128x96')
+        folder = tempfile.mkdtemp(dir=self.folder)
+        daemon, self.daemon = self.daemon, harness.Daemon(folder)
+        try:
+            with open(source, 'rb') as f:
+                done = self.start('-', '-o', '-', '--codec', 'ffv1', stdin=f)
+            self.wait_until(lambda: self.last_job() and self.show(1)['frames_done'] > 0)
+            self.daemon.kill()
+            self.daemon = harness.Daemon(folder)
+            got, said = done.communicate(timeout=harness.PATIENCE_S)
+            self.assertEqual(done.returncode, 0, said)
+            shown = self.show(1)
+            self.assertEqual((shown['input_name'], shown['input_path'], shown['output_path']),
+                             ('standard input', None, None))
+            self.follow(source, self.path('again.wanted.mkv'), '--codec', 'ffv1')
+            self.assertEqual(got, self.bytes_of(self.path('again.wanted.mkv')))
         finally:
             self.daemon.stop()
             self.daemon = daemon
