@@ -81,8 +81,6 @@ static void fill_component(const struct component *to, int width, int height)
 /* Whether samples of one can be the other's. */
 static bool is_as_deep(const AVPixFmtDescriptor *from, const AVPixFmtDescriptor *to)
 {
-    if (from->log2_chroma_w != to->log2_chroma_w || from->log2_chroma_h != to->log2_chroma_h)
-        return false;
     return to->flags & AV_PIX_FMT_FLAG_FLOAT ? from->comp[0].depth == 16
                                              : from->comp[0].depth == to->comp[0].depth;
 }

@@ -5,6 +5,7 @@
 #include <errno.h>
 
 #include "frames/decode/reader.h"
+#include "frames/join/join-streams.h"
 
 /* Of a video that doesn't say how many frames it has in a second. */
 #define FPS_DEFAULT 25
@@ -128,8 +129,7 @@ int vrt_preview_make(struct vrt_preview *preview, struct vrt_error *error)
     VRT_CLEANUP(view_done) struct view after = {
         .fd = preview->after_fd,
         .name = preview->after_name,
-        /* The restored video is the first of those that move. */
-        .streams = "V:0",
+        .streams = VRT_JOIN_RESTORED_SPECIFIER,
         .cancel = preview->cancel,
     };
 
