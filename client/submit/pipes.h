@@ -56,7 +56,7 @@ void vrt_pipes_let_go(struct vrt_pipes *pipes);
 /* Whether the job serves nobody any more: whoever read the output is gone. */
 bool vrt_pipes_is_unwanted(struct vrt_pipes *pipes);
 
-/* The job's files again, for a daemon that was restarted. Return: a duplicate; -1: there is none. */
+/* The job's files again, for a daemon that was restarted. Return: a duplicate; -1: none. */
 int vrt_pipes_input_again(const struct vrt_pipes *pipes);
 int vrt_pipes_output_again(const struct vrt_pipes *pipes);
 

@@ -127,10 +127,10 @@ class Room(Case):
     def test_no_other_input(self):
         """What a job reads stays what it reads."""
         source = self.films()['mkv']
-        _, first, _ = self.begin_long('-o', self.path('first.mkv'))
+        _, first, _ = self.begin_long('-o', self.path('reads.mkv'))
         with open(source, 'rb') as f, subprocess.Popen(['cat'], stdin=f,
                                                        stdout=subprocess.PIPE) as writer:
-            second = self.start('-', '-o', self.path('second.mkv'), stdin=writer.stdout)
+            second = self.start('-', '-o', self.path('kept.mkv'), stdin=writer.stdout)
             writer.stdout.close()
             self.wait_until(lambda: self.show(self.last_job())['state'] == 'queued')
             self.vrtctl('pause', self.last_job())
@@ -139,8 +139,8 @@ class Room(Case):
             first.send_signal(signal.SIGINT)
             self.assertEqual(second.wait(harness.PATIENCE_S), 0, second.stderr.read())
         self.assertEqual(first.wait(harness.PATIENCE_S), 130)
-        self.follow(source, self.path('second.wanted.mkv'))
-        self.assertEqual(digest(self.path('second.mkv')), digest(self.path('second.wanted.mkv')))
+        self.follow(source, self.path('kept.wanted.mkv'))
+        self.assertEqual(digest(self.path('kept.mkv')), digest(self.path('kept.wanted.mkv')))
 
 
 class Pipes(Case):
