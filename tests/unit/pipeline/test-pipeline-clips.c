@@ -271,10 +271,11 @@ static void test_refusals(void)
     }
 }
 
-/* One that makes a frame between two. */
+/* One that makes a frame between two. With this seed it keeps colours: with others a job asks every
+ * device first whether it is the network that recolours. */
 static struct vrt_network *new_between(void)
 {
-    struct vrt_fixture vrt = { .sizes = vrt_sizes_small_between(), .seed = 3,
+    struct vrt_fixture vrt = { .sizes = vrt_sizes_small_between(), .seed = 1,
                                .flow_gain = RULE_FLOW_STEADY };
     struct fixture f = { 0 };
 
