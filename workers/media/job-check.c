@@ -224,11 +224,15 @@ static int choose_container(struct vrt_job_check *check, enum vrt_codec codec,
     return 0;
 }
 
+static bool has_pictures(const struct vrt_job_check *check)
+{
+    return check->input.is_still || check->files.is_sequence;
+}
+
 /* What is said of transparency that the output has no place for; refused where it is to be kept. */
 static int lose_alpha(struct vrt_job_check *check, const char *why, struct vrt_error *error)
 {
-    const bool is_still = check->input.is_still || check->files.is_sequence;
-    const char *what = is_still ? "picture" : "video";
+    const char *what = has_pictures(check) ? "picture" : "video";
 
     if (check->settings->alpha == VRT_ALPHA_RESIZE)
         return vrt_refuse(error, vrt_raise(-ENOTSUP), "output.format", "the %s's transparency "
@@ -244,7 +248,7 @@ static int lose_alpha(struct vrt_job_check *check, const char *why, struct vrt_e
 static int check_alpha(struct vrt_job_check *check, enum vrt_codec codec, struct vrt_error *error)
 {
     const struct vrt_codec_facts *facts = vrt_codec_facts(codec);
-    const bool is_still = check->input.is_still || check->files.is_sequence;
+    const bool is_still = has_pictures(check);
     const bool keeps_picture = vrt_container_is_picture(check->container) && facts->keeps_alpha;
     const bool is_unwanted = check->settings->alpha == VRT_ALPHA_DROP;
     char why[160];
@@ -411,10 +415,9 @@ static int pick_alpha_format(struct vrt_job_check *check, struct vrt_child *chil
 static int pick_format(struct vrt_job_check *check, struct vrt_child *child,
                        const struct vrt_encoder_pick *pick, struct vrt_error *error)
 {
-    const bool is_still = check->input.is_still || check->files.is_sequence;
     struct vrt_error why = { .id = NULL };
 
-    if (check->alpha == VRT_ALPHA_RESIZE && !is_still) {
+    if (check->alpha == VRT_ALPHA_RESIZE && !has_pictures(check)) {
         int r = pick_alpha_format(check, child, pick, &why);
         if (r == -ENOTSUP || r == -ENOSYS)
             r = lose_alpha(check, why.message, error);
