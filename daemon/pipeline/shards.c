@@ -21,7 +21,8 @@
 
 #define VRT_LOG_TOPIC "pipeline"
 
-/* A shard that failed so often fails its job, however many devices there are. */
+/* A shard that failed so often, but for odd results, fails its job, however many devices there
+ * are. */
 #define FAILURES_MAX 16
 
 /* So often a shard that failed on every device begins anew, unless all it ever got was wrong
@@ -60,7 +61,7 @@ struct shard {
     int last_failed;                    /* the device it failed on last; -1: none */
     uint64_t excluded;                  /* devices on which it failed twice */
     uint64_t suspects;                  /* devices whose results for it were wrong */
-    uint64_t odd;                       /* of these: wrong unless the network means it */
+    uint64_t odd;                       /* devices whose results were, unless the network means it */
     int n_failures, n_rounds;           /* round: it failed twice on every device there is */
     bool failed_otherwise;              /* than by wrong results, in this round */
     char why[640];                      /* of the last failure */
@@ -340,7 +341,7 @@ static void accept(struct vrt_shards *shards, struct shard *shard, size_t d,
     insert_sorted(&shards->restored, shard);
     /* This device shows that the shard can be done: those whose results were wrong are at fault. */
     for (size_t e = 0; e < vrt_pool_n_devices(shards->params.pool); e++)
-        if (e != d && (shard->suspects & ~(shards->accepts_odd ? shard->odd : 0)) >> e & 1)
+        if (e != d && (shard->suspects | (shards->accepts_odd ? 0 : shard->odd)) >> e & 1)
             vrt_pool_blame(shards->params.pool, e, shard->why);
 }
 
@@ -399,20 +400,21 @@ static void note_failure(struct vrt_shards *shards, struct shard *shard, size_t 
         }
         return;
     }
-    if (told && vrt_device_executor_is_wrong(task->result))
+    bool is_odd = told && task->result == VRT_DEVICE_EXECUTOR_E_ODD;
+    if (is_odd)
+        shard->odd |= bit;
+    else if (told && vrt_device_executor_is_wrong(task->result))
         shard->suspects |= bit;
     else
         shard->failed_otherwise = true;
-    if (told && task->result == VRT_DEVICE_EXECUTOR_E_ODD)
-        shard->odd |= bit;
-    else
-        shard->odd &= ~bit;
     /* Once more on the same device, then elsewhere. */
     if (shard->last_failed == (int)d)
         shard->excluded |= bit;
     shard->last_failed = shard->last_failed == (int)d ? -1 : (int)d;
     bool all = !(shards->devices & ~shard->excluded);
-    if (++shard->n_failures >= FAILURES_MAX)
+    /* Odd results harm no device, and all are to be asked. */
+    shard->n_failures += !is_odd;
+    if (shard->n_failures >= FAILURES_MAX)
         shard->excluded = shards->devices;
     else if (all && is_meant(shards, shard))
         accept_odd(shards, shard);

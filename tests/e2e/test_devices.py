@@ -6,6 +6,7 @@ import os
 import time
 import unittest
 
+import checkpoints
 import harness
 from harness import clip, digest, pixels
 
@@ -63,6 +64,21 @@ class Devices(harness.Case):
             self.assertEqual(len([line for line in lines if line.startswith('cpu:')]), 3, lines)
         finally:
             self.assertEqual(daemon.stop(), 0, daemon.log_text())
+
+    @unittest.skipIf(harness.FAULT, 'has a schedule of its own')
+    def test_a_network_that_blackens(self):
+        """It is believed once every device was asked twice, however many there are, and though one
+        of them failed otherwise besides."""
+        source = clip(self.path('black.mkv'), '-c:v', 'ffv1', frames=4, size='64x48')
+        tensors = dict(checkpoints.rrdbnet(2, 16, 8),
+                       **{'conv_last.bias': checkpoints.zeros([3])})
+        model = checkpoints.write_safetensors(self.path('black.safetensors'), tensors)
+        for name, fault in ('blackens', ''), ('once-worse', 'cpu:1 submit:2 corrupt=nan'):
+            config = {'cpu': {'devices': 9, 'threads': 1}, 'devices': {'fault': fault}}
+            job, _ = self.with_daemon(name, config, source, '--device', 'all', '--model', model)
+            self.assertEqual(job['frames_done'], 4)
+            self.assertEqual(['blackens' in w for w in job['warnings']].count(True), 1,
+                             job['warnings'])
 
     @unittest.skipIf(harness.FAULT, 'has a schedule of its own')
     def test_a_device_that_lacks_an_operation_takes_no_part(self):
