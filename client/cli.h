@@ -72,6 +72,7 @@ struct vrt_args {
     const char *match, *output_dir;
     int64_t settled_s;
     bool trim, reset_peak;                      /* of devices */
+    bool history;                               /* of a job */
 
     char **operands;
     int n_operands;

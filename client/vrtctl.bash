@@ -134,6 +134,7 @@ _vrtctl() {
         ;;
     models:-*) _vrtctl_words "--sha256 $common" "$current" ;;
     models:*) _vrtctl_words "pull $(_vrtctl_ask models)" "$current" ;;
+    show:-*) _vrtctl_words "--history $common" "$current" ;;
     devices:-*) _vrtctl_words "--trim --reset-peak $common" "$current" ;;
     list:-*) _vrtctl_words "--all --state --sort --reverse $common" "$current" ;;
     preview:-*) _vrtctl_words "--at --output --overwrite $common" "$current" ;;

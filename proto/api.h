@@ -29,9 +29,11 @@
     X(JOB_RETRY,    "POST",     "/v1/jobs/{id}/retry")  \
     X(JOB_FORGET,   "POST",     "/v1/jobs/{id}/forget") \
     X(JOB_LOG,      "GET",      "/v1/jobs/{id}/log")    \
+    X(JOB_HISTORY,  "GET",      "/v1/jobs/{id}/history") \
     X(STATUS,       "GET",      "/v1/status")           \
     X(DEVICES,      "GET",      "/v1/devices")          \
     X(DEVICES_TRIM, "POST",     "/v1/devices")          \
+    X(DEVICES_HISTORY, "GET",   "/v1/devices/history")  \
     X(MODELS,       "GET",      "/v1/models")           \
     X(MODEL_PULL,   "POST",     "/v1/models")           \
     X(CODECS,       "GET",      "/v1/codecs")           \

@@ -15,6 +15,7 @@
 #include "api.h"
 #include "base/clock.h"
 #include "base/thread.h"
+#include "daemon/api/device-routes.h"
 #include "daemon/api/job-routes.h"
 #include "daemon/jobs/job.h"
 #include "daemon/http/listener.h"
@@ -38,9 +39,11 @@ static const struct {
     [VRT_API_JOB_RETRY] = { vrt_api_job_retry, .reads_body = true },
     [VRT_API_JOB_FORGET] = { vrt_api_job_forget },
     [VRT_API_JOB_LOG] = { vrt_api_job_log },
+    [VRT_API_JOB_HISTORY] = { vrt_api_job_history },
     [VRT_API_STATUS] = { vrt_api_status },
     [VRT_API_DEVICES] = { vrt_api_devices },
     [VRT_API_DEVICES_TRIM] = { vrt_api_devices_trim, .reads_body = true },
+    [VRT_API_DEVICES_HISTORY] = { vrt_api_devices_history, .reads_query = true },
     [VRT_API_MODELS] = { vrt_api_models },
     [VRT_API_MODEL_PULL] = { vrt_api_model_pull, .reads_body = true },
     [VRT_API_CODECS] = { vrt_api_codecs },

@@ -16,6 +16,7 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "daemon/access/access.h"
+#include "daemon/api/device-routes.h"
 #include "daemon/api/routes.h"
 #include "daemon/devices/pool.h"
 #include "daemon/devices/trimming.h"

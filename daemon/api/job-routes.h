@@ -20,6 +20,7 @@ void vrt_api_job_resume(const struct vrt_call *call);
 void vrt_api_job_retry(const struct vrt_call *call);
 void vrt_api_job_forget(const struct vrt_call *call);
 void vrt_api_job_log(const struct vrt_call *call);
+void vrt_api_job_history(const struct vrt_call *call);
 
 /* The job that the path names, if the client may control it; NULL: he was told why not. */
 struct vrt_job *vrt_api_find_own_job(const struct vrt_call *call);

@@ -94,10 +94,9 @@ int vrt_api_check_priority(const struct vrt_call *call, int64_t priority,
 /* Answers with the job in its long form. */
 void vrt_api_reply_job(struct vrt_conn *conn, const struct vrt_job *job, enum vrt_job_view view);
 
-/* The routes: each answers, watches or starts a stream. Those of jobs are in job-routes.h. */
+/* The routes: each answers, watches or starts a stream. Those of jobs are in job-routes.h, those of
+ * devices in device-routes.h. */
 void vrt_api_status(const struct vrt_call *call);
-void vrt_api_devices(const struct vrt_call *call);
-void vrt_api_devices_trim(const struct vrt_call *call);
 void vrt_api_models(const struct vrt_call *call);
 void vrt_api_model_pull(const struct vrt_call *call);
 void vrt_api_codecs(const struct vrt_call *call);

@@ -17,6 +17,7 @@
 #include "base/clock.h"
 #include "api.h"
 #include "base/thread.h"
+#include "daemon/devices/device-history.h"
 #include "daemon/devices/dispatch.h"
 #include "daemon/devices/doctor-report.h"
 #include "daemon/devices/measurements.h"
@@ -36,6 +37,7 @@ struct vrt_pool {
     struct vrt_pool_shared shared;
     size_t n_devices;
     struct vrt_pool_device *devices;
+    struct vrt_device_history *histories;       /* of each */
     struct vrt_dispatch *dispatch;
     struct vrt_probe_cache *probes;
     char missed[VRT_API_TEXT_BYTES];    /* why a GPU here is no device; "": none is missed */
@@ -49,10 +51,15 @@ struct vrt_pool {
 static void on_tick(uv_timer_t *timer)
 {
     struct vrt_pool *pool = vrt_container_of(timer, struct vrt_pool, timer);
+    struct vrt_device_snapshot device;
 
     vrt_pool_shared_tick(&pool->shared);
     for (size_t d = 0; d < pool->n_devices; d++)
         vrt_pool_device_tick(&pool->devices[d]);
+    for (size_t d = 0; d < pool->n_devices; d++) {
+        vrt_pool_device_snapshot(&pool->devices[d], &device);
+        vrt_device_history_note(&pool->histories[d], &device, vrt_clock_now_ns());
+    }
     vrt_dispatch_tick(pool->dispatch);
     vrt_dispatch_wake(pool->dispatch);
 }
@@ -159,7 +166,8 @@ static int list_devices(struct vrt_pool *pool, struct vrt_error *error)
         return vrt_fold(r);
     pool->n_devices = shared->n_infos;
     pool->devices = calloc(pool->n_devices, sizeof(*pool->devices));
-    if (!pool->devices)
+    pool->histories = calloc(pool->n_devices, sizeof(*pool->histories));
+    if (!pool->devices || !pool->histories)
         return vrt_refuse_errno(error, vrt_raise(-ENOMEM), "the devices");
     for (size_t d = 0; d < pool->n_devices; d++)
         vrt_pool_device_init(&pool->devices[d], shared, d);
@@ -263,6 +271,7 @@ struct vrt_pool *vrt_pool_free(struct vrt_pool *pool)
         return NULL;
     vrt_dispatch_free(pool->dispatch);
     free(pool->devices);
+    free(pool->histories);
     vrt_probe_cache_free(pool->probes);
     vrt_measurements_free(pool->shared.measurements);
     vrt_replica_store_unref(pool->shared.replicas);
@@ -334,6 +343,11 @@ bool vrt_pool_has_abandoned(const struct vrt_pool *pool)
 size_t vrt_pool_n_devices(const struct vrt_pool *pool)
 {
     return pool->n_devices;
+}
+
+const struct vrt_device_history *vrt_pool_history(const struct vrt_pool *pool, size_t i)
+{
+    return &pool->histories[i];
 }
 
 void vrt_pool_device(const struct vrt_pool *pool, size_t i, struct vrt_device_snapshot *ret_device)

@@ -22,6 +22,7 @@
 #include "workers/plan/device-request.h"
 
 struct uv_loop_s;
+struct vrt_device_history;
 struct vrt_pool;
 struct vrt_replica_entry;
 struct vrt_store;
@@ -92,6 +93,9 @@ size_t vrt_pool_n_devices(const struct vrt_pool *pool);
 
 /* Device `i` as it is now. Cheap: nothing is asked of the device. */
 void vrt_pool_device(const struct vrt_pool *pool, size_t i, struct vrt_device_snapshot *ret_device);
+
+/* How device `i` fared lately (device-history.h); it lives as long as the pool. */
+const struct vrt_device_history *vrt_pool_history(const struct vrt_pool *pool, size_t i);
 
 /* Shards that could be computed now, and wait for a device. */
 int64_t vrt_pool_n_ready(const struct vrt_pool *pool);

@@ -15,7 +15,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "fields.h"
+
+#define VRT_LOG_TOPIC "queue"
 
 /* Of 64 bits, in hexadecimal digits. */
 #define BITS_BYTES 17
@@ -297,6 +300,9 @@ int vrt_job_record_read(const struct vrt_store_job *row, struct vrt_job *job,
     r = vrt_job_record_request(job, &request, error);
     if (r < 0)
         return vrt_fold(r);
+    /* What can't be read is no loss to the job. */
+    if (row->history[0] && vrt_job_history_read(row->history, &job->history) < 0)
+        vrt_log_warning("job %" PRId64 ": its history makes no sense, ignoring", row->id);
     job->shows_model = request.model.fd == VRT_UNKNOWN && !request.model.path[0];
     job->info.overwrite = request.overwrite;
     job->is_remote = request.input.url[0];

@@ -108,6 +108,25 @@ static void report_pace(struct vrt_job_info *info, double ran_s,
     snprintf(info->bottleneck, sizeof(info->bottleneck), "%s", vrt_stage_name(now->bottleneck));
 }
 
+/* What plots of the job are drawn from. */
+static void note_history(struct vrt_job *job)
+{
+    const struct vrt_job_info *info = &job->info;
+    int64_t bytes = VRT_UNKNOWN;
+
+    for (size_t i = 0; i < info->n_devices; i++)
+        if (info->devices[i].workspace_bytes >= 0)
+            bytes = VRT_MAX(bytes, 0) + info->devices[i].workspace_bytes +
+                    VRT_MAX(info->devices[i].replica_bytes, 0);
+    if (info->elapsed_s >= 0)
+        vrt_job_history_note(&job->history, &(struct vrt_job_look){
+            .elapsed_s = info->elapsed_s,
+            .frames = (double)VRT_MAX(info->frames_done, 0) +
+                      (info->frames_underway > 0 ? info->frames_underway : 0),
+            .memory_bytes = bytes,
+        });
+}
+
 /* Whether the snapshot says anything that was not told yet. */
 static bool is_news(const struct vrt_job *job, const struct vrt_pipeline_snapshot *now)
 {
@@ -142,6 +161,7 @@ bool vrt_job_report_progress(struct vrt_job *job, enum vrt_pipeline_phase *ret_p
     info->frames_total = now.frames_total;
     info->frames_estimated = now.is_estimated;
     report_devices(job, &now);
+    note_history(job);
     for (; job->n_told_warnings < now.n_warnings; job->n_told_warnings++)
         if (vrt_job_add_warning(job, vrt_pipeline_warning(job->pipeline,
                                                           job->n_told_warnings)) < 0)

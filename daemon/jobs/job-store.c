@@ -192,6 +192,19 @@ static void on_segment_saved(void *ctx, int r)
     end_saving(saving, r);
 }
 
+void vrt_job_store_save_history(struct vrt_job_store *store, const struct vrt_job *job)
+{
+    struct vrt_buf text = { .limit_bytes = 0 };
+
+    if (job->history.n_points == 0)
+        return;
+    if (vrt_job_history_print(&job->history, &text) == 0)
+        vrt_store_put_history(store->context->params.store, job->info.id, text.data);
+    else
+        vrt_log_warning("job %" PRId64 ": no memory to store its history, ignoring", job->info.id);
+    vrt_buf_done(&text);
+}
+
 void vrt_job_store_save_segment(struct vrt_job_store *store, struct vrt_job *job,
                                 const struct vrt_segment_record *segment)
 {
@@ -209,6 +222,7 @@ void vrt_job_store_save_segment(struct vrt_job_store *store, struct vrt_job *job
     job->n_made = segment->number + 1;
     vrt_store_add_segment(store->context->params.store, job->info.id, segment,
                           (struct vrt_store_done){ on_segment_saved, saving });
+    vrt_job_store_save_history(store, job);
 }
 
 /* The job has no segments from this one on. */

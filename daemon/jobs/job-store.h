@@ -137,7 +137,11 @@ void vrt_job_store_save(struct vrt_job_store *store, struct vrt_job *job,
 /* Tries again what the store couldn't take. Return: whether there is still something. */
 bool vrt_job_store_save_rest(struct vrt_job_store *store);
 
-/* Writes a segment's row, and takes it into the job's list when that is done. */
+/* Writes the job's history, if it has any. What comes later takes its place. */
+void vrt_job_store_save_history(struct vrt_job_store *store, const struct vrt_job *job);
+
+/* Writes a segment's row, with the job's history until then, and takes it into the job's list when
+ * that is done. */
 void vrt_job_store_save_segment(struct vrt_job_store *store, struct vrt_job *job,
                                 const struct vrt_segment_record *segment);
 

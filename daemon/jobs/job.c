@@ -97,6 +97,7 @@ struct vrt_job *vrt_job_free(struct vrt_job *job)
     free(job->segments);
     free(job->info.devices);
     free(job->info.warnings);
+    vrt_job_history_done(&job->history);
     vrt_job_touch(job);
     free(job);
     return NULL;

@@ -38,6 +38,7 @@
 
 #include "base/buf.h"
 #include "base/list.h"
+#include "daemon/jobs/history/job-history.h"
 #include "msg_job.h"
 #include "workers/media/segment-record.h"
 
@@ -98,6 +99,7 @@ struct vrt_job {
     bool has_media_failed;              /* vrt-media ended or hung since then: once is forgiven */
     size_t n_forgiven;                  /* segments there were at most when that was forgiven */
     double ran_s;                       /* of earlier runs */
+    struct vrt_job_history history;     /* of all its runs */
 
     int64_t output_bytes;               /* the estimate of its size; -1: unknown */
     struct vrt_pipeline *pipeline;      /* that finds out how to do it, or does it; or NULL */

@@ -251,6 +251,7 @@ static void end_run(struct vrt_job_run *run, const struct vrt_error *error)
     if (job->pipeline && run->phase == RUN_GOING) {
         vrt_run_refresh(runs, job);
         job->ran_s = ran_s(job);
+        vrt_job_store_save_history(runs->store, job);
     }
     vrt_job_free_pipeline(job);
     vrt_job_report_idle(job);

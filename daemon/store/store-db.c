@@ -72,6 +72,8 @@ static const char *const migrations[] = {
     "ALTER TABLE segments ADD COLUMN ran_ms INTEGER NOT NULL DEFAULT 0;"
     "CREATE TABLE identity (instance TEXT NOT NULL) STRICT;"
     "INSERT INTO identity VALUES (lower(hex(randomblob(8))));",
+
+    "ALTER TABLE jobs ADD COLUMN history TEXT NOT NULL DEFAULT '';",
 };
 
 #define VERSION ((int)VRT_ARRAY_SIZE(migrations))

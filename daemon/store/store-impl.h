@@ -19,6 +19,7 @@
 
 enum vrt_store_verb {
     VRT_STORE_PUT_JOB,
+    VRT_STORE_PUT_HISTORY,
     VRT_STORE_ADD_SEGMENT,
     VRT_STORE_CUT_SEGMENTS,
     VRT_STORE_REMOVE_JOB,
@@ -33,7 +34,7 @@ struct vrt_store_op {
     struct vrt_store_done done;
     int result;                         /* what `done` is told */
 
-    struct vrt_store_job job;           /* PUT_JOB; all verbs of jobs: its id */
+    struct vrt_store_job job;           /* PUT_JOB; PUT_HISTORY: that; all verbs of jobs: its id */
     struct vrt_segment_record segment;  /* ADD_SEGMENT; CUT_SEGMENTS: its number */
     struct vrt_store_measure measure;   /* PUT_MEASURE */
     char texts[];                       /* that those point to */
@@ -43,6 +44,7 @@ enum vrt_store_statement {
     VRT_STORE_SQL_BEGIN,
     VRT_STORE_SQL_COMMIT,
     VRT_STORE_SQL_PUT_JOB,
+    VRT_STORE_SQL_PUT_HISTORY,
     VRT_STORE_SQL_REMOVE_JOB,
     VRT_STORE_SQL_RESET_STARTS,
     VRT_STORE_SQL_PUT_SEGMENT,

@@ -10,7 +10,8 @@
 #include "msg_job.h"
 
 #define JOBS \
-    "SELECT id, uid, priority, created_at, finished_at, starts, state, request, info, work " \
+    "SELECT id, uid, priority, created_at, finished_at, starts, state, request, info, work, " \
+    "history " \
     "FROM jobs ORDER BY id"
 #define SEGMENTS \
     "SELECT job, number, n_frames, next_shard, size_bytes, tail_bytes, n_concealed, ran_ms " \
@@ -70,9 +71,10 @@ static int load_job(struct load *load, int64_t *ret_id)
         .request = column_text(row, 7),
         .info = column_text(row, 8),
         .work = column_text(row, 9),
+        .history = column_text(row, 10),
     };
 
-    if (!state || !job.request || !job.info || !job.work)
+    if (!state || !job.request || !job.info || !job.work || !job.history)
         return vrt_refuse_errno(load->error, vrt_raise(-ENOMEM), "reading the jobs");
     if (job.state == VRT_UNKNOWN)
         return vrt_refuse(load->error, vrt_raise(-EPROTO), VRT_E(INTERNAL), "job %lld in %s has a "

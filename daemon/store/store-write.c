@@ -27,6 +27,7 @@ static const char *const statements[VRT_STORE_SQL_COUNT] = {
         "info, work) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10) "
         "ON CONFLICT (id) DO UPDATE SET uid = ?2, priority = ?3, created_at = ?4, "
         "finished_at = ?5, starts = ?6, state = ?7, request = ?8, info = ?9, work = ?10",
+    [VRT_STORE_SQL_PUT_HISTORY] = "UPDATE jobs SET history = ?2 WHERE id = ?1",
     [VRT_STORE_SQL_REMOVE_JOB] = "DELETE FROM jobs WHERE id = ?1",
     [VRT_STORE_SQL_RESET_STARTS] = "UPDATE jobs SET starts = 0 WHERE id = ?1",
     [VRT_STORE_SQL_PUT_SEGMENT] =
@@ -92,6 +93,16 @@ static int put_job(struct vrt_store_db *db, const struct vrt_store_op *op)
     });
 }
 
+static int put_history(struct vrt_store_db *db, const struct vrt_store_op *op)
+{
+    return run(db, VRT_STORE_SQL_PUT_HISTORY, (struct values){
+        .ints = &op->job.id,
+        .texts = &op->job.history,
+        .n_ints = 1,
+        .n_texts = 1,
+    });
+}
+
 static int add_segment(struct vrt_store_db *db, const struct vrt_store_op *op)
 {
     const struct vrt_segment_record *segment = &op->segment;
@@ -145,6 +156,7 @@ static int put_measure(struct vrt_store_db *db, const struct vrt_store_op *op)
 static int (*const verbs[VRT_STORE_VERB_COUNT])(struct vrt_store_db *db,
                                                 const struct vrt_store_op *op) = {
     [VRT_STORE_PUT_JOB] = put_job,
+    [VRT_STORE_PUT_HISTORY] = put_history,
     [VRT_STORE_ADD_SEGMENT] = add_segment,
     [VRT_STORE_CUT_SEGMENTS] = cut_segments,
     [VRT_STORE_REMOVE_JOB] = remove_job,

@@ -239,6 +239,19 @@ void vrt_store_put_job(struct vrt_store *store, const struct vrt_store_job *job,
     add(store, op);
 }
 
+void vrt_store_put_history(struct vrt_store *store, int64_t job_id, const char *history)
+{
+    struct vrt_store_op *op = new_op(VRT_STORE_PUT_HISTORY, strlen(history) + 1,
+                                     (struct vrt_store_done){ 0 });
+
+    if (!op)
+        return;
+    char *place = op->texts;
+    op->job.id = job_id;
+    op->job.history = keep(&place, history);
+    add(store, op);
+}
+
 void vrt_store_add_segment(struct vrt_store *store, int64_t job_id,
                            const struct vrt_segment_record *segment, struct vrt_store_done done)
 {

@@ -46,6 +46,7 @@ struct vrt_store_job {
     int64_t created_at, finished_at;        /* as the queue has them; not looked at */
     int64_t starts;                 /* without a segment since */
     const char *request, *info, *work;      /* JSON that the store doesn't look into; "" allowed */
+    const char *history;            /* likewise, as it is loaded; written by a call of its own */
 };
 
 /* One figure that cost time to find out, by these three keys. */
@@ -115,6 +116,9 @@ int vrt_store_load_measures(struct vrt_store *store,
 /* Adds the job, or replaces what is kept of it, but never its segments. */
 void vrt_store_put_job(struct vrt_store *store, const struct vrt_store_job *job,
                        struct vrt_store_done done);
+
+/* Keeps the job's history, or replaces it. Nobody is told: what fails comes again with more. */
+void vrt_store_put_history(struct vrt_store *store, int64_t job_id, const char *history);
 
 /* Adds a segment (or replaces that of its number) and sets the job's `starts` to 0. The files must
  * be on the disk for good already. No such job: -ENOENT. */

@@ -6,6 +6,7 @@ usage: test_vrtctl.py VRTCTL [unittest arguments]
 """
 import json
 import os
+import re
 import shutil
 import socket
 import subprocess
@@ -324,6 +325,34 @@ class Shown(Case):
         self.complaint('show', 'x', status=2, says="not a job's number")
         self.complaint('cancel', 13, status=4, says='there is no job 13')
         self.complaint('wait', 13, status=4, says='there is no job 13')
+
+    def test_history(self):
+        """A line for each point; plots where there is a terminal, as wide as that is."""
+        points = [{'elapsed_s': i / 5, 'frames': i * i / 10, 'fps': (2 * i - 1) / 2,
+                   'memory_bytes': None if i < 3 else 5 << 30} for i in range(1, 101)]
+        history = {'period_s': 0.2, 'points': points}
+        self.server.close()
+        self.serve(lambda r: answer({'period_s': 0, 'points': []} if '/13/' in r.path else
+                                    history if r.path == '/v1/jobs/12/history' else 'no'))
+        out, _ = self.run_it('show', '--history', 12)
+        lines = [line.split() for line in out.splitlines()]
+        self.assertEqual(lines[:3], [['ELAPSED_S', 'FRAMES', 'FPS', 'MEMORY_BYTES'],
+                                     ['0.200', '0.100', '0.500', '-'],
+                                     ['0.400', '0.400', '1.500', '-']])
+        self.assertEqual(lines[100], ['20.000', '1000.000', '99.500', str(5 << 30)])
+        self.assertEqual(json.loads(self.run_it('show', '--history', '--json', 12)[0]), history)
+        self.assertEqual(self.run_it('show', '--history', 13)[0], 'job 13 has not run yet\n')
+        for columns in (30, 80, 200):
+            for locale, cell in (('C.UTF-8', '[\u2801-\u28ff]'), ('C', '#')):
+                lines = self.on_terminal(columns, 'show', '--history', 12,
+                                         locale=locale).splitlines()
+                self.assertEqual(len(lines), 14, lines)
+                self.assertEqual(len(lines[6]), columns - 1, lines)
+                self.assertRegex(lines[1], f'^ *9[0-9]\\.[0-9] .*{cell}$')
+                self.assertRegex(lines[6], f'^ *0.000 .*{cell}$')
+                self.assertLess(len(re.findall(cell, lines[1])),
+                                len(re.findall(cell, lines[6])) / 4)
+                self.assertRegex(lines[8], f'^ *5.0 GiB .*{cell}$')
 
     def test_version(self):
         self.assertIn('vrtd 9.9', self.run_it('version')[0])

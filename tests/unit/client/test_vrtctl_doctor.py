@@ -6,7 +6,6 @@ usage: test_vrtctl_doctor.py VRTCTL [unittest arguments]
 """
 import json
 import os
-import pty
 import re
 import socket
 import subprocess
@@ -96,33 +95,12 @@ class Doctor(Case):
         self.assertRegex(out, r'\nnote +moon\.phase +full\?\[2J\n')
         self.assertRegex(out, r'\nok +cpu:0 aura +\n')
 
-    def on_terminal(self, columns):
-        """What doctor prints on a terminal that wide."""
-        terminal, end = pty.openpty()
-        self.addCleanup(os.close, terminal)
-        subprocess.run(['stty', 'cols', str(columns), 'rows', '24'], stdin=end, check=True)
-        process = subprocess.Popen(self.command('doctor'), stdout=end, stderr=subprocess.PIPE,
-                                   cwd=self.folder, env=dict(os.environ, TERM='xterm'))
-        os.close(end)
-        out = b''
-        while True:
-            try:
-                data = os.read(terminal, 65536)
-            except OSError:         # the other end is closed
-                break
-            if not data:
-                break
-            out += data
-        self.assertEqual(process.communicate(timeout=PATIENCE_S)[1], b'')
-        self.assertEqual(process.returncode, 1)
-        return out.decode().replace('\r\n', '\n')
-
     def test_wrapped_on_a_terminal(self):
         words = ' '.join(f'word{i}' for i in range(60))
         self.examines(check('device.kernel', 'cpu:0', 'failed', words, words),
                       check('environment', 'A_VARIABLE_WITH_A_VERY_LONG_NAME'))
         for columns in 80, 45:
-            out = self.on_terminal(columns)
+            out = self.on_terminal(columns, 'doctor', status=1)
             lines = out.splitlines()
             self.assertLessEqual(max(map(len, lines)), columns, out)
             self.assertGreater(len(lines), 16)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """What the tests of vrtctl share: what a daemon would answer, and how the program is run."""
 import os
+import pty
 import shutil
 import subprocess
 import sys
@@ -87,6 +88,28 @@ class Case(unittest.TestCase):
         out, err = done.stdout.decode(), done.stderr.decode()
         self.assertEqual(done.returncode, status, f'{arguments}\n{out}{err}')
         return out, err
+
+    def on_terminal(self, columns, *arguments, status=0, locale='C.UTF-8'):
+        """What it prints on a terminal that wide."""
+        terminal, end = pty.openpty()
+        self.addCleanup(os.close, terminal)
+        subprocess.run(['stty', 'cols', str(columns), 'rows', '24'], stdin=end, check=True)
+        process = subprocess.Popen(self.command(*arguments), stdout=end, stderr=subprocess.PIPE,
+                                   cwd=self.folder,
+                                   env=dict(os.environ, TERM='xterm', LC_ALL=locale))
+        os.close(end)
+        out = b''
+        while True:
+            try:
+                data = os.read(terminal, 65536)
+            except OSError:         # the other end is closed
+                break
+            if not data:
+                break
+            out += data
+        self.assertEqual(process.communicate(timeout=PATIENCE_S)[1], b'')
+        self.assertEqual(process.returncode, status)
+        return out.decode().replace('\r\n', '\n')
 
     def complaint(self, *arguments, status, says):
         """One line on standard error, nothing else."""

@@ -8,6 +8,8 @@
 #include <unistd.h>
 
 #include "base/macro.h"
+#include "daemon/jobs/history/job-history.h"
+#include "history/msg_history.h"
 #include "tests/unit/api/fake-flow.h"
 #include "tests/unit/http/http-client.h"
 #include "tests/unit/api/server-play.h"
@@ -456,6 +458,51 @@ static void test_crash_loop(void)
     play_stop(&play);
 }
 
+/* What is told of a job's history; the caller's. */
+static struct vrt_job_history ask_history(struct play *play, int64_t id)
+{
+    struct vrt_job_history history = { .n_points = 0 };
+    char path[64], *body;
+
+    snprintf(path, sizeof(path), "/v1/jobs/%lld/history", (long long)id);
+    expect_int(play_ask(play, "GET", path, "", &body), 200);
+    expect_int(vrt_job_history_read(body, &history), 0);
+    return history;
+}
+
+/* A history is there in the next daemon: of a job that is over all of it. */
+static void test_history(void)
+{
+    struct play play;
+    struct vrt_job_info info;
+
+    play_start(&play, "[jobs]\nmax_running = 1\n");
+    expect_int(play_submit(&play, "run-30", ""), 1);
+    play_expect_state(&play, 1, VRT_JOB_DONE);
+    struct vrt_job_history before = ask_history(&play, 1);
+    expect_true(before.n_points >= 1);
+    expect_near(before.points[before.n_points - 1].frames, 30, 0);
+    expect_int(play_submit(&play, "run-4000", ""), 2);
+    do
+        expect_int(play_show(&play, 2, &info), 200);
+    while (info.segments_done < 3 && (vrt_job_info_done(&info), true));
+    vrt_job_info_done(&info);
+
+    play_restart(&play);
+    struct vrt_job_history after = ask_history(&play, 1);
+    expect_int(after.n_points, before.n_points);
+    for (size_t i = 0; i < after.n_points; i++) {
+        expect_near(after.points[i].elapsed_s, before.points[i].elapsed_s, 1e-9);
+        expect_near(after.points[i].frames, before.points[i].frames, 1e-9);
+    }
+    vrt_job_history_done(&before);
+    vrt_job_history_done(&after);
+    after = ask_history(&play, 2);
+    expect_true(after.n_points >= 1);
+    vrt_job_history_done(&after);
+    play_stop(&play);
+}
+
 TEST_MAIN_AFTER(signal(SIGPIPE, SIG_IGN),
     { "pause", test_pause },
     { "pause-holds", test_pause_holds },
@@ -469,4 +516,5 @@ TEST_MAIN_AFTER(signal(SIGPIPE, SIG_IGN),
     { "suspects", test_suspects },
     { "crash-loop", test_crash_loop },
     { "files", test_files },
+    { "history", test_history },
 )

@@ -9,6 +9,7 @@
 #include "msg_codec.h"
 #include "msg_device.h"
 #include "msg_doctor.h"
+#include "history/msg_history.h"
 #include "msg_job.h"
 #include "msg_log.h"
 #include "msg_plan.h"
@@ -87,6 +88,8 @@ int main(void)
         { "PreviewRequest", vrt_preview_request_fields },
         { "Preview", vrt_preview_fields },
         { "Log", vrt_log_fields },
+        { "History", vrt_history_fields },
+        { "DevicesHistory", vrt_devices_history_fields },
         { "Status", vrt_status_fields },
     };
     for (size_t i = 0; i < sizeof(schemas) / sizeof(schemas[0]); i++)

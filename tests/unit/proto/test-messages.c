@@ -28,6 +28,8 @@ static void test_routes(void)
         { "POST", "/v1/jobs/12/retry", 0, VRT_API_JOB_RETRY, 12 },
         { "POST", "/v1/jobs/12/forget", 0, VRT_API_JOB_FORGET, 12 },
         { "GET", "/v1/jobs/12/log", 0, VRT_API_JOB_LOG, 12 },
+        { "GET", "/v1/jobs/12/history", 0, VRT_API_JOB_HISTORY, 12 },
+        { "GET", "/v1/devices/history", 0, VRT_API_DEVICES_HISTORY, -1 },
         { "GET", "/v1/jobs/12/pause", -EOPNOTSUPP, 0, 0 },
         { "POST", "/v1/jobs/12", -EOPNOTSUPP, 0, 0 },
         { "POST", "/v1/jobs//pause", -ENOENT, 0, 0 },

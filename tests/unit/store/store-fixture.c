@@ -71,6 +71,7 @@ static int on_job(void *ctx, const struct vrt_store_job *job)
     row->job.request = row->job.info = row->job.work = NULL;
     snprintf(row->request, sizeof(row->request), "%s", job->request);
     snprintf(row->info, sizeof(row->info), "%s", job->info);
+    snprintf(row->history, sizeof(row->history), "%s", job->history);
     return 0;
 }
 

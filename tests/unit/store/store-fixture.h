@@ -12,7 +12,7 @@
 /* One job as it was read, with the numbers of its segments. */
 struct table_row {
     struct vrt_store_job job;       /* without texts */
-    char request[64], info[64];
+    char request[64], info[64], history[64];
     size_t work_bytes;
     int n_segments;
     struct vrt_segment_record segments[8];      /* the first of them */

@@ -64,8 +64,12 @@ static void test_round_trip(void)
         struct vrt_segment_record segment = bench_segment(2, i);
         vrt_store_add_segment(bench.store, 2, &segment, bench_done(&bench));
     }
+    vrt_store_put_history(bench.store, 1, "older");
+    vrt_store_put_history(bench.store, 1, "It's older");
+    vrt_store_put_history(bench.store, 77, "of no job");
+    bench_put(&bench, 1);
     bench_close(&bench);
-    expect_int(bench.n_done, 6);
+    expect_int(bench.n_done, 7);
     expect_int(bench.last_result, 0);
 
     bench_open(&bench, &table);
@@ -78,6 +82,8 @@ static void test_round_trip(void)
         expect_row(&table.rows[i], &job);
     }
     expect_row(&table.rows[2], &odd);
+    expect_str(table.rows[0].history, "It's older");
+    expect_str(table.rows[1].history, "");
     expect_int(table.rows[0].n_segments, 0);
     expect_int(table.rows[1].n_segments, 3);
     for (int i = 0; i < 3; i++) {

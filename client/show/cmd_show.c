@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "client/cli.h"
+#include "client/show/history.h"
 #include "client/conn.h"
 #include "client/terminal/format.h"
 #include "client/terminal/progress.h"
@@ -277,16 +278,25 @@ static int run(struct vrt_cli *cli)
         long long id = vrt_cli_job_id(cli, i);
         if (!id)
             return VRT_EXIT_USAGE;
-        int one = show(cli, id);
+        int one = cli->args.history ? vrt_history_show(cli, id) : show(cli, id);
         exit = one != VRT_EXIT_OK ? one : exit;
     }
     return exit;
 }
 
+#define A struct vrt_args
+static const struct vrt_option show_options[] = {
+    { "history", 0, VRT_OPTION_FLAG, offsetof(A, history),
+      .help = "plots of frames a second and memory over the life of jobs" },
+    { .name = NULL },
+};
+#undef A
+
 const struct vrt_command vrt_command_show = {
     .name = "show",
     .operands = "ID...",
     .summary = "show everything about jobs",
+    .options = show_options,
     .min_operands = 1,
     .max_operands = 10000,
     .run = run,
