@@ -61,7 +61,7 @@ struct shard {
     int last_failed;                    /* the device it failed on last; -1: none */
     uint64_t excluded;                  /* devices on which it failed twice */
     uint64_t suspects;                  /* devices whose results for it were wrong */
-    uint64_t odd;                       /* devices whose results were, unless the network means it */
+    uint64_t odd;                       /* likewise, unless the network means it */
     int n_failures, n_rounds;           /* round: it failed twice on every device there is */
     bool failed_otherwise;              /* than by wrong results, in this round */
     char why[640];                      /* of the last failure */
