@@ -6,8 +6,9 @@ compute with PyTorch (f32, CPU), with weights and input by rule.py.
 usage: make-span.py SPAN_ARCH.PY SPANF3_ARCH.PY
 
 These are basicsr/archs/span_arch.py as SPAN's authors published it (github.com/hongyuanyu/SPAN),
-and traiNNer/archs/spanf3_arch.py of those who train SPANF3 (github.com/the-database/traiNNer-redux).
-Of the packages that both import only a decorator is used, which is given here.
+and traiNNer/archs/spanf3_arch.py of those who train SPANF3
+(github.com/the-database/traiNNer-redux). Of the packages that both
+import only a decorator is used, which is given here.
 """
 import os
 import sys
@@ -23,7 +24,8 @@ CASES = {
     'span-x4': ('SPAN', {'feature_channels': 20, 'upscale': 4}, (1, 3, 17, 23)),
     'spanf3-x2': ('SPANF3', {'feature_channels': 16, 'num_blocks': 5, 'upscale': 2,
                              'unshuffle_mod': True}, (1, 3, 29, 37)),
-    'spanf3-x4': ('SPANF3', {'feature_channels': 12, 'num_blocks': 1, 'upscale': 4}, (2, 3, 16, 22)),
+    'spanf3-x4': ('SPANF3', {'feature_channels': 12, 'num_blocks': 1, 'upscale': 4},
+                  (2, 3, 16, 22)),
     'spanf3-gray': ('SPANF3', {'feature_channels': 8, 'num_blocks': 3, 'upscale': 1, 'num_in_ch': 1,
                                'num_out_ch': 1, 'unshuffle_mod': True}, (1, 1, 61, 70)),
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* SPAN and SPANF3: recognition, sizes and params. span.h has what they are, span-build.c the graph. */
+/* SPAN and SPANF3: recognition, sizes and params; span-build.c has the graph. */
 
 #include "model/span.h"
 
@@ -148,16 +148,14 @@ static int add_fused(struct vrt_params *params, const struct parts *parts, const
     if (r < 0)
         return vrt_refuse_errno(params->error, r, params->source);
     r = vrt_params_add(params, &want, weight, weight_name);
-    if (r == 0)
-        r = vrt_params_add(params, &want_bias, bias, bias_name);
-    if (r == 0)
-        r = vrt_params_leave(params, weight_name);
-    if (r == 0)
-        r = vrt_params_leave(params, bias_name);
+    if (r < 0)
+        return vrt_fold(r);
+    r = vrt_params_add(params, &want_bias, bias, bias_name);
     if (r < 0)
         return vrt_fold(r);
     params->n_values += n_weights + c_out;
-    return 0;
+    r = vrt_params_leave(params, weight_name);
+    return r < 0 ? vrt_fold(r) : vrt_fold(vrt_params_leave(params, bias_name));
 }
 
 static int take_fused(struct vrt_params *params, const char *name, int c_out, int c_in)

@@ -160,7 +160,7 @@ static void add_five(struct fixture *f, const char *name, int o, int i)
         const char *part;
         int o, i, k;
     } parts[] = {
-        { "sk", o, i, 1 },                  { "conv.0", 2 * i, i, 1 }, { "conv.1", 2 * o, 2 * i, 3 },
+        { "sk", o, i, 1 },         { "conv.0", 2 * i, i, 1 }, { "conv.1", 2 * o, 2 * i, 3 },
         { "conv.2", o, 2 * o, 1 }, { "eval_conv", o, i, 3 },
     };
     char part[64];
