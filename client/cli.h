@@ -73,6 +73,8 @@ struct vrt_args {
     int64_t settled_s;
     bool trim, reset_peak;                      /* of devices */
     bool history;                               /* of a job */
+    bool admin;                                 /* of a token */
+    const char *expires;
 
     char **operands;
     int n_operands;
@@ -95,7 +97,8 @@ extern const struct vrt_command vrt_command_submit, vrt_command_status, vrt_comm
     vrt_command_retry, vrt_command_priority, vrt_command_cancel, vrt_command_clean,
     vrt_command_preview, vrt_command_logs, vrt_command_devices, vrt_command_models,
     vrt_command_codecs,
-    vrt_command_profile, vrt_command_tune, vrt_command_doctor, vrt_command_version;
+    vrt_command_profile, vrt_command_tune, vrt_command_doctor, vrt_command_token,
+    vrt_command_version;
 
 /*
  * Says `error` on standard error, as "vrtctl: what: sentence"; without `what` where it is NULL.

@@ -101,14 +101,14 @@ _vrtctl() {
     --scene-cuts) _vrtctl_words 'off on' "$current"; return ;;
     --clip | --clip-overlap | --sigma | --webhook | --sha256) return ;;
     --start | --duration | --at | --fps | --times) return ;;
-    --tile | --overlap | --quality | --bitrate | --target-size | --pix-fmt | --enc | --streams | --priority | --timeout | --size | -n | --frames | --match | --settled) return ;;
+    --tile | --overlap | --quality | --bitrate | --target-size | --pix-fmt | --enc | --streams | --priority | --timeout | --size | --expires | -n | --frames | --match | --settled) return ;;
     esac
 
     case $command:$current in
     :-*) _vrtctl_words "$common" "$current" ;;
     :*)
         _vrtctl_words 'submit status list show watch wait pause resume retry priority cancel
-            clean preview logs devices models codecs profile tune doctor version help' "$current"
+            clean preview logs devices models codecs profile tune doctor token version help' "$current"
         ;;
     submit:-*)
         _vrtctl_words "--model --output --device --precision --tile --overlap --clip
@@ -132,6 +132,8 @@ _vrtctl() {
     resume:-* | retry:-*)
         _vrtctl_words "--output --model --overwrite --all $common" "$current"
         ;;
+    token:-*) _vrtctl_words "--admin --expires $common" "$current" ;;
+    token:*) _vrtctl_words 'new list revoke' "$current" ;;
     models:-*) _vrtctl_words "--sha256 $common" "$current" ;;
     models:*) _vrtctl_words "pull $(_vrtctl_ask models)" "$current" ;;
     show:-*) _vrtctl_words "--history $common" "$current" ;;

@@ -24,6 +24,8 @@ function __vrtctl_values -a kind current -S
         case 'ID*' '[ID]*'
             contains -- $command show retry clean preview logs; and set -l all --all
             __vrtctl_ask $program list $all
+        case '*TOKEN*'
+            printf '%s\n' new list revoke
         case '*COMMAND*'
             __vrtctl_commands
     end

@@ -43,6 +43,7 @@ _vrtctl_values() {
         _vrtctl_ask list ${${(M)command:#(show|retry|clean|preview|logs)}:+--all}
         compadd -- $reply
         ;;
+    *TOKEN*) compadd -- new list revoke ;;
     *COMMAND*) _vrtctl_commands ;;
     esac
 }

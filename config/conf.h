@@ -109,6 +109,14 @@ struct vrt_conf {
         char proxy[VRT_CONF_PATH_BYTES];
         char ca_file[VRT_CONF_PATH_BYTES];
     } remote;
+    struct {
+        char listen[VRT_CONF_PATH_BYTES];       /* addresses with ports; ' ' between; "": none */
+        char host[VRT_CONF_PATH_BYTES];         /* names that lead there, likewise */
+        bool https;                             /* browsers come by a proxy that speaks it */
+        char proxy[VRT_CONF_PATH_BYTES];        /* addresses of proxies that are believed */
+        int64_t connections_per_address;
+        bool insecure;                          /* others may reach an address without TLS */
+    } web;
     /* Those of backends, each at its place in their order; ended by one without a backend. */
     struct vrt_backend_value backend_values[VRT_CONF_BACKEND_VALUES_MAX + 1];
     /* Where the file says what: vrt_conf_place(). */

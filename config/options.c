@@ -97,6 +97,13 @@ const struct vrt_conf_option vrt_conf_options[] = {
     TEXT(remote, proxy, ""),
     TEXT(remote, ca_file, ""),
 
+    TEXT(web, listen, ""),
+    TEXT(web, host, ""),
+    BOOL(web, https, "off"),
+    TEXT(web, proxy, ""),
+    INT(web, connections_per_address, 1, 1024, "128"),
+    BOOL(web, insecure, "off"),
+
     { .section = NULL },
 };
 

@@ -41,6 +41,12 @@
     X(PREVIEW,      "POST",     "/v1/preview")          \
     X(DOCTOR,       "POST",     "/v1/doctor")           \
     X(EVENTS,       "GET",      "/v1/events")           \
+    X(TOKEN_CREATE, "POST",     "/v1/tokens")           \
+    X(TOKEN_LIST,   "GET",      "/v1/tokens")           \
+    X(TOKEN_REVOKE, "DELETE",   "/v1/tokens/{id}")      \
+    X(SESSION_OPEN, "POST",     "/v1/session")          \
+    X(SESSION_SHOW, "GET",      "/v1/session")          \
+    X(SESSION_CLOSE, "DELETE",  "/v1/session")          \
     X(HEALTH,       "GET",      "/healthz")             \
     X(METRICS,      "GET",      "/metrics")
 
@@ -63,6 +69,16 @@ enum vrt_api_route_id {
     X(HTTP_NOT_JSON,        "http.not_json",        415, "Content-Type isn't application/json") \
     X(HTTP_HEADER_TOO_LARGE, "http.header_too_large", 431, "the header is over the limit")      \
     X(HTTP_TOO_MANY,        "http.too_many",        503, "too many connections or streams")     \
+    X(WEB_HOST,             "web.host",             421, "Host names another machine")          \
+    X(WEB_ORIGIN,           "web.origin",           403, "a page of another origin sent it")    \
+    X(WEB_LOGIN,            "web.login",            401, "neither a token nor a session")       \
+    X(WEB_SLOW,             "web.slow",             429, "too many logins of the address failed") \
+    X(WEB_ONLY,             "web.only",             400, "sessions are for who comes by TCP")   \
+    X(WEB_FILES,            "web.files",            403, "no files are opened for who is there") \
+    X(WEB_ADMIN,            "web.admin",            403, "over TCP this is an administrator's") \
+    X(TOKEN_FORBIDDEN,      "token.forbidden",      403, "only administrators, on the socket")  \
+    X(TOKEN_EXISTS,         "token.exists",         409, "there is such a token, or no room")   \
+    X(TOKEN_NOT_FOUND,      "token.not_found",      404, "no token has this number")            \
     X(ROUTE_NOT_FOUND,      "route.not_found",      404, "nothing is at this path")             \
     X(ROUTE_METHOD,         "route.method",         405, "this path has other methods")         \
     X(REQUEST_JSON,         "request.json",         400, "the body isn't well-formed JSON")     \

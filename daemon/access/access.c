@@ -38,7 +38,8 @@ int vrt_peer_copy(const struct vrt_peer *peer, struct vrt_peer *ret_peer)
         return vrt_raise(-ENOMEM);
     if (peer->n_gids > 0)
         memcpy(gids, peer->gids, peer->n_gids * sizeof(*gids));
-    *ret_peer = (struct vrt_peer){ .uid = peer->uid, .gids = gids, .n_gids = peer->n_gids };
+    *ret_peer = *peer;
+    ret_peer->gids = gids;
     return 0;
 }
 
@@ -104,7 +105,7 @@ bool vrt_access_may_hurry(const struct vrt_access *access, const struct vrt_peer
 
 bool vrt_access_is_admin(const struct vrt_access *access, const struct vrt_peer *peer)
 {
-    return peer->uid == 0 || peer->uid == access->own_uid ||
+    return peer->is_admin || peer->uid == 0 || peer->uid == access->own_uid ||
            is_member(peer, &access->admins);
 }
 
@@ -112,4 +113,9 @@ bool vrt_access_may_control(const struct vrt_access *access, const struct vrt_pe
                             uid_t owner)
 {
     return peer->uid == owner || vrt_access_is_admin(access, peer);
+}
+
+bool vrt_access_may_see(const struct vrt_access *access, const struct vrt_peer *peer, uid_t owner)
+{
+    return !vrt_uid_is_web(peer->uid) || vrt_access_may_control(access, peer, owner);
 }

@@ -8,6 +8,12 @@
  *     its owner, root, vrtd's user,
  *     a member of the admin group     yes                   yes
  *     everybody else who may connect  no                    no
+ *     who comes by TCP with a token   as an owner of what is his own; of others' jobs he sees
+ *                                     nothing, unless the token is an administrator's
+ *
+ * Who comes by TCP is a user of his own for each token (daemon/web/tokens.h): he has a number
+ * behind those that systems give to users, and so owns jobs and is charged for them as any user,
+ * also after restarts. He is in no group, and no path is opened for him.
  *
  * A peer's groups are those that his process had when it connected, as the kernel tells: nothing
  * is looked up for them. See docs/operations.md.
@@ -25,12 +31,31 @@
 struct vrt_access;
 struct vrt_accounts;
 
-/* Embedded; made by vrt_peer_init() or vrt_peer_copy(), freed by vrt_peer_done(). */
+/* From here on to VRT_WEB_UID_LAST users have tokens: the token's number is added. This one is he
+ * who has shown none yet. The upper half of all numbers is no real user's, but for -2 on some. */
+#define VRT_WEB_UID ((uid_t)0x80000000)
+#define VRT_WEB_UID_LAST ((uid_t)0x8fffffff)
+
+/* Of an IPv4 or IPv6 address as text. */
+#define VRT_PEER_ADDRESS_BYTES 46
+
+/* Embedded; made by vrt_peer_init(), vrt_peer_init_tcp() or vrt_peer_copy(), freed by
+ * vrt_peer_done(). */
 struct vrt_peer {
     uid_t uid;
     gid_t *gids;                /* every group, in no order */
     size_t n_gids;
+    bool is_admin;              /* his token says so */
+    char name[48];              /* what such a user is called; "": see accounts.h */
+    /* Of one who came by TCP: whence, and where to; an IPv4 address in IPv6 is one of IPv4. */
+    char address[VRT_PEER_ADDRESS_BYTES], local[VRT_PEER_ADDRESS_BYTES];
 };
+
+/* Whether this user came by TCP, or would. Thread: any. */
+static inline bool vrt_uid_is_web(uid_t uid)
+{
+    return uid >= VRT_WEB_UID && uid <= VRT_WEB_UID_LAST;
+}
 
 /* Whether he is a member of the group. Thread: any. */
 bool vrt_peer_in_group(const struct vrt_peer *peer, gid_t gid);
@@ -68,5 +93,9 @@ bool vrt_access_is_admin(const struct vrt_access *access, const struct vrt_peer 
 /* Whether he may see the names of, and control, what belongs to `owner`. */
 bool vrt_access_may_control(const struct vrt_access *access, const struct vrt_peer *peer,
                             uid_t owner);
+
+/* Whether he may know that there is what belongs to `owner`: everybody may who is a user of the
+ * machine. */
+bool vrt_access_may_see(const struct vrt_access *access, const struct vrt_peer *peer, uid_t owner);
 
 VRT_DEFINE_CLEANUP(struct vrt_access, vrt_access_free)

@@ -13,6 +13,7 @@
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/log.h"
+#include "daemon/access/access.h"
 
 #define VRT_LOG_TOPIC "access"
 
@@ -155,6 +156,15 @@ const char *vrt_accounts_name(struct vrt_accounts *accounts, uint32_t id, char *
         return buffer;
     }
     snprintf(buffer, size, "%lu", (unsigned long)id);
+    return buffer;
+}
+
+const char *vrt_accounts_peer(struct vrt_accounts *accounts, const struct vrt_peer *peer,
+                              char buffer[VRT_API_OWNER_BYTES])
+{
+    if (!peer->name[0])
+        return vrt_accounts_name(accounts, peer->uid, buffer, VRT_API_OWNER_BYTES);
+    snprintf(buffer, VRT_API_OWNER_BYTES, "%s", peer->name);
     return buffer;
 }
 

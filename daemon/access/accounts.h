@@ -15,6 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "api.h"
 #include "base/cleanup.h"
 #include "base/macro.h"
 
@@ -22,6 +23,7 @@
 #define VRT_ACCOUNTS_GROUPS "/etc/group"
 
 struct vrt_accounts;
+struct vrt_peer;
 
 /*
  * Nothing is read yet; `path` lives longer. A file that isn't there, or can't be read, has nobody.
@@ -35,6 +37,10 @@ struct vrt_accounts *vrt_accounts_free(struct vrt_accounts *accounts);
 /* Who has this number: the name, or the number as text; cut to `size`. Return: buffer. */
 const char *vrt_accounts_name(struct vrt_accounts *accounts, uint32_t id, char *buffer,
                               size_t size);
+
+/* What whoever connected is called: by his number, or as his token is. Return: buffer. */
+const char *vrt_accounts_peer(struct vrt_accounts *accounts, const struct vrt_peer *peer,
+                              char buffer[VRT_API_OWNER_BYTES]);
 
 /* The number of `name`, which may be a number itself. Return: 0; -ENOENT: nobody is called so. */
 int vrt_accounts_id(struct vrt_accounts *accounts, const char *name, uint32_t *ret_id);

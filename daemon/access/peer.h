@@ -2,13 +2,15 @@
 #pragma once
 
 /*
- * Connections of a Unix socket: who is at the other end, and the files that come along
+ * Connections: who is at the other end of a Unix socket, and the files that come along; where the
+ * other end of one of TCP is
  *
  * What differs between operating systems is in peer-linux.c and peer-bsd.c, the rest in peer.c.
  *
  * Thread: that of the connection: the loop's.
  */
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/socket.h>
 #include <sys/types.h>
@@ -30,6 +32,15 @@ int vrt_peer_accept(int listening_fd);
  * Return: 0, and `ret_peer` needs vrt_peer_done(); -errno.
  */
 int vrt_peer_init(int fd, struct vrt_peer *ret_peer) VRT_MUST_CHECK;
+
+/*
+ * Of a connection by TCP: its ends' addresses, and nobody yet (VRT_WEB_UID). What is sent goes out
+ * at once. Return: 0, and `ret_peer` needs vrt_peer_done(); -errno.
+ */
+int vrt_peer_init_tcp(int fd, struct vrt_peer *ret_peer) VRT_MUST_CHECK;
+
+/* Whether `address` is one of those in `list`, which has spaces between. */
+bool vrt_peer_is_listed(const char *list, const char *address);
 
 /* recvmsg() that doesn't wait; descriptors are closed on exec. Return: as recvmsg(). */
 ssize_t vrt_peer_recvmsg(int fd, struct msghdr *message);

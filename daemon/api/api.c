@@ -17,6 +17,7 @@
 #include "base/thread.h"
 #include "daemon/api/device-routes.h"
 #include "daemon/api/job-routes.h"
+#include "daemon/api/web-routes.h"
 #include "daemon/jobs/job.h"
 #include "daemon/http/listener.h"
 #include "daemon/devices/pool.h"
@@ -51,6 +52,12 @@ static const struct {
     [VRT_API_PREVIEW] = { vrt_api_preview, .reads_body = true },
     [VRT_API_DOCTOR] = { vrt_api_doctor, .reads_body = true },
     [VRT_API_EVENTS] = { vrt_api_events, .reads_query = true },
+    [VRT_API_TOKEN_CREATE] = { vrt_api_token_create, .reads_body = true },
+    [VRT_API_TOKEN_LIST] = { vrt_api_token_list },
+    [VRT_API_TOKEN_REVOKE] = { vrt_api_token_revoke },
+    [VRT_API_SESSION_OPEN] = { vrt_api_session_open, .reads_body = true },
+    [VRT_API_SESSION_SHOW] = { vrt_api_session_show },
+    [VRT_API_SESSION_CLOSE] = { vrt_api_session_close },
     [VRT_API_HEALTH] = { vrt_api_health },
     [VRT_API_METRICS] = { vrt_api_metrics },
 };

@@ -267,6 +267,8 @@ void vrt_api_doctor(const struct vrt_call *call)
     struct vrt_doctoring *doctoring;
     int r;
 
+    if (vrt_api_refuse_web_user(call))
+        return;
     if (call->api->doctoring) {
         vrt_refuse(&error, -EBUSY, VRT_E(DOCTOR_BUSY), "another examination goes on: try again "
                    "when that is done");

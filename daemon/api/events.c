@@ -64,6 +64,7 @@ struct reader {
     struct vrt_api *api;
     uid_t uid;
     bool is_admin;                      /* as it was when he began to read */
+    bool sees_all;                      /* that there are others' jobs */
     uint64_t told_ms;                   /* when it was last sent something */
 };
 
@@ -136,6 +137,12 @@ static enum vrt_job_view view_of(const struct reader *reader, const struct vrt_j
                                                          VRT_JOB_VIEW_REDACTED;
 }
 
+/* Whether he may know of it at all. */
+static bool sees(const struct reader *reader, const struct vrt_job *job)
+{
+    return reader->sees_all || reader->uid == job->uid;
+}
+
 void vrt_events_job(struct vrt_events *events, struct vrt_job *job)
 {
     struct vrt_buf texts[VRT_JOB_VIEW_COUNT] = { { .limit_bytes = 0 } };
@@ -145,6 +152,8 @@ void vrt_events_job(struct vrt_events *events, struct vrt_job *job)
     vrt_assert_thread(VRT_THREAD_LOOP);
     VRT_LIST_FOREACH(reader, &events->readers, link) {
         enum vrt_job_view view = view_of(reader, job);
+        if (!sees(reader, job))
+            continue;
         if (reader->job_id ? reader->job_id != job->info.id : reader->told_id < job->info.id)
             continue;
         if (!printed[view])
@@ -226,7 +235,7 @@ static void tell_more_jobs(struct vrt_conn_watch *watch)
     if (reader->api->queue)
         job = vrt_jobs_after(vrt_queue_jobs(reader->api->queue), reader->told_id);
     for (int n = 0; job && n < JOBS_PER_PIECE && text.size_bytes < PIECE_BYTES; n++) {
-        if (!vrt_job_state_is_final(job->info.state))
+        if (!vrt_job_state_is_final(job->info.state) && sees(reader, job))
             print(VRT_EVENT_JOB, vrt_job_short_text(job, view_of(reader, job)), &text);
         reader->told_id = job->info.id;
         job = vrt_jobs_behind(vrt_queue_jobs(reader->api->queue), job);
@@ -261,6 +270,8 @@ static int parse_query(const struct vrt_call *call, struct vrt_job **ret_job,
                           "the query must be empty, or job= with a job's number");
     /* One too large for an int64_t is a number all the same: one that no job has. */
     *ret_job = errno ? NULL : vrt_jobs_find(vrt_queue_jobs(call->api->queue), id);
+    if (*ret_job && !vrt_access_may_see(call->api->access, call->request->peer, (*ret_job)->uid))
+        *ret_job = NULL;
     if (!*ret_job)
         return vrt_refuse(error, vrt_raise(-ENOENT), VRT_E(JOB_NOT_FOUND),
                           "no job has the number %.20s", digits);
@@ -290,6 +301,7 @@ static int make_reader(const struct vrt_call *call, struct reader **ret_reader,
         .watch.gone = on_gone,
         .uid = peer->uid,
         .is_admin = vrt_access_is_admin(call->api->access, peer),
+        .sees_all = !vrt_uid_is_web(peer->uid) || vrt_access_is_admin(call->api->access, peer),
     };
     vrt_list_init(&reader->link);
     *ret_reader = reader;

@@ -115,6 +115,23 @@ static void on_gone(struct vrt_conn_watch *watch)
     vrt_control_cancel(vrt_queue_control(creation->api->queue), creation->job);
 }
 
+/* No descriptor comes by TCP, and no path of this machine is opened for who comes by it. Return: 0;
+ * -EPERM with `error`. */
+static int check_web_files(const struct vrt_peer *peer, const struct vrt_job_request *wanted,
+                           struct vrt_error *error)
+{
+    for (int i = 0; i < VRT_JOB_FILE_COUNT && vrt_uid_is_web(peer->uid); i++) {
+        const struct vrt_file_ref *file = &wanted->files[i];
+        if (file->fd == VRT_UNKNOWN && !file->path[0])
+            continue;
+        vrt_error_set_field(error, vrt_job_file_names[i]);
+        return vrt_refuse(error, vrt_raise(-EPERM), VRT_E(WEB_FILES), "%s: over TCP no descriptors "
+                          "come, and no paths are opened: use vrtctl on the machine itself",
+                          vrt_job_file_names[i]);
+    }
+    return 0;
+}
+
 void vrt_api_job_create(const struct vrt_call *call)
 {
     const struct vrt_request *request = call->request;
@@ -124,6 +141,8 @@ void vrt_api_job_create(const struct vrt_call *call)
 
     vrt_job_request_init(&wanted);
     int r = vrt_job_request_parse(request->body, request->body_bytes, &wanted, &error);
+    if (r == 0)
+        r = check_web_files(request->peer, &wanted, &error);
     if (r == 0)
         r = vrt_api_check_priority(call, wanted.priority, &error);
     if (r == 0 && !(creation = calloc(1, sizeof(*creation))))
@@ -192,7 +211,8 @@ static int list_one(struct vrt_job *job, enum vrt_job_view view, bool is_first,
 static bool is_listed(const struct vrt_call *call, const struct list_query *query,
                       const struct vrt_job *job)
 {
-    return !(query->active && vrt_job_state_is_final(job->info.state)) &&
+    return vrt_access_may_see(call->api->access, call->request->peer, job->uid) &&
+           !(query->active && vrt_job_state_is_final(job->info.state)) &&
            !(query->mine && job->uid != call->request->peer->uid);
 }
 
@@ -236,7 +256,7 @@ struct vrt_job *vrt_api_find_job(const struct vrt_call *call)
     struct vrt_job *job = vrt_jobs_find(vrt_queue_jobs(call->api->queue), call->job_id);
     struct vrt_error error = { .id = NULL };
 
-    if (job)
+    if (job && vrt_access_may_see(call->api->access, call->request->peer, job->uid))
         return job;
     vrt_refuse(&error, -ENOENT, VRT_E(JOB_NOT_FOUND), "no job has the number %" PRId64,
                call->job_id);

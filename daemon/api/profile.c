@@ -147,6 +147,8 @@ void vrt_api_profile(const struct vrt_call *call)
     struct vrt_profiling *profiling;
     int r;
 
+    if (vrt_api_refuse_web_user(call))
+        return;
     if (call->api->profiling) {
         vrt_refuse(&error, -EBUSY, VRT_E(PROFILE_BUSY),
                    "another model is being profiled: try again when that is done");

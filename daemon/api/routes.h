@@ -19,8 +19,10 @@
 
 struct uv_loop_s;
 struct vrt_access;
+struct vrt_accounts;
 struct vrt_doctoring;
 struct vrt_events;
+struct vrt_gate;
 struct vrt_listener;
 struct vrt_models;
 struct vrt_pool;
@@ -29,6 +31,7 @@ struct vrt_queue;
 struct vrt_quota;
 struct vrt_remote;
 struct vrt_status_jobs;
+struct vrt_tokens;
 
 struct vrt_api {
     struct uv_loop_s *loop;
@@ -37,6 +40,9 @@ struct vrt_api {
     struct vrt_models *models;
     struct vrt_events *events;
     struct vrt_listener *listener;
+    struct vrt_gate *gate;          /* of TCP; NULL: not yet, or no more */
+    struct vrt_tokens *tokens;
+    struct vrt_accounts *users;
     struct vrt_access *access;
     struct vrt_quota *quota;
     struct vrt_remote *remote;      /* NULL: likewise */
@@ -86,6 +92,9 @@ void vrt_api_reply_typed(struct vrt_conn *conn, int r, struct vrt_buf *body, con
 
 /* The job that the path names; NULL: there is none, and the client was told. */
 struct vrt_job *vrt_api_find_job(const struct vrt_call *call);
+
+/* Over TCP some things are for administrators alone. Return: whether he is refused. */
+bool vrt_api_refuse_web_user(const struct vrt_call *call);
 
 /* Whether the client may give a job this priority. Return: 0; -EPERM with `error`. */
 int vrt_api_check_priority(const struct vrt_call *call, int64_t priority,

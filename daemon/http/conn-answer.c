@@ -2,6 +2,7 @@
 
 /* What routes do with a connection: answers and streams. They never write, nor close it. */
 
+#include <stdio.h>
 #include <string.h>
 
 #include "api.h"
@@ -19,7 +20,9 @@ static void answer(struct vrt_conn *conn, const struct vrt_response *response, b
         return;
     vrt_conn_take_watch(conn);
     vrt_peer_files_done(&conn->files);
-    int r = vrt_response_print(response, keep_alive, !conn->head_only, &conn->out);
+    struct vrt_response whole = *response;
+    whole.common = conn->params.headers;
+    int r = vrt_response_print(&whole, keep_alive, !conn->head_only, &conn->out);
     if (r < 0) {
         vrt_log_warning("an answer of %zu bytes could not be sent: %s", response->body_bytes,
                         strerror(-r));
@@ -44,6 +47,12 @@ void vrt_conn_reply(struct vrt_conn *conn, const struct vrt_response *response)
 
 void vrt_conn_refuse(struct vrt_conn *conn, const struct vrt_error *error)
 {
+    vrt_conn_refuse_with(conn, error, NULL);
+}
+
+void vrt_conn_refuse_with(struct vrt_conn *conn, const struct vrt_error *error,
+                          const char *header)
+{
     struct vrt_buf body = { .limit_bytes = 0 };
 
     vrt_assert_thread(VRT_THREAD_LOOP);
@@ -54,6 +63,7 @@ void vrt_conn_refuse(struct vrt_conn *conn, const struct vrt_error *error)
     else
         answer(conn, &(struct vrt_response){
             .status = vrt_api_error_status(error->id),
+            .header = header,
             .body = body.data,
             .body_bytes = body.size_bytes,
         }, conn->state == VRT_CONN_ANSWERING && conn->http.keep_alive);
@@ -70,18 +80,22 @@ void vrt_conn_watch(struct vrt_conn *conn, struct vrt_conn_watch *watch)
 void vrt_conn_stream_start(struct vrt_conn *conn, struct vrt_conn_watch *watch, const void *start,
                            size_t size)
 {
-    static const char head[] =
+    const char *common = conn->params.headers ? conn->params.headers : "";
+    char head[VRT_RESPONSE_HEAD_MAX_BYTES];
+    const int n = snprintf(head, sizeof(head),
         "HTTP/1.1 200 OK\r\n"
         "Cache-Control: no-store\r\n"
+        "%s"
         "Connection: close\r\n"
         "Content-Type: text/event-stream\r\n"
-        "\r\n";
+        "\r\n", common);
 
     vrt_conn_watch(conn, watch);
     vrt_peer_files_done(&conn->files);
     conn->state = VRT_CONN_STREAMING;
-    conn->start_bytes = sizeof(head) - 1 + (conn->head_only ? 0 : size);
-    vrt_conn_stream_write(conn, head, sizeof(head) - 1);
+    vrt_assert(n < (int)sizeof(head));
+    conn->start_bytes = (size_t)n + (conn->head_only ? 0 : size);
+    vrt_conn_stream_write(conn, head, (size_t)n);
     if (conn->head_only)
         vrt_conn_stream_end(conn);
     else

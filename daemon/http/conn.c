@@ -138,6 +138,7 @@ static void dispatch(struct vrt_conn *conn)
         .is_json = vrt_http_is_json(&conn->http),
         .peer = conn->params.peer,
         .files = &conn->files,
+        .headers = &conn->http.headers,
     };
 
     conn->state = VRT_CONN_ANSWERING;
@@ -146,6 +147,8 @@ static void dispatch(struct vrt_conn *conn)
         request.method = "GET";
     vrt_http_target(&conn->http, &request.path, &request.query);
     vrt_log_debug("%s %s from uid %d", method, request.path, (int)request.peer->uid);
+    /* Nothing waits, and so nothing is charged while it may become another user's. */
+    vrt_conn_charge(conn);
     conn->params.request(conn->params.ctx, conn, &request);
     /* A route that did neither would leave its client without an answer for ever. */
     vrt_assert(conn->state != VRT_CONN_ANSWERING || conn->watch);
@@ -434,6 +437,11 @@ static void on_poll(uv_poll_t *poll, int status, int events)
         notice_end(conn);
     if (conn->state != VRT_CONN_CLOSED)
         work(conn);
+}
+
+void *vrt_conn_ctx(const struct vrt_conn *conn)
+{
+    return conn->params.ctx;
 }
 
 int vrt_conn_new(int fd, const struct vrt_conn_params *params, struct vrt_conn **ret_conn)

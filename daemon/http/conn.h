@@ -51,6 +51,7 @@ struct vrt_request {
     bool is_json;                   /* its Content-Type says so, or nothing */
     const struct vrt_peer *peer;    /* who sent it */
     struct vrt_peer_files *files;   /* VRT_STEAL_FD() what is kept */
+    const struct vrt_http_headers *headers;
 };
 
 /* Embedded in what will answer later, or streams. */
@@ -68,6 +69,7 @@ struct vrt_conn_params {
     /* Both live longer than the connection. */
     const struct vrt_peer *peer;
     const struct vrt_conn_limits *limits;
+    const char *headers;            /* lines of each answer, each with its CR LF; NULL: none */
     /* A request is complete: it must be answered, watched or made a stream before it returns. */
     void (*request)(void *ctx, struct vrt_conn *conn, const struct vrt_request *request);
     /* Whether its user may have more of the loop's time in this turn; what he was given of it. */
@@ -97,6 +99,13 @@ void vrt_conn_reply(struct vrt_conn *conn, const struct vrt_response *response);
 
 /* Answers with an error's status and body. */
 void vrt_conn_refuse(struct vrt_conn *conn, const struct vrt_error *error);
+
+/* Likewise, with another line in its header, "Retry-After: 2"; NULL: none. */
+void vrt_conn_refuse_with(struct vrt_conn *conn, const struct vrt_error *error,
+                          const char *header);
+
+/* Its params' ctx. */
+void *vrt_conn_ctx(const struct vrt_conn *conn);
 
 /* The request will be answered later; `watch` must live until then or until `gone`. */
 void vrt_conn_watch(struct vrt_conn *conn, struct vrt_conn_watch *watch);

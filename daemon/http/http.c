@@ -74,6 +74,7 @@ static int on_header_value(llhttp_t *parser, const char *at, size_t size)
 {
     struct vrt_http *http = parser->data;
 
+    http->is_value_cut |= size > sizeof(http->value) - 1 - http->value_bytes;
     return keep(http, http->value, sizeof(http->value), &http->value_bytes, at, size);
 }
 
@@ -85,16 +86,25 @@ static int on_header_value_complete(llhttp_t *parser)
         const char *name;
         char *value;
         size_t size;
+        bool may_be_cut;
     } kept[] = {
-        { "content-type", headers->content_type, sizeof(headers->content_type) },
-        { "expect", headers->expect, sizeof(headers->expect) },
+        { "content-type", headers->content_type, sizeof(headers->content_type), true },
+        { "expect", headers->expect, sizeof(headers->expect), true },
+        { "host", headers->host, sizeof(headers->host), false },
+        { "origin", headers->origin, sizeof(headers->origin), false },
+        { "authorization", headers->authorization, sizeof(headers->authorization), false },
+        { "cookie", headers->cookie, sizeof(headers->cookie), false },
+        { "x-forwarded-for", headers->forwarded_for, sizeof(headers->forwarded_for), false },
+        { "sec-fetch-site", headers->fetch_site, sizeof(headers->fetch_site), false },
+        { "if-none-match", headers->if_none_match, sizeof(headers->if_none_match), true },
     };
 
     http->header_bytes += HEADER_EXTRA_BYTES;
     for (size_t i = 0; i < VRT_ARRAY_SIZE(kept) && !http->in_trailer; i++) {
         if (strcasecmp(http->name, kept[i].name) != 0)
             continue;
-        size_t n = VRT_MIN(http->value_bytes, kept[i].size - 1);
+        bool is_short = !http->is_value_cut && http->value_bytes < kept[i].size;
+        size_t n = is_short ? http->value_bytes : kept[i].may_be_cut ? kept[i].size - 1 : 0;
         memcpy(kept[i].value, http->value, n);
         kept[i].value[n] = '\0';
     }
@@ -102,6 +112,7 @@ static int on_header_value_complete(llhttp_t *parser)
         headers->n_hosts++;
     http->name_bytes = http->value_bytes = 0;
     http->name[0] = http->value[0] = '\0';
+    http->is_value_cut = false;
     return HPE_OK;
 }
 
@@ -193,6 +204,7 @@ void vrt_http_next(struct vrt_http *http)
     vrt_buf_consume(&http->url, http->url.size_bytes);
     http->headers = (struct vrt_http_headers){ .n_hosts = 0 };
     http->begun = http->wants_continue = http->keep_alive = http->in_trailer = false;
+    http->is_value_cut = false;
     http->header_bytes = http->name_bytes = http->value_bytes = 0;
     llhttp_resume(&http->parser);
 }

@@ -28,12 +28,19 @@ enum vrt_http_outcome {
     VRT_HTTP_REFUSED,           /* `error` says why; nothing more can be made of the stream */
 };
 
-/* The headers that mean something here; a longer value is cut. */
+/* The headers that mean something here, "" where one isn't there. A value that is too long for its
+ * place is as good as none, but for one of content_type, expect, if_none_match, which is cut. */
 struct vrt_http_headers {
     char content_type[64];
     char expect[32];
+    char host[256], origin[256];
+    char authorization[128], cookie[1024];
+    char forwarded_for[128], fetch_site[16];
+    char if_none_match[64];
     int n_hosts;
 };
+
+#define VRT_HTTP_VALUE_BYTES 1024       /* of the longest of them */
 
 /* Embedded; made by vrt_http_init(). */
 struct vrt_http {
@@ -47,7 +54,9 @@ struct vrt_http {
     bool keep_alive;            /* once complete: others may follow */
     size_t header_bytes;
     bool in_trailer;
-    char name[32], value[64];   /* of the header being read, cut */
+    char name[32];              /* of the header being read, cut, as its value is */
+    char value[VRT_HTTP_VALUE_BYTES];
+    bool is_value_cut;
     size_t name_bytes, value_bytes;
 };
 

@@ -2,6 +2,7 @@
 
 #include "daemon/http/listener.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,6 +34,7 @@ struct client {
     struct vrt_listener *listener;
     struct vrt_conn *conn;
     struct vrt_peer peer;
+    uid_t charged_uid;          /* whose connection it is */
     struct vrt_list link;
 };
 
@@ -78,7 +80,7 @@ static void on_conn_closed(void *ctx)
     struct vrt_listener *listener = client->listener;
 
     vrt_list_remove(&client->link);
-    vrt_quota_give(listener->params.quota, VRT_QUOTA_CONNECTIONS, client->peer.uid);
+    vrt_quota_give(listener->params.quota, VRT_QUOTA_CONNECTIONS, client->charged_uid);
     listener->n_clients--;
     client_free(client);
     free_if_stopped(listener);
@@ -133,22 +135,64 @@ static bool may_say(struct vrt_listener *listener)
 }
 
 /* Tells a client that there is no room, as far as the socket takes it, and closes. */
-static void turn_away(struct vrt_listener *listener, int fd, uid_t uid, int outcome)
+static void turn_away(struct vrt_listener *listener, int fd, const struct vrt_peer *peer,
+                      const char *why)
 {
     static const char body[] = "{\"error\":{\"id\":\"http.too_many\",\"message\":\"too many "
         "connections are open: close some, or try again later\",\"field\":\"\"}}";
-    char answer[512];
+    char answer[512], who[VRT_PEER_ADDRESS_BYTES];
     VRT_CLEANUP(vrt_closep) int socket_fd = fd;
 
+    snprintf(who, sizeof(who), "uid %d", (int)peer->uid);
+    if (peer->address[0])
+        memcpy(who, peer->address, sizeof(who));
+
     if (may_say(listener))
-        vrt_log_warning("connections of uid %d are turned away: %s", (int)uid,
-                        outcome == VRT_QUOTA_E_USER ? "this user has too many" :
-                        "there are too many");
+        vrt_log_warning("connections of %s are turned away: %s", who, why);
     int n = snprintf(answer, sizeof(answer), "HTTP/1.1 503 Service Unavailable\r\n"
                      "Connection: close\r\nContent-Type: application/json\r\n"
                      "Content-Length: %zu\r\n\r\n%s", sizeof(body) - 1, body);
     if (send(socket_fd, answer, (size_t)n, MSG_NOSIGNAL) < 0)
         vrt_log_debug("and was not told: %s", strerror(errno));
+}
+
+/* Whether both are one address, or in one network of 64 bits: one customer's of a provider's. */
+static bool is_same_origin(const char *a, const char *b)
+{
+    struct in6_addr six[2];
+
+    if (inet_pton(AF_INET6, a, &six[0]) == 1 && inet_pton(AF_INET6, b, &six[1]) == 1)
+        return memcmp(&six[0], &six[1], 8) == 0;
+    return strcmp(a, b) == 0;
+}
+
+/* Whether as many came of the address as may. */
+static bool is_crowded(const struct vrt_listener *listener, const struct vrt_peer *peer)
+{
+    const struct client *client;
+    int n = 0;
+
+    if (!listener->params.per_address || vrt_peer_is_listed(listener->params.exempt, peer->address))
+        return false;
+    VRT_LIST_FOREACH(client, &listener->clients, link)
+        n += is_same_origin(client->peer.address, peer->address);
+    return n >= listener->params.per_address;
+}
+
+/* Who came. A user whose number is one of those of tokens would be taken for another. */
+static int init_peer(const struct vrt_listener *listener, int fd, struct vrt_peer *ret_peer)
+{
+    int r = listener->params.per_address ? vrt_peer_init_tcp(fd, ret_peer) :
+            vrt_peer_init(fd, ret_peer);
+
+    if (r == 0 && !listener->params.per_address && vrt_uid_is_web(ret_peer->uid)) {
+        vrt_log_warning("uid %lu is not served: its number is one of those for tokens",
+                        (unsigned long)ret_peer->uid);
+        vrt_peer_done(ret_peer);
+        return -ECONNABORTED;
+    }
+    /* One by TCP may be gone by now. */
+    return r == -ENOTCONN || r == -EINVAL ? -ECONNABORTED : vrt_fold(r);
 }
 
 /* Serves an accepted connection, which it takes over. Return: 0, -errno. */
@@ -159,13 +203,18 @@ static int admit(struct vrt_listener *listener, int fd)
 
     if (!client)
         return vrt_raise(-ENOMEM);
-    int r = vrt_peer_init(socket_fd, &client->peer);
+    int r = init_peer(listener, socket_fd, &client->peer);
     if (r < 0)
-        return vrt_fold(r);
-    uid_t uid = client->peer.uid;
+        return r == -ECONNABORTED ? 0 : vrt_fold(r);
+    uid_t uid = client->charged_uid = client->peer.uid;
+    if (is_crowded(listener, &client->peer)) {
+        turn_away(listener, VRT_STEAL_FD(socket_fd), &client->peer, "too many come of one address");
+        return 0;
+    }
     r = vrt_quota_take(listener->params.quota, VRT_QUOTA_CONNECTIONS, uid);
     if (r > 0)
-        turn_away(listener, VRT_STEAL_FD(socket_fd), uid, r);
+        turn_away(listener, VRT_STEAL_FD(socket_fd), &client->peer, r == VRT_QUOTA_E_USER ?
+                  "this user has too many" : "there are too many");
     if (r != 0)
         return r < 0 ? vrt_fold(r) : 0;
     client->listener = listener;
@@ -173,6 +222,7 @@ static int admit(struct vrt_listener *listener, int fd)
         .loop = listener->params.loop,
         .peer = &client->peer,
         .limits = &listener->params.limits,
+        .headers = listener->params.headers,
         .request = on_request,
         .may_go_on = may_go_on,
         .spent = on_spent,
@@ -245,6 +295,23 @@ int vrt_listener_new(int fd, const struct vrt_listener_params *params,
     uv_poll_start(&listener->poll, UV_READABLE, on_poll);
     *ret_listener = VRT_STEAL(listener);
     return 0;
+}
+
+void vrt_listener_name(struct vrt_conn *conn, uid_t uid)
+{
+    struct client *client = vrt_conn_ctx(conn);
+
+    vrt_assert(client->listener->params.per_address && vrt_uid_is_web(uid));
+    client->peer.uid = uid;
+}
+
+void vrt_listener_cut(struct vrt_listener *listener, uid_t uid, const struct vrt_conn *but)
+{
+    struct client *client;
+
+    VRT_LIST_FOREACH(client, &listener->clients, link)
+        if (client->peer.uid == uid && client->conn != but)
+            vrt_conn_finish(client->conn);
 }
 
 size_t vrt_listener_n_conns(const struct vrt_listener *listener)

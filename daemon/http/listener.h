@@ -2,7 +2,11 @@
 #pragma once
 
 /*
- * The socket on which clients connect, and the connections they made
+ * A socket on which clients connect, and the connections they made
+ *
+ * Of a Unix socket the kernel tells who came, and his connections are charged to him. Who comes by
+ * TCP is nobody until a request says who sends it (vrt_listener_name()); all such connections are
+ * charged to nobody, of whom so many fewer can keep the machine's users out.
  *
  * Thread: the loop's.
  */
@@ -19,16 +23,28 @@ struct vrt_listener_params {
     struct uv_loop_s *loop;
     struct vrt_quota *quota;                /* charged for each connection */
     struct vrt_conn_limits limits;
+    /* 0: it is a Unix socket; else one of TCP, and so many connections may come of one address, of
+     * IPv6 of one network of 64 bits, but for those in `exempt`, with spaces between. */
+    int per_address;
+    const char *exempt;
+    const char *headers;                    /* see struct vrt_conn_params */
     void (*request)(void *ctx, struct vrt_conn *conn, const struct vrt_request *request);
     void *ctx;
 };
 
 /*
- * Serves the listening Unix socket `fd`, which it takes over, also on failure.
+ * Serves the listening socket `fd`, which it takes over, also on failure.
  * Return: 0, -errno. It is freed by vrt_listener_stop().
  */
 int vrt_listener_new(int fd, const struct vrt_listener_params *params,
                      struct vrt_listener **ret_listener) VRT_MUST_CHECK;
+
+/* From now on who is at the other end of a connection by TCP is this user, who is charged for what
+ * he leaves unread and for the loop's time. Within `request`. */
+void vrt_listener_name(struct vrt_conn *conn, uid_t uid);
+
+/* Ends the connections of this user, but for one (NULL: all), as vrt_listener_stop() does. */
+void vrt_listener_cut(struct vrt_listener *listener, uid_t uid, const struct vrt_conn *but);
 
 /* How many connections are open. */
 size_t vrt_listener_n_conns(const struct vrt_listener *listener);

@@ -12,7 +12,10 @@ static const char *status_text(int status)
         { 201, "Created" },
         { 202, "Accepted" },
         { 204, "No Content" },
+        { 206, "Partial Content" },
+        { 304, "Not Modified" },
         { 400, "Bad Request" },
+        { 401, "Unauthorized" },
         { 403, "Forbidden" },
         { 404, "Not Found" },
         { 405, "Method Not Allowed" },
@@ -21,10 +24,15 @@ static const char *status_text(int status)
         { 413, "Content Too Large" },
         { 414, "URI Too Long" },
         { 415, "Unsupported Media Type" },
+        { 416, "Range Not Satisfiable" },
+        { 421, "Misdirected Request" },
         { 422, "Unprocessable Content" },
+        { 429, "Too Many Requests" },
         { 431, "Request Header Fields Too Large" },
         { 500, "Internal Server Error" },
+        { 502, "Bad Gateway" },
         { 503, "Service Unavailable" },
+        { 507, "Insufficient Storage" },
     };
 
     for (size_t i = 0; i < VRT_ARRAY_SIZE(texts); i++)
@@ -36,8 +44,10 @@ static const char *status_text(int status)
 int vrt_response_print(const struct vrt_response *response, bool keep_alive, bool with_body,
                        struct vrt_buf *buf)
 {
-    int r = vrt_buf_printf(buf, "HTTP/1.1 %d %s\r\nCache-Control: no-store\r\n",
-                           response->status, status_text(response->status));
+    int r = vrt_buf_printf(buf, "HTTP/1.1 %d %s\r\nCache-Control: %s\r\n%s",
+                           response->status, status_text(response->status),
+                           response->cache ? response->cache : "no-store",
+                           response->common ? response->common : "");
 
     if (r < 0)
         return r;
@@ -54,7 +64,7 @@ int vrt_response_print(const struct vrt_response *response, bool keep_alive, boo
                            response->type ? response->type : "application/json");
     if (r < 0)
         return r;
-    if (response->status != 204)
+    if (response->status != 204 && response->status != 304)
         r = vrt_buf_printf(buf, "Content-Length: %zu\r\n", response->body_bytes);
     if (r < 0)
         return r;

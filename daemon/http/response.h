@@ -8,7 +8,7 @@
 
 #include "base/buf.h"
 
-#define VRT_RESPONSE_HEAD_MAX_BYTES 1024        /* of the status line and the headers */
+#define VRT_RESPONSE_HEAD_MAX_BYTES 2048        /* of the status line and the headers */
 
 struct vrt_response {
     int status;
@@ -16,6 +16,9 @@ struct vrt_response {
     size_t body_bytes;
     const char *type;               /* of the body; NULL: JSON */
     const char *header;             /* another line, "Allow: GET"; NULL: none */
+    const char *cache;              /* what Cache-Control says; NULL: "no-store" */
+    const char *common;             /* lines, each with its CR LF, that the connection's answers
+                                     * have: conn-answer.c's own; NULL: none */
 };
 
 

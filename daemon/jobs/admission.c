@@ -402,7 +402,6 @@ static void settle(const struct vrt_queue_params *params, const struct vrt_job_r
                         vrt_models_default(params->models);
 
     info->created_at = vrt_clock_wall_ns();
-    vrt_accounts_name(params->users, job->uid, info->owner, sizeof(info->owner));
     /* One without a descriptor is of the daemon's folder, which GET /v1/models lists. */
     job->shows_model = request->model.fd == VRT_UNKNOWN && !request->model.path[0];
     info->priority = request->priority;
@@ -469,6 +468,7 @@ static int make_job(struct vrt_queue_context *context, const struct vrt_submissi
     if (r < 0)
         return vrt_refuse_errno(error, vrt_fold(r), "making a job");
     settle(&context->params, submission->request, job);
+    vrt_accounts_peer(context->params.users, submission->peer, job->info.owner);
     job->is_remote = submission->request->input.url[0];
     job->has_webhook = submission->request->webhook[0];
     job->parts->is_charged = true;

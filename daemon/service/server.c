@@ -13,7 +13,8 @@
  *     events     after the last job's last event; each stream gets its rest, then its end
  *     pool       its threads may still be in a driver's call: this can take a while
  *     store      after the last figure that the pool measured; rows are written all along
- *     listener   stays so long, because a client is better off with "about to end" than with none
+ *     gate       what came by TCP: its tokens are in the store
+    listener   stays so long, because a client is better off with "about to end" than with none
  *     signals    until the end, so that a second one is heard whatever the first one waits for,
  *                and so that the service manager is kept patient
  *
@@ -40,7 +41,9 @@
 #include "daemon/access/accounts.h"
 #include "daemon/api/events.h"
 #include "daemon/jobs/job.h"
+#include "daemon/service/configured.h"
 #include "daemon/service/limits.h"
+#include "daemon/service/web.h"
 #include "daemon/http/listener.h"
 #include "daemon/access/media.h"
 #include "daemon/models/models.h"
@@ -54,7 +57,8 @@
 #include "daemon/service/service.h"
 #include "daemon/service/setup.h"
 #include "daemon/store/store.h"
-#include "workers/plan/device-request.h"
+#include "daemon/web/gate.h"
+#include "daemon/web/tokens.h"
 
 #define VRT_LOG_TOPIC "server"
 
@@ -93,16 +97,6 @@ static void on_job_changed(void *ctx, struct vrt_job *job)
         vrt_events_job(server->api.events, job);
 }
 
-/* By name, not by number: neither config/ nor workers/ includes the other's headers. */
-static enum vrt_fallback fallback_of(int configured)
-{
-    enum vrt_fallback fallback = VRT_FALLBACK_WARN;
-    int r = vrt_fallback_from_name(vrt_conf_fallback_names[configured], &fallback);
-
-    vrt_assert(r == 0);
-    return fallback;
-}
-
 static int start_service(struct server *server, struct vrt_error *error)
 {
     int r = vrt_service_new(&server->loop, &server->service);
@@ -131,6 +125,7 @@ static int start_access(struct server *server, struct vrt_error *error)
         r = vrt_access_new(server->groups, &server->api.access);
     if (r < 0)
         return vrt_refuse_errno(error, vrt_fold(r), "starting");
+    server->api.users = server->users;
     vrt_access_set_admin_group(server->api.access, server->conf.access.admin_group);
     vrt_access_set_priority_group(server->api.access, server->conf.access.priority_group);
     return 0;
@@ -164,22 +159,14 @@ static int start_models(struct server *server, struct vrt_error *error)
 
 static struct vrt_remote_params remote_params(struct server *server)
 {
-    const struct vrt_conf *conf = &server->conf;
-
-    return (struct vrt_remote_params){
+    struct vrt_remote_params params = {
         .loop = &server->loop,
         .models = server->models,
         .models_dir = server->params->models_dir,
-        .catalogue = conf->remote.catalogue,
-        .webhook_secret_file = conf->remote.webhook_secret_file,
-        .proxy = conf->remote.proxy,
-        .ca_file = conf->remote.ca_file,
-        .inputs = conf->remote.inputs,
-        .pulls = conf->remote.models,
-        .webhooks = conf->remote.webhooks,
-        .private_addresses = conf->remote.private_addresses,
-        .max_input_bytes = conf->remote.max_input,
     };
+
+    vrt_configured_remote(&server->conf, &params);
+    return params;
 }
 
 static int start_remote(struct server *server, struct vrt_error *error)
@@ -218,9 +205,7 @@ static int start_pool(struct server *server, struct vrt_error *error)
 
 static struct vrt_queue_params queue_params(struct server *server)
 {
-    const struct vrt_conf *conf = &server->conf;
-
-    return (struct vrt_queue_params){
+    struct vrt_queue_params params = {
         .loop = &server->loop,
         .pool = server->api.pool,
         .models = server->models,
@@ -232,24 +217,12 @@ static struct vrt_queue_params queue_params(struct server *server)
         .fd_store = server->params->fd_store,
         .totals = &server->api.totals,
         .spool_fd = server->params->spool_fd,
-        .segment_frames = conf->jobs.segment_frames,
-        .decoder_threads = conf->jobs.decoder_threads,
-        .turn_s = conf->jobs.turn_s,
-        .max_running = (int)conf->jobs.max_running,
-        .history = (int)conf->jobs.history,
-        .failed_files_s = conf->jobs.failed_files_days * 86400,
-        .history_s = conf->jobs.history_days * 86400,
-        .fallback = fallback_of(conf->devices.fallback),
-        .device = conf->jobs.device,
-        .precision = conf->jobs.precision,
-        .scene_cuts = conf->jobs.scene_cuts,
-        .codec = conf->jobs.codec,
-        .quality_h264 = conf->jobs.quality_h264,
-        .quality_hevc = conf->jobs.quality_hevc,
-        .preset = conf->jobs.preset,
         .changed = on_job_changed,
         .ctx = server,
     };
+
+    vrt_configured_queue(&server->conf, &params);
+    return params;
 }
 
 static int start_queue(struct server *server, struct vrt_error *error)
@@ -265,6 +238,17 @@ static int start_events(struct server *server, struct vrt_error *error)
     int r = vrt_events_new(&server->loop, server->api.pool, &server->api.events);
 
     return r < 0 ? vrt_refuse_errno(error, vrt_fold(r), "starting the events") : 0;
+}
+
+/* Before anything is written to the store. */
+static int start_tokens(struct server *server, struct vrt_error *error)
+{
+    return vrt_fold(vrt_tokens_new(server->store, &server->api.tokens, error));
+}
+
+static int start_web(struct server *server, struct vrt_error *error)
+{
+    return vrt_fold(vrt_web_start(&server->conf, &server->api, error));
 }
 
 static int start_listener(struct server *server, int fd, struct vrt_error *error)
@@ -334,7 +318,7 @@ static void configure_queue(struct server *server)
 
 static void configure_api(struct server *server)
 {
-    server->api.fallback = fallback_of(server->conf.devices.fallback);
+    server->api.fallback = vrt_configured_fallback(server->conf.devices.fallback);
     server->api.device = server->conf.jobs.device;
     server->api.precision = server->conf.jobs.precision;
 }
@@ -424,8 +408,9 @@ static int start_signals(struct server *server, struct vrt_error *error)
 static int start(struct server *server, struct vrt_error *error)
 {
     static int (*const steps[])(struct server *server, struct vrt_error *error) = {
-        start_service, start_quota, start_access, start_media, start_store, start_models,
-        start_remote, start_pool, start_queue, start_events, start_reload, start_signals,
+        start_service, start_quota, start_access, start_media, start_store, start_tokens,
+        start_models, start_remote, start_pool, start_queue, start_events, start_reload,
+        start_signals, start_web,
     };
     /* Ours from here on, also where a step fails before there is a listener. */
     VRT_CLEANUP(vrt_closep) int fd = server->params->listen_fd;
@@ -495,6 +480,16 @@ static void stop_store(struct server *server)
         stop_next(server);
 }
 
+static void stop_web(struct server *server)
+{
+    struct vrt_gate *gate = VRT_STEAL(server->api.gate);
+
+    if (gate)
+        vrt_gate_stop(gate, stop_next, server);
+    else
+        stop_next(server);
+}
+
 static void stop_listener(struct server *server)
 {
     struct vrt_listener *listener = server->api.listener;
@@ -516,8 +511,8 @@ static void stop_signals(struct server *server)
 static void stop_next(void *ctx)
 {
     static void (*const steps[])(struct server *server) = {
-        stop_notices, stop_jobs, stop_remote, stop_events, stop_pool, stop_store, stop_listener,
-        stop_signals,
+        stop_notices, stop_jobs, stop_remote, stop_events, stop_pool, stop_web, stop_store,
+        stop_listener, stop_signals,
     };
     struct server *server = ctx;
 
@@ -543,6 +538,7 @@ static int end(struct server *server, struct vrt_error *error)
     }
     vrt_pool_free(server->api.pool);
     vrt_models_free(server->models);
+    vrt_tokens_free(server->api.tokens);
     vrt_quota_free(server->quota);
     vrt_access_free(server->api.access);
     vrt_accounts_free(server->groups);

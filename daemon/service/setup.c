@@ -15,6 +15,7 @@
 #include "daemon/log/output.h"
 #include "daemon/models/models.h"
 #include "daemon/service/paths.h"
+#include "daemon/service/web.h"
 #include "daemon/remote/remote.h"
 #include "frames/encode/encoder.h"
 #include "workers/plan/device-request.h"
@@ -232,6 +233,13 @@ static int check_remote(const struct vrt_setup *setup, const struct vrt_conf *co
     return r < 0 ? vrt_refuse(error, vrt_fold(r), reason.id, "[remote] %s", reason.message) : 0;
 }
 
+static int check_web(const struct vrt_setup *setup, const struct vrt_conf *conf,
+                     struct vrt_error *error)
+{
+    (void)setup;
+    return vrt_fold(vrt_web_check(conf, error));
+}
+
 /* It is read, not only looked for: the first job would be a bad moment to learn of a bad file. */
 static int check_model(const struct vrt_setup *setup, const struct vrt_conf *conf,
                        struct vrt_error *error)
@@ -267,7 +275,7 @@ int vrt_setup_check(const struct vrt_setup *setup, const struct vrt_conf *conf,
         { check_levels, "log", "level" }, { check_log_file, "log", "file" },
         { check_preset, "jobs", "preset" }, { check_device, "jobs", "device" },
         { check_shares, "devices", "memory_fraction" }, { check_media_roots }, { check_remote },
-        { check_model, "jobs", "model" },
+        { check_web, "web", "listen" }, { check_model, "jobs", "model" },
     };
     char place[VRT_SETUP_PATH_BYTES];
 

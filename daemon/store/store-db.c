@@ -74,6 +74,11 @@ static const char *const migrations[] = {
     "INSERT INTO identity VALUES (lower(hex(randomblob(8))));",
 
     "ALTER TABLE jobs ADD COLUMN history TEXT NOT NULL DEFAULT '';",
+
+    "CREATE TABLE tokens ("
+    "  id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL, digest TEXT NOT NULL,"
+    "  is_admin INTEGER NOT NULL, created_at INTEGER NOT NULL, expires_at INTEGER NOT NULL"
+    ") STRICT;",
 };
 
 #define VERSION ((int)VRT_ARRAY_SIZE(migrations))

@@ -24,6 +24,8 @@ enum vrt_store_verb {
     VRT_STORE_CUT_SEGMENTS,
     VRT_STORE_REMOVE_JOB,
     VRT_STORE_PUT_MEASURE,
+    VRT_STORE_PUT_TOKEN,
+    VRT_STORE_REMOVE_TOKEN,
     VRT_STORE_VERB_COUNT,
 };
 
@@ -37,6 +39,7 @@ struct vrt_store_op {
     struct vrt_store_job job;           /* PUT_JOB; PUT_HISTORY: that; all verbs of jobs: its id */
     struct vrt_segment_record segment;  /* ADD_SEGMENT; CUT_SEGMENTS: its number */
     struct vrt_store_measure measure;   /* PUT_MEASURE */
+    struct vrt_store_token token;       /* PUT_TOKEN; REMOVE_TOKEN: its id */
     char texts[];                       /* that those point to */
 };
 
@@ -50,6 +53,8 @@ enum vrt_store_statement {
     VRT_STORE_SQL_PUT_SEGMENT,
     VRT_STORE_SQL_CUT_SEGMENTS,
     VRT_STORE_SQL_PUT_MEASURE,
+    VRT_STORE_SQL_PUT_TOKEN,
+    VRT_STORE_SQL_REMOVE_TOKEN,
     VRT_STORE_SQL_COUNT,
 };
 
@@ -91,5 +96,10 @@ int vrt_store_db_load(struct vrt_store_db *db, const struct vrt_store_reader *re
 int vrt_store_db_load_measures(struct vrt_store_db *db,
                                void (*measure)(void *ctx, const struct vrt_store_measure *measure),
                                void *ctx, struct vrt_error *error);
+
+/* See vrt_store_load_tokens(). */
+int vrt_store_db_load_tokens(struct vrt_store_db *db,
+                             int (*token)(void *ctx, const struct vrt_store_token *token),
+                             void *ctx, int64_t *ret_last_id, struct vrt_error *error);
 
 VRT_DEFINE_CLEANUP(struct vrt_store_db, vrt_store_db_close)

@@ -17,6 +17,8 @@
     "SELECT job, number, n_frames, next_shard, size_bytes, tail_bytes, n_concealed, ran_ms " \
     "FROM segments ORDER BY job, number"
 #define LAST_ID "SELECT max(seq) FROM sqlite_sequence WHERE name = 'jobs'"
+#define TOKENS "SELECT id, name, digest, is_admin, created_at, expires_at FROM tokens ORDER BY id"
+#define LAST_TOKEN "SELECT max(seq) FROM sqlite_sequence WHERE name = 'tokens'"
 #define MEASURES "SELECT network, device_class, what, value FROM measured ORDER BY at"
 
 struct load {
@@ -166,4 +168,36 @@ int vrt_store_db_load_measures(struct vrt_store_db *db,
         measure(ctx, &found);
     }
     return vrt_fold(r);
+}
+
+int vrt_store_db_load_tokens(struct vrt_store_db *db,
+                             int (*token)(void *ctx, const struct vrt_store_token *token),
+                             void *ctx, int64_t *ret_last_id, struct vrt_error *error)
+{
+    VRT_CLEANUP(finalize) sqlite3_stmt *row = NULL;
+    VRT_CLEANUP(finalize) sqlite3_stmt *last = NULL;
+    bool is_row = false;
+    int rc = prepare(db, TOKENS, &row), r = 0;
+
+    if (rc == SQLITE_OK)
+        rc = prepare(db, LAST_TOKEN, &last);
+    if (rc != SQLITE_OK)
+        return vrt_store_db_refuse(db, rc, error);
+    while (r == 0 && (r = step(db, row, &is_row, error)) == 0 && is_row) {
+        const struct vrt_store_token found = {
+            .id = sqlite3_column_int64(row, 0),
+            .name = column_text(row, 1),
+            .digest = column_text(row, 2),
+            .is_admin = sqlite3_column_int64(row, 3) != 0,
+            .created_at = sqlite3_column_int64(row, 4),
+            .expires_at = sqlite3_column_int64(row, 5),
+        };
+        r = found.name && found.digest ? token(ctx, &found) : vrt_raise(-ENOMEM);
+    }
+    if (r == 0)
+        r = step(db, last, &is_row, error);
+    if (r < 0)
+        return vrt_refuse_errno(error, vrt_fold(r), "reading the tokens");
+    *ret_last_id = is_row ? sqlite3_column_int64(last, 0) : 0;
+    return 0;
 }

@@ -37,6 +37,10 @@ static const char *const statements[VRT_STORE_SQL_COUNT] = {
     [VRT_STORE_SQL_PUT_MEASURE] =
         "INSERT OR REPLACE INTO measured (at, network, device_class, what, value) "
         "VALUES (?1, ?2, ?3, ?4, ?5)",
+    [VRT_STORE_SQL_PUT_TOKEN] =
+        "INSERT OR REPLACE INTO tokens (id, is_admin, created_at, expires_at, name, digest) "
+        "VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+    [VRT_STORE_SQL_REMOVE_TOKEN] = "DELETE FROM tokens WHERE id = ?1",
 };
 
 int vrt_store_db_prepare(struct vrt_store_db *db)
@@ -153,6 +157,28 @@ static int put_measure(struct vrt_store_db *db, const struct vrt_store_op *op)
     });
 }
 
+static int put_token(struct vrt_store_db *db, const struct vrt_store_op *op)
+{
+    const struct vrt_store_token *token = &op->token;
+    const int64_t ints[] = { token->id, token->is_admin, token->created_at, token->expires_at };
+    const char *const texts[] = { token->name, token->digest };
+
+    return run(db, VRT_STORE_SQL_PUT_TOKEN, (struct values){
+        .ints = ints,
+        .texts = texts,
+        .n_ints = VRT_ARRAY_SIZE(ints),
+        .n_texts = VRT_ARRAY_SIZE(texts),
+    });
+}
+
+static int remove_token(struct vrt_store_db *db, const struct vrt_store_op *op)
+{
+    return run(db, VRT_STORE_SQL_REMOVE_TOKEN, (struct values){
+        .ints = &op->token.id,
+        .n_ints = 1,
+    });
+}
+
 static int (*const verbs[VRT_STORE_VERB_COUNT])(struct vrt_store_db *db,
                                                 const struct vrt_store_op *op) = {
     [VRT_STORE_PUT_JOB] = put_job,
@@ -161,6 +187,8 @@ static int (*const verbs[VRT_STORE_VERB_COUNT])(struct vrt_store_db *db,
     [VRT_STORE_CUT_SEGMENTS] = cut_segments,
     [VRT_STORE_REMOVE_JOB] = remove_job,
     [VRT_STORE_PUT_MEASURE] = put_measure,
+    [VRT_STORE_PUT_TOKEN] = put_token,
+    [VRT_STORE_REMOVE_TOKEN] = remove_token,
 };
 
 /* A put right before another of the same job need not be written for the second to be right. */

@@ -189,6 +189,15 @@ int vrt_store_load_measures(struct vrt_store *store,
     return vrt_fold(vrt_store_db_load_measures(store->db, measure, ctx, error));
 }
 
+int vrt_store_load_tokens(struct vrt_store *store,
+                          int (*token)(void *ctx, const struct vrt_store_token *token), void *ctx,
+                          int64_t *ret_last_id, struct vrt_error *error)
+{
+    vrt_assert_thread(VRT_THREAD_LOOP);
+    vrt_assert(!store->has_written);
+    return vrt_fold(vrt_store_db_load_tokens(store->db, token, ctx, ret_last_id, error));
+}
+
 /* With room for `text_bytes` of texts. NULL: no memory, and `done` was told. */
 static struct vrt_store_op *new_op(enum vrt_store_verb verb, size_t text_bytes,
                                    struct vrt_store_done done)
@@ -298,6 +307,31 @@ void vrt_store_put_measure(struct vrt_store *store, const struct vrt_store_measu
     op->measure.device_class = keep(&place, measure->device_class);
     op->measure.what = keep(&place, measure->what);
     op->measure.value = measure->value;
+    add(store, op);
+}
+
+void vrt_store_put_token(struct vrt_store *store, const struct vrt_store_token *token,
+                         struct vrt_store_done done)
+{
+    size_t n = strlen(token->name) + strlen(token->digest) + 2;
+    struct vrt_store_op *op = new_op(VRT_STORE_PUT_TOKEN, n, done);
+
+    if (!op)
+        return;
+    char *place = op->texts;
+    op->token = *token;
+    op->token.name = keep(&place, token->name);
+    op->token.digest = keep(&place, token->digest);
+    add(store, op);
+}
+
+void vrt_store_remove_token(struct vrt_store *store, int64_t id, struct vrt_store_done done)
+{
+    struct vrt_store_op *op = new_op(VRT_STORE_REMOVE_TOKEN, 0, done);
+
+    if (!op)
+        return;
+    op->token.id = id;
     add(store, op);
 }
 

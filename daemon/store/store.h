@@ -19,6 +19,7 @@
  * Thread: the loop's, all of it.
  */
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -55,6 +56,15 @@ struct vrt_store_measure {
     const char *device_class;       /* a text that is the same at the next start */
     const char *what;               /* "fidelity_db.f16", "flops_per_s.bf16", ... */
     double value;                   /* not NAN */
+};
+
+/* Who may come by TCP (daemon/web/tokens.h). The texts belong to whoever passes it. */
+struct vrt_store_token {
+    int64_t id;                     /* at least 1 */
+    const char *name;
+    const char *digest;             /* of what is asked for, which isn't kept: hexadecimal digits */
+    bool is_admin;
+    int64_t created_at, expires_at; /* wall clock, ns; 0: it doesn't expire */
 };
 
 /* What becomes of a write: `call` (NULL: nobody asks) is called on the loop exactly once, with 0 or
@@ -106,6 +116,13 @@ int vrt_store_load_measures(struct vrt_store *store,
                             void (*measure)(void *ctx, const struct vrt_store_measure *measure),
                             void *ctx, struct vrt_error *error) VRT_MUST_CHECK;
 
+/* Reads all tokens, in the order of ids; what `token` returns, unless it is 0, ends it.
+ * *ret_last_id: the highest id there ever was, 0 for none. Before the first write. Return: 0;
+ * -errno, see `error`. */
+int vrt_store_load_tokens(struct vrt_store *store,
+                          int (*token)(void *ctx, const struct vrt_store_token *token), void *ctx,
+                          int64_t *ret_last_id, struct vrt_error *error) VRT_MUST_CHECK;
+
 /*
  * Writes take effect in the order of the calls; what they are given needs to live only until they
  * return. `done` is never called from within, with one exception: where there is no memory even to
@@ -134,6 +151,13 @@ void vrt_store_remove_job(struct vrt_store *store, int64_t id, struct vrt_store_
 
 /* Keeps a figure, or replaces it. Nobody is told: what fails is measured again some day. */
 void vrt_store_put_measure(struct vrt_store *store, const struct vrt_store_measure *measure);
+
+/* Adds a token. */
+void vrt_store_put_token(struct vrt_store *store, const struct vrt_store_token *token,
+                         struct vrt_store_done done);
+
+/* Forgets a token, if there is one; its id is never used again. */
+void vrt_store_remove_token(struct vrt_store *store, int64_t id, struct vrt_store_done done);
 
 /* What it did since it was opened. */
 void vrt_store_counts(const struct vrt_store *store, struct vrt_store_counts *ret_counts);

@@ -41,7 +41,7 @@ static const char *topics[VRT_LOG_TOPICS_MAX + 1] = {
     "executor", "fault", "fd-store", "fetch", "ffmpeg", "frames", "graph", "listener", "main",
     "media", "model", "models", "network", "notify", "op", "pipeline", "plan", "pool", "profile",
     "program", "pulls", "queue", "registry", "reload", "remote", "replica", "server", "spool",
-    "store", "webhooks", "worker", NULL,
+    "store", "web", "webhooks", "worker", NULL,
 };
 static atomic_uchar levels[VRT_LOG_TOPICS_MAX + 1] = {
     [0 ... VRT_LOG_TOPICS_MAX] = VRT_LOG_WARNING,

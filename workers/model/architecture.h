@@ -11,7 +11,6 @@
 
 #include "model/network.h"
 #include "model/params.h"
-#include "model/span.h"
 #include "model/swinir.h"
 #include "model/vrt.h"
 
@@ -62,7 +61,6 @@ struct vrt_network {
     union {
         struct vrt_compact compact;
         struct vrt_esrgan esrgan;
-        struct vrt_span span;
         struct vrt_swinir swinir;
         struct vrt_vrt vrt;
     };
@@ -70,7 +68,6 @@ struct vrt_network {
 
 extern const struct vrt_architecture vrt_architecture_compact;
 extern const struct vrt_architecture vrt_architecture_esrgan;
-extern const struct vrt_architecture vrt_architecture_span;
 extern const struct vrt_architecture vrt_architecture_swinir;
 extern const struct vrt_architecture vrt_architecture_vrt;
 

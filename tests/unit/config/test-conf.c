@@ -354,7 +354,7 @@ static void test_refusals(void)
         { "[jobs]\nprecision = f31", "t.conf:2: precision: \"f31\" is not auto, f32, f16 or bf16" },
         { "[jobs]\ncolour = red", "t.conf:2: [jobs] has no option \"colour\"; it has model" },
         { "[gpu]\nx = 1", "t.conf:2: there is no section [gpu]; there are [daemon], [log], [jobs], "
-                          "[devices], [access], [remote], [cuda], [xpu], [mps], [cpu]" },
+                          "[devices], [access], [remote], [web], [cuda], [xpu], [mps], [cpu]" },
         { "socket = x", "t.conf:1: \"socket\" stands before any section" },
         { "[cpu]\nthreads = 1\nthreads = 2", "t.conf:3: threads was set on line 2 already" },
         { "[cpu]\nthreads = 1\n  2", "t.conf:3: threads was set on line 2 already" },

@@ -14,6 +14,7 @@
 #include "msg_log.h"
 #include "msg_plan.h"
 #include "msg_preview.h"
+#include "web/msg_token.h"
 
 static const char *const type_names[VRT_FIELD_TYPE_COUNT] = {
     [VRT_FIELD_BOOL] = "boolean",
@@ -91,6 +92,10 @@ int main(void)
         { "History", vrt_history_fields },
         { "DevicesHistory", vrt_devices_history_fields },
         { "Status", vrt_status_fields },
+        { "TokenRequest", vrt_token_request_fields },
+        { "Token", vrt_token_fields },
+        { "SessionRequest", vrt_session_request_fields },
+        { "Session", vrt_session_fields },
     };
     for (size_t i = 0; i < sizeof(schemas) / sizeof(schemas[0]); i++)
         json_object_set_new(all, schemas[i].name, fields_json(schemas[i].fields));

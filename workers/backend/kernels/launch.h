@@ -31,7 +31,6 @@
     X(depth_to_space)     \
     X(fill)               \
     X(flow_offsets)       \
-    X(gate)               \
     X(layernorm)          \
     X(linear)             \
     X(mean)               \

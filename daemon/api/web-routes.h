@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/*
+ * The routes about who comes by TCP: his token, his session
+ *
+ * Thread: the loop's.
+ */
+
+struct vrt_call;
+
+void vrt_api_token_create(const struct vrt_call *call);
+void vrt_api_token_list(const struct vrt_call *call);
+void vrt_api_token_revoke(const struct vrt_call *call);
+void vrt_api_session_open(const struct vrt_call *call);
+void vrt_api_session_show(const struct vrt_call *call);
+void vrt_api_session_close(const struct vrt_call *call);

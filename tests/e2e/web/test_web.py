@@ -1,0 +1,330 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""vrtd over TCP, and what is done to it there: nobody gets anything without a token."""
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'))
+
+import harness
+from browser import Visitor, free_port
+
+PAGES = os.path.join(os.path.dirname(os.path.abspath(__file__)), '../../../daemon/web/page')
+
+
+class WebCase(harness.Case):
+    few_jobs = True
+    options = {}
+
+    @classmethod
+    def setUpClass(cls):
+        cls.port = free_port()
+        cls.config = {'web': {'listen': f'127.0.0.1:{cls.port}', **cls.options}}
+        super().setUpClass()
+
+    def token(self, name, *options):
+        return self.vrtctl('token', 'new', name, *options).stdout.strip()
+
+    def visitor(self, name, *options):
+        return Visitor(self.port, self.token(name, *options))
+
+    def refused(self, answer, status, error_id):
+        self.assertEqual((answer[0], answer[1]['error']['id']), (status, error_id), answer[1])
+        self.assertTrue(self.daemon.answers())
+
+
+class Web(WebCase):
+    def test_without_a_token(self):
+        """Nothing but the login and its files."""
+        nobody = Visitor(self.port)
+        status, page, headers = nobody.ask('GET', '/')
+        self.assertEqual(status, 200)
+        with open(os.path.join(PAGES, 'login.html'), 'rb') as f:
+            self.assertEqual(page, f.read())
+        self.assertIn("default-src 'none'", headers['Content-Security-Policy'])
+        self.assertNotIn('unsafe', headers['Content-Security-Policy'])
+        self.assertEqual(headers['X-Content-Type-Options'], 'nosniff')
+        self.assertEqual(nobody.ask('GET', '/', headers={'If-None-Match': headers['ETag']})[0], 304)
+        with open(os.path.join(PAGES, '../../../proto/api.h'), encoding='utf-8') as f:
+            routes = re.findall(r'X\(\w+, +"(\w+)", +"([^"]+)"\)', f.read())
+        self.assertGreater(len(routes), 20)
+        for method, path in routes:
+            if (method, path) == ('POST', '/v1/session'):
+                continue
+            with self.subTest(method=method, path=path):
+                self.refused(nobody.ask(method, path.replace('{id}', '1')), 401, 'web.login')
+        for name in os.listdir(PAGES):
+            status, data, _ = nobody.ask('GET', '/' + name)
+            with open(os.path.join(PAGES, name), 'rb') as f:
+                is_there = f.read() == data
+            self.assertEqual((status, is_there), (200, True) if name.startswith('login.') else
+                             (401, False), name)
+        for path in ('/../index.html', '/%2e%2e/index.html', '//index.html', '/..%2findex.html',
+                     '/login.html/../index.html', '/./index.html', '/etc/passwd',
+                     '/%2fetc%2fpasswd', '/login.html%00.js', '/v1/jobs?x', '*', '/index.html?x'):
+            with self.subTest(path=path):
+                answer = nobody.raw(f'GET {path} HTTP/1.1\r\nHost: 127.0.0.1\r\n'
+                                    'Connection: close\r\n\r\n'.encode())
+                self.assertRegex(answer, rb'^HTTP/1.1 4\d\d ')
+                self.assertNotIn(b'root:', answer)
+                self.assertNotIn(b'logout', answer)
+
+    def test_page_needs_nothing_inline(self):
+        for name in os.listdir(PAGES):
+            with open(os.path.join(PAGES, name), encoding='utf-8') as f:
+                text = f.read()
+            if name.endswith('.html'):
+                self.assertNotRegex(text, r'\son\w+=|style=|<style|<script(?![^>]*\ssrc=)')
+            self.assertNotRegex(text, r'https?://(?!www\.w3\.org)', name)
+
+    def test_login(self):
+        token = self.token('lena', '--expires', '1h')
+        visitor = Visitor(self.port)
+        self.assertEqual(visitor.login(token), 200)
+        status, answer, headers = Visitor(self.port).ask('POST', '/v1/session', {'token': token})
+        for word in ('HttpOnly', 'SameSite=Strict', 'Path=/'):
+            self.assertIn(word, headers['Set-Cookie'])
+        self.assertNotIn('Secure', headers['Set-Cookie'])
+        self.assertEqual(answer, {'user': 'token:lena', 'admin': False})
+        self.assertEqual(visitor.ask('GET', '/v1/session')[1], answer)
+        self.assertIn(b'index.js', visitor.ask('GET', '/')[1])
+        self.assertEqual(visitor.ask('GET', '/v1/jobs')[1], {'jobs': [], 'next': None})
+        self.assertEqual(visitor.ask('GET', '/healthz')[0], 200)
+        self.assertIn(b'vrtd_build_info', visitor.ask('GET', '/metrics')[1])
+        self.assertEqual(visitor.ask('DELETE', '/v1/session')[0], 204)
+        self.refused(visitor.ask('GET', '/v1/session'), 401, 'web.login')
+        self.refused(visitor.ask('POST', '/v1/session', b'{"token":7}'), 400, 'request.field')
+        # The store keeps no token.
+        for name in os.listdir(os.path.join(self.folder, 'state')):
+            path = os.path.join(self.folder, 'state', name)
+            if os.path.isfile(path):
+                with open(path, 'rb') as f:
+                    self.assertNotIn(token.encode(), f.read())
+        self.assertNotIn(token, self.daemon.log_text())
+
+    def test_commands(self):
+        self.assertRegex(self.token('tom', '--admin'), r'^vrtd_[A-Za-z0-9_-]{43}$')
+        self.assertRegex(self.vrtctl('token', 'list').stdout, r'tom +yes .* never')
+        self.assertEqual(self.vrtctl('token', 'new', 'tom', status=1).returncode, 1)
+        for name in ('', 'a b', '-x', 'ä', 'x' * 33, '../x'):
+            self.assertNotEqual(self.vrtctl('token', 'new', '--', name, status=None).returncode, 0)
+        for time_ in ('0', 'x', '-1d', '11y', '4000w', '1.5h'):
+            self.vrtctl('token', 'new', 'other', '--expires', time_, status=2)
+        self.vrtctl('token', 'revoke', 'tom')
+        self.vrtctl('token', 'revoke', 'tom', status=4)
+        self.assertNotIn('tom', self.vrtctl('token', 'list').stdout)
+        # Not over TCP, whatever the token.
+        admin = self.visitor('boss', '--admin')
+        for method, path in (('POST', '/v1/tokens'), ('GET', '/v1/tokens'),
+                             ('DELETE', '/v1/tokens/1')):
+            self.refused(admin.ask(method, path, {'name': 'x'}), 403, 'token.forbidden')
+        status, answer = self.daemon.request('POST', '/v1/session', {'token': 'x'})
+        self.assertEqual((status, answer['error']['id']), (400, 'web.only'))
+
+    def test_others(self):
+        """Of another's job one is told nothing; an administrator is told everything."""
+        source = harness.clip(self.path('in.mkv'), frames=4)
+        job = self.restore(source, self.path('out.mkv'))
+        path = f'/v1/jobs/{job["id"]}'
+        visitor, admin = self.visitor('eve'), self.visitor('adam', '--admin')
+        self.assertEqual(visitor.ask('GET', '/v1/jobs')[1]['jobs'], [])
+        for method, more in (('GET', ''), ('GET', '/log'), ('GET', '/history'), ('DELETE', ''),
+                             ('POST', '/pause'), ('POST', '/resume'), ('POST', '/retry'),
+                             ('POST', '/forget'), ('PATCH', '')):
+            with self.subTest(method=method, path=more):
+                self.refused(visitor.ask(method, path + more, {}), 404, 'job.not_found')
+        self.refused(visitor.ask('GET', f'/v1/events?job={job["id"]}'), 404, 'job.not_found')
+        self.assertEqual(admin.ask('GET', path)[1]['input_name'], 'in.mkv')
+        self.assertEqual(len(admin.ask('GET', '/v1/jobs')[1]['jobs']), 1)
+        for path in ('/v1/doctor', '/v1/profile'):
+            self.refused(visitor.ask('POST', path, {}), 403, 'web.admin')
+
+    def test_no_file_of_the_machine(self):
+        for who in (self.visitor('fay'), self.visitor('gus', '--admin')):
+            for files in ({'input': {'path': '/etc/passwd', 'name': 'a.mkv'},
+                           'output': {'path': '/tmp/x.mkv', 'name': 'x.mkv'}},
+                          {'input': {'fd': 0, 'name': 'a.mkv'},
+                           'output': {'fd': 1, 'name': 'x.mkv'}}):
+                self.refused(who.ask('POST', '/v1/jobs', files), 403, 'web.files')
+            self.refused(who.ask('POST', '/v1/preview', {
+                name: {'fd': i, 'name': name} for i, name in
+                enumerate(('before', 'after', 'picture'))}), 400, 'request.descriptors')
+
+    def test_hosts(self):
+        """A page whose name leads here (DNS rebinding)."""
+        visitor = self.visitor('hal')
+        for host in ('evil.example.org', f'evil.example.org:{self.port}', '127.0.0.2', '',
+                     'x' * 300, '127.0.0.1.evil.org'):
+            for path in ('/', '/v1/status', '/login.js'):
+                self.refused(visitor.ask('GET', path, headers={'Host': host}), 421, 'web.host')
+        self.assertEqual(visitor.ask('GET', '/v1/status', headers={'Host': 'localhost'})[0], 200)
+
+    def test_origins(self):
+        """Requests that another's page sends with our cookie."""
+        visitor = Visitor(self.port)
+        token = self.token('ida')
+        self.assertEqual(visitor.login(token), 200)
+        for headers in ({'Origin': 'http://evil.example.org'}, {'Origin': 'null'},
+                        {'Origin': None}, {'Origin': f'https://127.0.0.1:{self.port}'},
+                        {'Origin': 'http://127.0.0.1:1'}, {'Sec-Fetch-Site': 'cross-site'},
+                        {'Sec-Fetch-Site': 'same-site'}):
+            with self.subTest(headers):
+                self.refused(visitor.ask('DELETE', '/v1/session', headers=headers), 403,
+                             'web.origin')
+        for headers in ({'Origin': 'http://evil.example.org'}, {'Sec-Fetch-Site': 'cross-site'}):
+            self.refused(visitor.ask('GET', '/v1/events', headers=headers), 403, 'web.origin')
+        self.refused(Visitor(self.port).ask('POST', '/v1/session', {'token': token},
+                                            {'Origin': 'http://evil.example.org'}),
+                     403, 'web.origin')
+        self.assertEqual(visitor.ask('GET', '/v1/session')[0], 200)
+        self.assertNotIn('Access-Control-Allow-Origin', visitor.ask('GET', '/v1/status')[2])
+
+    def test_revoked_and_expired(self):
+        """Sessions and streams end, of the token that is meant and of no other."""
+        for name, options in (('jo', ()), ('kim', ('--expires', '3s'))):
+            token = self.token(name, *options)
+            other = self.visitor(name + '-other')
+            visitor = Visitor(self.port)
+            self.assertEqual(visitor.login(token), 200)
+            stream, connection = visitor.open('GET', '/v1/events')
+            kept, kept_connection = other.open('GET', '/v1/events')
+            self.assertIn(b'event:', stream.readline())
+            self.assertIn(b'event:', kept.readline())
+            if not options:
+                self.vrtctl('token', 'revoke', name)
+            try:
+                while stream.readline():
+                    pass
+            except ConnectionResetError:
+                pass
+            self.refused(visitor.ask('GET', '/v1/jobs'), 401, 'web.login')
+            self.refused(Visitor(self.port, token).ask('GET', '/v1/jobs'), 401, 'web.login')
+            self.assertEqual(other.ask('GET', '/v1/jobs')[0], 200)
+            self.assertTrue(kept.readline())
+            connection.close()
+            kept_connection.close()
+
+    def test_over_a_restart(self):
+        """Tokens stay, their numbers aren't used again, and sessions are begun anew."""
+        folder = self.path('restart')
+        os.mkdir(folder)
+        daemon = harness.Daemon(folder)
+        token = self.vrtctl('token', 'new', 'ann', daemon=daemon).stdout.strip()
+        gone = self.vrtctl('token', 'new', 'bob', '--json', daemon=daemon).stdout
+        self.vrtctl('token', 'revoke', 'bob', daemon=daemon)
+        daemon.kill()
+        port = free_port()
+        daemon = harness.Daemon(folder, {'web': {'listen': f'127.0.0.1:{port}'}})
+        self.addCleanup(daemon.stop)
+        again = self.vrtctl('token', 'new', 'bob', '--json', daemon=daemon).stdout
+        self.assertGreater(json.loads(again)['id'], json.loads(gone)['id'])
+        self.assertRegex(self.vrtctl('token', 'list', daemon=daemon).stdout, r'ann +no')
+        self.assertEqual(Visitor(port, token).ask('GET', '/v1/session')[1]['user'], 'token:ann')
+
+
+class Slow(WebCase):
+    options = {'connections_per_address': 8}
+
+    def test_failed_logins(self):
+        """A thousand: slowed, and memory stays."""
+        nobody = Visitor(self.port)
+        right = self.visitor('right')
+        answers = [nobody.ask('POST', '/v1/session', {'token': f'vrtd_{i}'}) for i in range(20)]
+        self.assertEqual([a[0] for a in answers[:6]], [401] * 6)
+        self.assertEqual(answers[-1][0], 429)
+        self.assertGreaterEqual(int(answers[-1][2]['Retry-After']), 1)
+        before = self.resident()
+        for i in range(1000):
+            self.assertIn(nobody.ask('POST', '/v1/session', {'token': f'x{i}'})[0], (401, 429))
+        self.assertLess(self.resident() - before, 8 << 20)
+        # What a program shows that is right isn't slowed; a login is.
+        self.assertEqual(right.ask('GET', '/v1/status')[0], 200)
+        self.assertEqual(nobody.login(right.token), 429)
+        self.assertLess(self.daemon.log_text().count('failed: no such token'), 20)
+
+    def resident(self):
+        with open(f'/proc/{self.daemon.process.pid}/statm', encoding='ascii') as f:
+            return int(f.read().split()[1]) * os.sysconf('SC_PAGESIZE')
+
+    def test_connections_of_an_address(self):
+        visitor = self.visitor('many')
+        opened = [visitor.open('GET', '/v1/events') for _ in range(8)]
+        self.assertTrue(all(response.status == 200 for response, _ in opened))
+        answer = visitor.ask('GET', '/v1/status')
+        self.assertEqual((answer[0], answer[1]['error']['id']), (503, 'http.too_many'))
+        self.assertTrue(self.daemon.answers())
+        for _, connection in opened:
+            connection.sock and connection.sock.close()
+            connection.close()
+        for response, _ in opened:
+            response.close()
+        self.wait_until(lambda: visitor.ask('GET', '/v1/status')[0] == 200)
+
+    def test_slow_requests(self):
+        """A header or a body that doesn't come is waited for no longer than by the socket."""
+        for data in (b'GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n',
+                     b'POST /v1/session HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 9\r\n\r\n{'):
+            self.assertIn(b'http.timeout', Visitor(self.port).raw(data))
+        self.assertIn(b'http.body_too_large', Visitor(self.port).raw(
+            b'POST /v1/session HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 99999999\r\n\r\n'))
+        self.assertIn(b'http.header_too_large', Visitor(self.port).raw(
+            b'GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nCookie: ' + b'a' * 20000 + b'\r\n\r\n'))
+
+
+class Proxied(WebCase):
+    options = {'host': 'vrtd.example.org', 'https': 'on', 'proxy': '127.0.0.1',
+               'connections_per_address': 1}
+
+    def test_behind_a_proxy(self):
+        token = self.token('pia')
+        browser = {'Host': 'vrtd.example.org', 'Origin': 'https://vrtd.example.org',
+                   'X-Forwarded-For': '6.6.6.6, 192.0.2.7'}
+        visitor = Visitor(self.port)
+        status, _, headers = visitor.ask('POST', '/v1/session', {'token': token}, browser)
+        self.assertEqual(status, 200)
+        self.assertIn('Secure', headers['Set-Cookie'])
+        self.assertIn('login from 192.0.2.7', self.daemon.log_text())
+        self.refused(visitor.ask('POST', '/v1/session', {'token': token},
+                                 {**browser, 'Origin': 'http://vrtd.example.org'}),
+                     403, 'web.origin')
+        # It is the browser's address that is slowed, not the proxy's; one that is none isn't.
+        for _ in range(10):
+            visitor.ask('POST', '/v1/session', {'token': 'x'}, browser)
+        self.assertEqual(visitor.ask('POST', '/v1/session', {'token': token}, browser)[0], 429)
+        browser['X-Forwarded-For'] = '192.0.2.8'
+        self.assertEqual(visitor.ask('POST', '/v1/session', {'token': token}, browser)[0], 200)
+        # The proxy has as many connections as there are.
+        with_token = Visitor(self.port, token)
+        opened = [with_token.open('GET', '/v1/events', headers=browser) for _ in range(5)]
+        self.assertEqual([response.status for response, _ in opened], [200] * 5)
+        for _, connection in opened:
+            connection.close()
+
+
+class Refused(harness.FolderCase):
+    def check(self, says, status=1, **web):
+        path = self.path('vrtd.conf')
+        with open(path, 'w', encoding='utf-8') as f:
+            f.write('[web]\n' + ''.join(f'{k} = {v}\n' for k, v in web.items()))
+        done = subprocess.run([harness.VRTD, '--check-config', '--config', path, '--state-dir',
+                               self.path('state')], capture_output=True, text=True,
+                              timeout=harness.PATIENCE_S, check=False)
+        self.assertEqual(done.returncode, status, done.stderr)
+        self.assertIn(says, done.stdout + done.stderr)
+
+    def test_addresses(self):
+        self.check('insecure = yes', listen='0.0.0.0:8470')
+        self.check('insecure = yes', listen='127.0.0.1:8470 [::]:8470')
+        self.check('192.168.1.2:80', listen='192.168.1.2:80')
+        self.check('is right', status=0, listen='0.0.0.0:8470', insecure='yes')
+        self.check('is right', status=0, listen='127.0.0.1:8470 [::1]:8470')
+        self.check('is no address with a port', listen='localhost:8470')
+        self.check('proxy holds addresses', listen='127.0.0.1:8470', proxy='nas')
+
+
+if __name__ == '__main__':
+    harness.main()

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: MIT */
+/* daemon/web: sessions, failed logins, and for whom requests are meant. */
+
+#include "tests/unit/test.h"
+
+#include <errno.h>
+
+#include "base/clock.h"
+#include "base/macro.h"
+#include "daemon/web/brake.h"
+#include "daemon/web/origin.h"
+#include "daemon/web/page.h"
+#include "daemon/web/sessions.h"
+#include "daemon/web/tcp.h"
+
+#define S VRT_NS_PER_S
+
+static void test_secrets(void)
+{
+    /* FIPS 180-2, example B.1. */
+    static const char wanted[] = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+    char digest[VRT_SECRET_DIGEST_BYTES], a[VRT_SECRET_BYTES], b[VRT_SECRET_BYTES];
+
+    expect_str(vrt_secret_digest("abc", 3, digest), wanted);
+    expect_int(vrt_secret_make(a), 0);
+    expect_int(vrt_secret_make(b), 0);
+    expect_int(strlen(a), VRT_SECRET_BYTES - 1);
+    expect_true(strcmp(a, b) != 0);
+    expect_true(!strpbrk(a, "+/="));
+}
+
+static void test_sessions(void)
+{
+    VRT_CLEANUP(vrt_sessions_freep) struct vrt_sessions *sessions = NULL;
+    char first[VRT_SECRET_BYTES], last[VRT_SECRET_BYTES], other[VRT_SECRET_BYTES];
+    int64_t now = S;
+
+    expect_int(vrt_sessions_new(&sessions), 0);
+    expect_int(vrt_sessions_use(sessions, "", now), 0);
+    expect_int(vrt_sessions_open(sessions, 7, now, first), 0);
+    expect_int(vrt_sessions_open(sessions, 8, now, other), 0);
+    expect_int(vrt_sessions_use(sessions, first, now), 7);
+    /* A token has so many: the one unused longest goes, and nobody else's. */
+    for (int i = 0; i < VRT_SESSIONS_PER_TOKEN_MAX; i++)
+        expect_int(vrt_sessions_open(sessions, 7, now += S, last), 0);
+    expect_int(vrt_sessions_use(sessions, first, now), 0);
+    expect_int(vrt_sessions_use(sessions, last, now), 7);
+    expect_int(vrt_sessions_use(sessions, other, now), 8);
+    /* Unused for a day it is over; used, it is after a week. */
+    expect_int(vrt_sessions_use(sessions, last, now + VRT_SESSION_IDLE_MAX_S * S), 0);
+    int64_t used = now;
+    while (used < now + (VRT_SESSION_MAX_S - 3600) * S)
+        expect_int(vrt_sessions_use(sessions, other, used += 3600 * S), 8);
+    expect_int(vrt_sessions_use(sessions, other, used + 3600 * S), 0);
+    /* All places taken: others' make room, and as many stay as there are places. */
+    for (int i = 0; i < VRT_SESSIONS_MAX + 100; i++)
+        expect_int(vrt_sessions_open(sessions, 100 + i, used + i, i == 100 ? first : last), 0);
+    expect_int(vrt_sessions_use(sessions, first, used + 10 * S), 200);
+    vrt_sessions_close(sessions, first);
+    expect_int(vrt_sessions_use(sessions, first, used + 10 * S), 0);
+    vrt_sessions_drop(sessions, 100 + VRT_SESSIONS_MAX + 99);
+    expect_int(vrt_sessions_use(sessions, last, used + 10 * S), 0);
+}
+
+static void test_brake(void)
+{
+    struct vrt_brake *brake = calloc(1, sizeof(*brake));
+    int64_t now = S, wait = 0;
+    char address[VRT_PEER_ADDRESS_BYTES];
+
+    expect_int(vrt_brake_wait_s(brake, "1.2.3.4", now), 0);
+    for (int i = 0; i < VRT_BRAKE_FREE; i++) {
+        expect_int(vrt_brake_failed(brake, "1.2.3.4", now), i + 1);
+        expect_int(vrt_brake_wait_s(brake, "1.2.3.4", now), 0);
+    }
+    for (int64_t wanted = 1; wait < VRT_BRAKE_MAX_S; wanted *= 2) {
+        vrt_brake_failed(brake, "1.2.3.4", now);
+        wait = vrt_brake_wait_s(brake, "1.2.3.4", now);
+        expect_int(wait, VRT_MIN(wanted, VRT_BRAKE_MAX_S));
+        now += wait * S;
+        expect_int(vrt_brake_wait_s(brake, "1.2.3.4", now), 0);
+    }
+    for (int i = 0; i < 100; i++)
+        vrt_brake_failed(brake, "1.2.3.4", now);
+    expect_int(vrt_brake_wait_s(brake, "1.2.3.4", now), VRT_BRAKE_MAX_S);
+    expect_int(vrt_brake_wait_s(brake, "1.2.3.5", now), 0);
+    /* It stays slowed while fewer others fail than there are places. */
+    for (int i = 0; i < VRT_BRAKE_ADDRESSES - 1; i++) {
+        snprintf(address, sizeof(address), "10.0.%d.%d", i / 256, i % 256);
+        expect_int(vrt_brake_failed(brake, address, now + 1), 1);
+    }
+    expect_int(vrt_brake_wait_s(brake, "1.2.3.4", now), VRT_BRAKE_MAX_S);
+    expect_int(vrt_brake_failed(brake, "10.9.9.9", now + 2), 1);
+    expect_int(vrt_brake_wait_s(brake, "1.2.3.4", now), 0);
+    for (int i = 0; i < 20; i++)
+        vrt_brake_failed(brake, "10.9.9.9", now);
+    vrt_brake_passed(brake, "10.9.9.9");
+    expect_int(vrt_brake_failed(brake, "10.9.9.9", now), 1);
+    for (int i = 0; i < 20; i++)
+        vrt_brake_failed(brake, "10.9.9.9", now);
+    expect_int(vrt_brake_failed(brake, "10.9.9.9", now + VRT_BRAKE_FORGET_S * S), 1);
+    free(brake);
+}
+
+static void test_hosts(void)
+{
+    static const struct {
+        const char *host, *local;
+        bool is_ours;
+    } cases[] = {
+        { "127.0.0.1:8470", "127.0.0.1", true }, { "127.0.0.1", "127.0.0.1", true },
+        { "[::1]:8470", "::1", true }, { "[0:0:0::1]", "::1", true },
+        { "localhost:8470", "127.0.0.1", true }, { "LOCALHOST", "::1", true },
+        { "localhost", "192.168.1.2", false }, { "192.168.1.2:1", "192.168.1.2", true },
+        { "192.168.1.3", "192.168.1.2", false }, { "vrtd.example.org", "127.0.0.1", true },
+        { "VRTD.example.org:443", "127.0.0.1", true }, { "nas", "10.0.0.1", true },
+        { "evil.example.org", "127.0.0.1", false }, { "vrtd.example.org.evil", "127.0.0.1", false },
+        { "xvrtd.example.org", "127.0.0.1", false }, { "", "127.0.0.1", false },
+        { ":8470", "127.0.0.1", false }, { "127.0.0.1:80x", "127.0.0.1", false },
+        { "[::1", "::1", false }, { "[::1]x", "::1", false }, { "na", "10.0.0.1", false },
+        { "nas:", "10.0.0.1", true }, { "127.1", "127.0.0.1", false },
+        { "vrtd.example.org@evil", "127.0.0.1", false },
+    };
+
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(cases); i++) {
+        bool is_ours = vrt_origin_is_host_ours(cases[i].host, cases[i].local,
+                                               "vrtd.example.org  nas");
+        if (is_ours != cases[i].is_ours)
+            printf("%s at %s\n", cases[i].host, cases[i].local);
+        expect_int(is_ours, cases[i].is_ours);
+    }
+    expect_true(!vrt_origin_is_host_ours("nas", "127.0.0.1", ""));
+}
+
+static void test_origins(void)
+{
+    expect_true(vrt_origin_is_page("http://nas:8470", "nas:8470", false));
+    expect_true(vrt_origin_is_page("HTTP://NAS:8470", "nas:8470", false));
+    expect_true(vrt_origin_is_page("https://nas", "nas", true));
+    expect_true(!vrt_origin_is_page("http://nas", "nas", true));
+    expect_true(!vrt_origin_is_page("https://nas", "nas", false));
+    expect_true(!vrt_origin_is_page("null", "nas", false));
+    expect_true(!vrt_origin_is_page("http://nas:81", "nas", false));
+    expect_true(!vrt_origin_is_page("http://nas.evil", "nas", false));
+    expect_true(!vrt_origin_is_page("", "nas", false));
+}
+
+static void test_addresses(void)
+{
+    static const char *const wrong[] = {
+        "127.0.0.1", "localhost:80", "127.0.0.1:0", "127.0.0.1:65536", "::1:80", "[::1]", "[::1]80",
+        "127.0.0.1:80,127.0.0.2:80", "127.0.0.1:+8", "1.2.3:80", ":80", "[127.0.0.1]:80",
+        "127.0.0.1:1 127.0.0.1:2 127.0.0.1:3 127.0.0.1:4 127.0.0.1:5 127.0.0.1:6 127.0.0.1:7 "
+        "127.0.0.1:8 127.0.0.1:9",
+    };
+    struct vrt_tcp_address found[VRT_TCP_ADDRESSES_MAX];
+    struct vrt_error error = { .id = NULL };
+
+    expect_int(vrt_tcp_parse("", found, &error), 0);
+    expect_int(vrt_tcp_parse(" 127.0.0.1:8470  [::1]:1 0.0.0.0:65535 [fe80::1]:9", found, &error),
+               4);
+    expect_str(found[1].text, "[::1]:1");
+    expect_true(vrt_tcp_is_loopback(&found[0]) && vrt_tcp_is_loopback(&found[1]));
+    expect_true(!vrt_tcp_is_loopback(&found[2]) && !vrt_tcp_is_loopback(&found[3]));
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(wrong); i++) {
+        error = (struct vrt_error){ .id = NULL };
+        expect_int(vrt_tcp_parse(wrong[i], found, &error), -EINVAL);
+        expect_true(error.message[0]);
+    }
+    expect_true(vrt_tcp_are_addresses("") && vrt_tcp_are_addresses(" 127.0.0.1 ::1"));
+    expect_true(!vrt_tcp_are_addresses("127.0.0.1 nas") && !vrt_tcp_are_addresses("127.0.0.1:80"));
+}
+
+static void test_page(void)
+{
+    char etag[VRT_PAGE_ETAG_BYTES], other[VRT_PAGE_ETAG_BYTES];
+    const struct vrt_page_file *login = vrt_page_find("/", false);
+    const struct vrt_page_file *index = vrt_page_find("/", true);
+
+    expect_str(login->name, "login.html");
+    expect_str(index->name, "index.html");
+    expect_true(vrt_page_is_public(login) && !vrt_page_is_public(index));
+    expect_true(strcmp(vrt_page_etag(login, etag), vrt_page_etag(index, other)) != 0);
+    expect_true(!vrt_page_find("/../index.html", true) && !vrt_page_find("//index.html", true));
+    expect_true(!vrt_page_find("/%2e%2e/index.html", true) && !vrt_page_find("index.html", true));
+    expect_true(!vrt_page_find("", true) && !vrt_page_find("/page/index.html", true));
+    for (size_t i = 0; i < vrt_n_page_files; i++)
+        expect_true(strcmp(vrt_page_type(&vrt_page_files[i]), "application/octet-stream") != 0);
+}
+
+TEST_MAIN(
+    { "secrets", test_secrets },
+    { "sessions", test_sessions },
+    { "brake", test_brake },
+    { "hosts", test_hosts },
+    { "origins", test_origins },
+    { "addresses", test_addresses },
+    { "page", test_page },
+)
