@@ -100,10 +100,10 @@ COMMENT = re.compile(r'/\*.*?\*/', re.DOTALL)
 LARGE_HEADERS = {
     'workers/backend/backend.h': 31,
     'workers/backend/cuda/device.h': 29,
-    'workers/backend/cuda/kernels/kernels.h': 35,
-    'workers/backend/kernels/ops.h': 34,
+    'workers/backend/cuda/kernels/kernels.h': 36,
+    'workers/backend/kernels/ops.h': 35,
     'workers/backend/mps/device.h': 23,
-    'workers/backend/ref/ops.h': 32,
+    'workers/backend/ref/ops.h': 33,
     'workers/backend/xpu/device.h': 28,
 }
 

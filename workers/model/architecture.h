@@ -11,6 +11,7 @@
 
 #include "model/network.h"
 #include "model/params.h"
+#include "model/span.h"
 #include "model/swinir.h"
 #include "model/vrt.h"
 
@@ -61,6 +62,7 @@ struct vrt_network {
     union {
         struct vrt_compact compact;
         struct vrt_esrgan esrgan;
+        struct vrt_span span;
         struct vrt_swinir swinir;
         struct vrt_vrt vrt;
     };
@@ -68,6 +70,7 @@ struct vrt_network {
 
 extern const struct vrt_architecture vrt_architecture_compact;
 extern const struct vrt_architecture vrt_architecture_esrgan;
+extern const struct vrt_architecture vrt_architecture_span;
 extern const struct vrt_architecture vrt_architecture_swinir;
 extern const struct vrt_architecture vrt_architecture_vrt;
 

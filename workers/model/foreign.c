@@ -18,7 +18,6 @@ static const struct {
     { "Swin2SR", { "layers.0.residual_group.blocks.0.attn.logit_scale" } },
     { "DAT", { "layers.0.blocks.0.attn.attns.0.rpe_biases" } },
     { "DRCT", { "layers.0.swin1.norm1.weight" } },
-    { "SPAN", { "block_1.c1_r.eval_conv.weight" } },
     { "PLKSR", { "feats.1.lk.conv.weight" } },
     { "SAFMN", { "feats.0.safm.mfr.0.weight" } },
     { "Real-CUGAN", { "unet1.conv1.conv.0.weight", "unet2.conv1.conv.0.weight" } },

@@ -107,6 +107,18 @@ void vrt_layer_affine(struct vrt_graph *graph, const struct vrt_tensor *x,
            x, NULL, out);
 }
 
+void vrt_layer_gate(struct vrt_graph *graph, const struct vrt_tensor *g, const struct vrt_tensor *x,
+                    const struct vrt_tensor *y, const struct vrt_op_gate *gate,
+                    const struct vrt_tensor *out)
+{
+    struct vrt_op op = { .kind = VRT_OP_GATE, .n_in = y ? 3 : 2, .in = { *g, *x }, .out = *out,
+                         .gate = *gate };
+
+    if (y)
+        op.in[2] = *y;
+    vrt_graph_append(graph, &op);
+}
+
 void vrt_layer_halve(struct vrt_graph *graph, const struct vrt_tensor *x,
                      const struct vrt_tensor *out)
 {

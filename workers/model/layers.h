@@ -56,6 +56,11 @@ void vrt_layer_warp(struct vrt_graph *graph, const struct vrt_tensor *x,
 void vrt_layer_affine(struct vrt_graph *graph, const struct vrt_tensor *x,
                       const struct vrt_op_affine *affine, const struct vrt_tensor *out);
 
+/* out = (x + y) * (scale * sigmoid(g) + shift); y may be NULL. */
+void vrt_layer_gate(struct vrt_graph *graph, const struct vrt_tensor *g, const struct vrt_tensor *x,
+                    const struct vrt_tensor *y, const struct vrt_op_gate *gate,
+                    const struct vrt_tensor *out);
+
 /* Each square of 2 becomes its mean. */
 void vrt_layer_halve(struct vrt_graph *graph, const struct vrt_tensor *x,
                      const struct vrt_tensor *out);

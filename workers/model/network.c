@@ -25,6 +25,7 @@
 static const struct vrt_architecture *const architectures[] = {
     &vrt_architecture_compact,
     &vrt_architecture_esrgan,
+    &vrt_architecture_span,
     &vrt_architecture_swinir,
     &vrt_architecture_vrt,
 };

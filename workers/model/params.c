@@ -53,8 +53,10 @@ void vrt_params_done(struct vrt_params *params)
 
 int vrt_params_refuse(struct vrt_params *params, const char *format, ...)
 {
-    /* Names of networks are spelled: an RRDBNet, a VRT. */
-    bool is_an = params->network[0] && strchr("AEFHILMNORSX", params->network[0]);
+    /* Some names are spelled, an RRDBNet, a VRT; others are words, a SPAN, a SwinIR. */
+    const char *name = params->network;
+    bool is_an = (name[0] && strchr("AEFHILMNOX", name[0])) || strncmp(name, "RR", 2) == 0 ||
+                 strncmp(name, "SR", 2) == 0;
     char why[384];
     va_list args;
 
@@ -162,11 +164,12 @@ static int append(struct vrt_params *params, const struct vrt_params_want *want,
     return 0;
 }
 
-static int take(struct vrt_params *params, const struct vrt_params_want *want,
-                const char *formatted)
+/* The tensor's numbers, in memory of the caller's. Return: 0; -EINVAL; -ENOMEM. */
+static int read_floats(struct vrt_params *params, const struct vrt_params_want *want,
+                       const char *name, float **ret_data)
 {
     const struct vrt_checkpoint_tensor *tensor;
-    int r = find(params, want, formatted, &tensor);
+    int r = find(params, want, name, &tensor);
 
     if (r < 0)
         return vrt_fold(r);
@@ -174,9 +177,8 @@ static int take(struct vrt_params *params, const struct vrt_params_want *want,
     if (r < 0)
         return vrt_fold(r);
 
-    VRT_CLEANUP(vrt_freep) char *name = strdup(formatted);
     VRT_CLEANUP(vrt_freep) float *data = malloc((size_t)tensor->n_elements * sizeof(*data));
-    if (!name || !data)
+    if (!data)
         return vrt_refuse_errno(params->error, vrt_raise(-ENOMEM), params->source);
 
     /* One weight that isn't finite makes every pixel so. */
@@ -184,15 +186,50 @@ static int take(struct vrt_params *params, const struct vrt_params_want *want,
     for (int64_t i = 0; i < tensor->n_elements; i++)
         if (!isfinite(data[i]))
             return vrt_params_refuse(params, "network whose tensor \"%s\" holds values that are "
-                                     "not finite numbers", formatted);
+                                     "not finite numbers", name);
+    *ret_data = VRT_STEAL(data);
+    return 0;
+}
 
+static int64_t count_of(const struct vrt_params_want *want)
+{
+    int64_t n_values = 1;
+
+    for (int i = 0; i < want->n_dims; i++)
+        n_values *= want->dims[i];
+    return n_values;
+}
+
+static int take(struct vrt_params *params, const struct vrt_params_want *want,
+                const char *formatted)
+{
+    VRT_CLEANUP(vrt_freep) char *name = strdup(formatted);
+    VRT_CLEANUP(vrt_freep) float *data = NULL;
+
+    if (!name)
+        return vrt_refuse_errno(params->error, vrt_raise(-ENOMEM), params->source);
+    int r = read_floats(params, want, formatted, &data);
+    if (r < 0)
+        return vrt_fold(r);
     r = append(params, want, name, data);
     if (r < 0)
         return vrt_refuse_errno(params->error, r, params->source);
-    params->n_values += tensor->n_elements;
+    params->n_values += count_of(want);
     name = NULL;
     data = NULL;
     return 0;
+}
+
+int vrt_params_read(struct vrt_params *params, const struct vrt_params_want *want, float **ret_data,
+                    const char *format, ...)
+{
+    char name[NAME_BYTES];
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(name, sizeof(name), format, args);
+    va_end(args);
+    return vrt_fold(read_floats(params, want, name, ret_data));
 }
 
 int vrt_params_take(struct vrt_params *params, const int *dims, int n_dims, const char *format, ...)

@@ -60,6 +60,14 @@ int vrt_params_take_as(struct vrt_params *params, const struct vrt_params_want *
                        const char *format, ...) VRT_PRINTF(3, 4) VRT_MUST_CHECK;
 
 /*
+ * Takes a tensor as vrt_params_take_as() does, for what a network computes its params of: *ret_data
+ * are its numbers, row by row, the caller's to free.
+ * Return: as vrt_params_take().
+ */
+int vrt_params_read(struct vrt_params *params, const struct vrt_params_want *want, float **ret_data,
+                    const char *format, ...) VRT_PRINTF(4, 5) VRT_MUST_CHECK;
+
+/*
  * Takes a buffer: numbers that were never learned, and that PyTorch stores all the same. They are
  * `values`, one for each element, or within `tolerance` of them; of any type.
  * Return: as vrt_params_take().

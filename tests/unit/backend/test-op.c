@@ -65,6 +65,7 @@ static struct vrt_op good_op(enum vrt_op_kind kind)
         [VRT_OP_CONCAT] = { { 1, 4, 6, 8 }, { 1, 4, 6, 3 }, { 1, 4, 6, 11 } },
         [VRT_OP_ADD] = { { 1, 4, 6, 8 }, { 1, 4, 6, 8 }, { 1, 4, 6, 8 } },
         [VRT_OP_AFFINE] = { { 1, 4, 6, 4 }, { 0 }, { 1, 4, 6, 4 } },
+        [VRT_OP_GATE] = { { 1, 4, 6, 8 }, { 1, 4, 6, 8 }, { 1, 4, 6, 8 } },
         [VRT_OP_BLEND] = { { 1, 4, 6, 8 }, { 1, 4, 1, 1 }, { 1, 4, 6, 8 } },
         [VRT_OP_MEAN] = { { 2, 4, 6, 8 }, { 0 }, { 1, 1, 1, 8 } },
         [VRT_OP_FILL] = { { 0 }, { 0 }, { 1, 4, 6, 8 } },
@@ -336,6 +337,7 @@ BAD(second_rows, op->in[1].shape.h -= 1)
 BAD(deform_weight, op->deform_conv2d.weight = -1)
 BAD(three_flows, op->n_in = 4; op->in[2] = op->in[3] = op->in[1]; op->in[3].storage = 3)
 BAD(residue, op->flow_offsets.max_residue = HUGE_VALF)
+BAD(gate, op->gate.shift = HUGE_VALF)
 BAD(flow_groups, op->flow_offsets.offset_groups = 3)
 BAD(output_type, op->out.dtype = VRT_DTYPE_BF16)
 BAD(warp_mode, op->warp.mode = (enum vrt_warp_mode)3)
@@ -409,6 +411,7 @@ static void test_bad_ops(void)
         { bad_absent_output, VRT_OP_FILL },     { bad_output_no_type, VRT_OP_FILL },
         { bad_broadcast_channels, VRT_OP_ADD }, { bad_broadcast_second, VRT_OP_ADD },
         { bad_columns, VRT_OP_BLEND },          { bad_acc, VRT_OP_BLEND },
+        { bad_second_rows, VRT_OP_GATE },       { bad_gate, VRT_OP_GATE },
     };
 
     for (size_t i = 0; i < VRT_ARRAY_SIZE(bads); i++)

@@ -153,6 +153,49 @@ void fixture_add_compact(struct fixture *f, const struct fixture_compact *c)
     }
 }
 
+/* One convolution, as training has it. */
+static void add_five(struct fixture *f, const char *name, int o, int i)
+{
+    const struct {
+        const char *part;
+        int o, i, k;
+    } parts[] = {
+        { "sk", o, i, 1 },         { "conv.0", 2 * i, i, 1 }, { "conv.1", 2 * o, 2 * i, 3 },
+        { "conv.2", o, 2 * o, 1 }, { "eval_conv", o, i, 3 },
+    };
+    char part[64];
+
+    for (size_t k = 0; k < VRT_ARRAY_SIZE(parts); k++) {
+        snprintf(part, sizeof(part), "%s.%s", name, parts[k].part);
+        fixture_add_conv(f, part, parts[k].o, parts[k].i, parts[k].k, true);
+    }
+}
+
+void fixture_add_span(struct fixture *f, const struct fixture_span *s)
+{
+    const int last = s->channels * s->up * s->up;
+    char name[32];
+
+    add_five(f, s->fold > 1 ? "conv_1.1" : "conv_1", s->features,
+             s->channels * s->fold * s->fold);
+    for (int i = 1; i <= s->blocks; i++) {
+        for (int k = 1; k <= 3; k++) {
+            snprintf(name, sizeof(name), "block_%d.c%d_r", i, k);
+            add_five(f, name, s->features, s->features);
+        }
+        snprintf(name, sizeof(name), "block_%d.att_conv", i);
+        if (s->is_f3)
+            fixture_add_conv(f, name, s->features, s->features, 1, true);
+    }
+    fixture_add_conv(f, "conv_cat", s->features, 4 * s->features, 1, true);
+    if (s->is_f3) {
+        add_five(f, "to_pixel", last, s->features);
+        return;
+    }
+    add_five(f, "conv_2", s->features, s->features);
+    fixture_add_conv(f, "upsampler.0", last, s->features, 3, true);
+}
+
 int fixture_esrgan_n_convs(const struct fixture_esrgan *e)
 {
     return 1 + e->blocks * 15 + 1 + e->ups + 2;

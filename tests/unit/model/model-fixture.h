@@ -74,6 +74,15 @@ void fixture_esrgan_name(const struct fixture_esrgan *e, int i, bool past, char 
 /* How many conv3x3 layers it has. */
 int fixture_esrgan_n_convs(const struct fixture_esrgan *e);
 
+/* Sizes of a SPAN, or a SPANF3; `fold` by `fold` samples become channels first. */
+struct fixture_span {
+    int channels, features, blocks, fold, up;
+    bool is_f3;
+};
+
+/* Its tensors. */
+void fixture_add_span(struct fixture *f, const struct fixture_span *s);
+
 /*
  * Runs the network over x, [D,C,H,W] of the shape's d, c, h and w, on the device, which must be
  * present. Return: y, [D,C,H*scale,W*scale], to be freed.

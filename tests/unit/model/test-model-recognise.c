@@ -120,6 +120,39 @@ static void test_esrgan_files(void)
     }
 }
 
+static void test_span_files(void)
+{
+    static const struct {
+        const char *file;
+        bool is_not_normed;
+        struct fixture_span sizes;
+        struct wanted wanted;
+    } cases[] = {
+        { "spanx2_ch48.pth", false, { 3, 48, 6, 1, 2, false },
+          { "span", "SPAN, 48 features, 6 blocks, x2", 2, 1, 3, 21, 410700 } },
+        { "spanx4_ch48.pth, 4xNomosUni_span_multijpg.pth", false, { 3, 48, 6, 1, 4, false },
+          { "span", "SPAN, 48 features, 6 blocks, x4", 4, 1, 3, 21, 426288 } },
+        { "spanx4_ch52.pth", false, { 3, 52, 6, 1, 4, false },
+          { "span", "SPAN, 52 features, 6 blocks, x4", 4, 1, 3, 21, 498208 } },
+        { "as the community's trainer has it, norm off", true, { 3, 48, 6, 1, 2, false },
+          { "span", "SPAN, 48 features, 6 blocks, not normed, x2", 2, 1, 3, 21, 410700 } },
+        { "2x_AnimeJaNai_HD_V3.1_Balanced_SPANF3_b8f64_unshuffle", false,
+          { 3, 64, 8, 2, 4, true },
+          { "span", "SPANF3, 64 features, 8 blocks, pixel-unshuffle, x2", 2, 2, 3, 52, 970672 } },
+        { "4x SPANF3, gray", false, { 1, 48, 5, 1, 4, true },
+          { "span", "SPANF3, 48 features, 5 blocks, gray, x4", 4, 1, 1, 17, 340192 } },
+    };
+
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(cases); i++) {
+        struct fixture f = { .dtype = "F16" };
+
+        fixture_add_span(&f, &cases[i].sizes);
+        if (cases[i].is_not_normed)
+            fixture_add(&f, "no_norm", (int[]){ 1 }, 1);
+        check(cases[i].file, &f, &cases[i].wanted);
+    }
+}
+
 /* Refused with this id, in a sentence that has both parts. */
 static void expect_refused(struct fixture *f, const char *id, const char *part, const char *other)
 {
@@ -257,7 +290,29 @@ static void test_unknown(void)
         fixture_add(&f, cases[i].first, (int[]){ 4, 4 }, 2);
         fixture_add(&f, cases[i].second, (int[]){ 4 }, 1);
         expect_refused(&f, VRT_NETWORK_E_UNKNOWN, cases[i].part,
-                       "SRVGGNetCompact, RRDBNet, SwinIR and VRT");
+                       "SRVGGNetCompact, RRDBNet, SPAN, SwinIR and VRT");
+    }
+}
+
+static void test_span_sizes(void)
+{
+    static const struct {
+        struct fixture_span sizes;
+        const char *part;
+    } cases[] = {
+        { { 3, 257, 1, 1, 2, false }, "has 257 outputs, not 1 to 256" },
+        { { 3, 4, 65, 1, 2, false }, "of 65 blocks" },
+        { { 3, 4, 1, 1, 9, false }, "are for 3 inputs and 243 outputs" },
+        { { 2, 4, 1, 1, 2, false }, "are for 2 inputs and 8 outputs" },
+        { { 3, 4, 1, 2, 2, true }, "are for 12 inputs and 12 outputs" },
+        { { 1, 4, 1, 1, 2, false }, "for gray pictures that are to be normed" },
+    };
+
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(cases); i++) {
+        struct fixture f = { 0 };
+
+        fixture_add_span(&f, &cases[i].sizes);
+        expect_refused(&f, VRT_CHECKPOINT_E_INVALID, "is a SPAN network", cases[i].part);
     }
 }
 
@@ -321,6 +376,8 @@ static void test_checksum(void)
 TEST_MAIN(
     { "compact-files", test_compact_files },
     { "esrgan-files", test_esrgan_files },
+    { "span-files", test_span_files },
+    { "span-sizes", test_span_sizes },
     { "missing", test_missing },
     { "extra", test_extra },
     { "misshapen", test_misshapen },

@@ -54,7 +54,10 @@ void rule_fill_vrt(const char *name, uint64_t seed, const int *dims, int n_dims,
         center = ends_with(name, ".weight") ? 1 : 0;
         halfwidth = center > 0 ? 0.2 : 0.1;
     } else {
-        double gain = is_flow_end ? (double)flow_gain : is_flow ? 1.6 : 1;
+        /* SPAN's first convolution takes samples of up to 140. */
+        const bool is_span = strcmp(name, "conv_1.sk.weight") == 0 ||
+                             strcmp(name, "conv_1.conv.2.weight") == 0;
+        double gain = is_flow_end ? (double)flow_gain : is_flow ? 1.6 : is_span ? 1.0 / 64 : 1;
         halfwidth = gain * sqrt(3 / fan) * 0.9;
     }
     rule_uniform(name, seed, values, n);

@@ -26,6 +26,7 @@ static const struct launcher launchers[VRT_OP_KIND_COUNT] = {
     [VRT_OP_DEPTH_TO_SPACE] = { vrt_cuda_depth_to_space, NULL },
     [VRT_OP_FILL] = { vrt_cuda_fill, NULL },
     [VRT_OP_FLOW_OFFSETS] = { vrt_cuda_flow_offsets, NULL },
+    [VRT_OP_GATE] = { vrt_cuda_gate, NULL },
     [VRT_OP_GEGLU] = { vrt_cuda_geglu, vrt_cuda_geglu_workspace_bytes },
     [VRT_OP_LAYERNORM] = { vrt_cuda_layernorm, NULL },
     [VRT_OP_LINEAR] = { vrt_cuda_linear, vrt_cuda_linear_workspace_bytes },

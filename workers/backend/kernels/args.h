@@ -18,8 +18,8 @@ struct vrt_kernel_view {
     int32_t first;                  /* elements of the data before element (0,0,0,0) */
 };
 
-/* add, affine, avgpool2, blend, concat, copy, depth_to_space, fill, pad, resize, space_to_depth,
- * flow_offsets, warp: what each makes of `mode` and the numbers, its file says. */
+/* add, affine, avgpool2, blend, concat, copy, depth_to_space, fill, gate, pad, resize,
+ * space_to_depth, flow_offsets, warp: what each makes of `mode` and the numbers, its file says. */
 struct vrt_kernel_elements {
     struct vrt_kernel_view out, in[4];
     int32_t mode, i[3];

@@ -25,6 +25,7 @@ static const struct kind {
     [VRT_OP_DEPTH_TO_SPACE] = { vrt_kernel_depth_to_space, NULL },
     [VRT_OP_FILL] = { vrt_kernel_fill, NULL },
     [VRT_OP_FLOW_OFFSETS] = { vrt_kernel_flow_offsets, NULL },
+    [VRT_OP_GATE] = { vrt_kernel_gate, NULL },
     [VRT_OP_GEGLU] = { vrt_kernel_geglu, vrt_kernel_geglu_workspace_bytes },
     [VRT_OP_LAYERNORM] = { vrt_kernel_layernorm, NULL },
     [VRT_OP_LINEAR] = { vrt_kernel_linear, vrt_kernel_linear_workspace_bytes },

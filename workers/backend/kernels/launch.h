@@ -31,6 +31,7 @@
     X(depth_to_space)     \
     X(fill)               \
     X(flow_offsets)       \
+    X(gate)               \
     X(layernorm)          \
     X(linear)             \
     X(mean)               \

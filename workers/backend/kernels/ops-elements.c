@@ -68,6 +68,14 @@ int vrt_kernel_blend(const struct vrt_kernel_call *call)
     return launch(call, VRT_KERNEL_blend, 4, &e);
 }
 
+int vrt_kernel_gate(const struct vrt_kernel_call *call)
+{
+    const struct vrt_op_gate *gate = &call->op->gate;
+    struct vrt_kernel_elements e = { .f = { gate->scale, gate->shift } };
+
+    return launch(call, VRT_KERNEL_gate, 3, &e);
+}
+
 int vrt_kernel_copy(const struct vrt_kernel_call *call)
 {
     struct vrt_kernel_elements e = { 0 };

@@ -35,6 +35,7 @@ int vrt_kernel_deform_conv2d(const struct vrt_kernel_call *call);
 int vrt_kernel_depth_to_space(const struct vrt_kernel_call *call);
 int vrt_kernel_fill(const struct vrt_kernel_call *call);
 int vrt_kernel_flow_offsets(const struct vrt_kernel_call *call);
+int vrt_kernel_gate(const struct vrt_kernel_call *call);
 int vrt_kernel_geglu(const struct vrt_kernel_call *call);
 int vrt_kernel_layernorm(const struct vrt_kernel_call *call);
 int vrt_kernel_linear(const struct vrt_kernel_call *call);

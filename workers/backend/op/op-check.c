@@ -216,6 +216,13 @@ static const char *check_affine(const struct vrt_op *op)
     return check_same_shapes(op);
 }
 
+static const char *check_gate(const struct vrt_op *op)
+{
+    if (!isfinite(op->gate.scale) || !isfinite(op->gate.shift))
+        return "the scale or the shift is not finite";
+    return check_same_shapes(op);
+}
+
 static const char *check_blend(const struct vrt_op *op)
 {
     const struct vrt_shape out = op->out.shape;
@@ -271,6 +278,7 @@ static const struct {
     [VRT_OP_CONCAT] = { 1, VRT_OP_MAX_IN, FLOATS, FLOATS, check_concat },
     [VRT_OP_ADD] = { 2, 2, FLOATS, FLOATS, check_add },
     [VRT_OP_AFFINE] = { 1, 1, FLOATS, FLOATS, check_affine },
+    [VRT_OP_GATE] = { 2, 3, FLOATS, FLOATS, check_gate },
     [VRT_OP_BLEND] = { 3, 4, FLOATS, FLOATS, check_blend },
     [VRT_OP_MEAN] = { 1, 1, FLOATS, F32, check_mean },
     [VRT_OP_FILL] = { 0, 0, FLOATS, FLOATS, check_fill },

@@ -71,6 +71,7 @@ static const struct {
     [VRT_OP_CONCAT] = { "concat", 0, NULL },
     [VRT_OP_ADD] = { "add", 2, NULL },
     [VRT_OP_AFFINE] = { "affine", 2, NULL },
+    [VRT_OP_GATE] = { "gate", 6, NULL },                    /* the sigmoid counted as three */
     [VRT_OP_BLEND] = { "blend", 3, NULL },
     [VRT_OP_MEAN] = { "mean", 0, NULL },
     [VRT_OP_FILL] = { "fill", 0, NULL },

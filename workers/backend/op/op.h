@@ -31,6 +31,8 @@
  *     concat            n_in tensors [D,H,W,Ci]                  [D,H,W,sum of Ci]
  *     add               a [D,H,W,C] or [1,1,1,C], b [D,H,W,C]    [D,H,W,C]    a*scale + b
  *     affine            x [D,H,W,C], C at most 4                 [D,H,W,C]    x*scale[c] + shift[c]
+ *     gate              g, x, y or none, all [D,H,W,C]           [D,H,W,C]    (x + y) * (scale *
+ *                                                                             sigmoid(g) + shift)
  *     blend             x [D,H,W,C], rows f32 [1,H,1,1],         [D,H,W,C]    acc + x*rows*columns;
  *                       columns f32 [1,1,W,1],                              acc and x may be bound
  *                       acc [D,H,W,C] or none                               to the output's place
@@ -65,6 +67,7 @@ enum vrt_op_kind {
     VRT_OP_CONCAT,
     VRT_OP_ADD,
     VRT_OP_AFFINE,
+    VRT_OP_GATE,
     VRT_OP_BLEND,
     VRT_OP_MEAN,
     VRT_OP_FILL,
@@ -196,6 +199,12 @@ struct vrt_op_affine {
     float scale[VRT_AFFINE_MAX_CHANNELS], shift[VRT_AFFINE_MAX_CHANNELS];
 };
 
+/* out = (x + y) * (scale * sigmoid(g) + shift), y 0 where there is none. x = g, scale 1 and shift 0
+ * make it SiLU; 2 and -1 make it tanh(g / 2). */
+struct vrt_op_gate {
+    float scale, shift;
+};
+
 /* out = acc + x * (rows[h] * columns[w]), or divided by that product; acc is 0 where there is
  * none. How pictures that overlap are added up, and their sum made a mean. */
 struct vrt_op_blend {
@@ -269,6 +278,7 @@ struct vrt_op {
         struct vrt_op_resize resize;
         struct vrt_op_add add;
         struct vrt_op_affine affine;
+        struct vrt_op_gate gate;
         struct vrt_op_blend blend;
         struct vrt_op_fill fill;
         struct vrt_op_pad pad;

@@ -27,6 +27,7 @@ void vrt_ref_avgpool2(const struct vrt_ref_run *run);
 void vrt_ref_concat(const struct vrt_ref_run *run);
 void vrt_ref_add(const struct vrt_ref_run *run);
 void vrt_ref_affine(const struct vrt_ref_run *run);
+void vrt_ref_gate(const struct vrt_ref_run *run);
 void vrt_ref_blend(const struct vrt_ref_run *run);
 void vrt_ref_mean(const struct vrt_ref_run *run);
 void vrt_ref_fill(const struct vrt_ref_run *run);

@@ -69,6 +69,7 @@ static const struct {
     [VRT_OP_CONCAT] = { vrt_ref_concat, NULL },
     [VRT_OP_ADD] = { vrt_ref_add, NULL },
     [VRT_OP_AFFINE] = { vrt_ref_affine, NULL },
+    [VRT_OP_GATE] = { vrt_ref_gate, NULL },
     [VRT_OP_BLEND] = { vrt_ref_blend, NULL },
     [VRT_OP_MEAN] = { vrt_ref_mean, NULL },
     [VRT_OP_FILL] = { vrt_ref_fill, NULL },

@@ -27,6 +27,7 @@ const struct vrt_cpu_isa vrt_cpu_isa_table = {
         [VRT_OP_AFFINE] = &vrt_cpu_op_affine,
         [VRT_OP_MEAN] = &vrt_cpu_op_mean,
         [VRT_OP_FILL] = &vrt_cpu_op_fill,
+        [VRT_OP_GATE] = &vrt_cpu_op_gate,
         [VRT_OP_BLEND] = &vrt_cpu_op_blend,
         [VRT_OP_COPY] = &vrt_cpu_op_copy,
         [VRT_OP_PAD] = &vrt_cpu_op_pad,

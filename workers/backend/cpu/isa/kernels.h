@@ -24,6 +24,7 @@
 #define vrt_cpu_op_affine VRT_CPU_NAME(op_affine)
 #define vrt_cpu_op_mean VRT_CPU_NAME(op_mean)
 #define vrt_cpu_op_fill VRT_CPU_NAME(op_fill)
+#define vrt_cpu_op_gate VRT_CPU_NAME(op_gate)
 #define vrt_cpu_op_blend VRT_CPU_NAME(op_blend)
 #define vrt_cpu_op_copy VRT_CPU_NAME(op_copy)
 #define vrt_cpu_op_pad VRT_CPU_NAME(op_pad)
@@ -53,6 +54,7 @@ extern const struct vrt_cpu_kernel vrt_cpu_op_add;
 extern const struct vrt_cpu_kernel vrt_cpu_op_affine;
 extern const struct vrt_cpu_kernel vrt_cpu_op_mean;
 extern const struct vrt_cpu_kernel vrt_cpu_op_fill;
+extern const struct vrt_cpu_kernel vrt_cpu_op_gate;
 extern const struct vrt_cpu_kernel vrt_cpu_op_blend;
 extern const struct vrt_cpu_kernel vrt_cpu_op_copy;
 extern const struct vrt_cpu_kernel vrt_cpu_op_pad;

@@ -59,6 +59,7 @@ static int reach_of(const struct vrt_op *op)
     case VRT_OP_FLOW_OFFSETS:
     case VRT_OP_AVGPOOL2:
     case VRT_OP_AFFINE:
+    case VRT_OP_GATE:
     case VRT_OP_MEAN:
     case VRT_OP_FILL:
     case VRT_OP_DEPTH_TO_SPACE:

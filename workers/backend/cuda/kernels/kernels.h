@@ -95,6 +95,7 @@ int vrt_cuda_deform_conv2d(const struct vrt_cuda_call *call);
 int vrt_cuda_depth_to_space(const struct vrt_cuda_call *call);
 int vrt_cuda_fill(const struct vrt_cuda_call *call);
 int vrt_cuda_flow_offsets(const struct vrt_cuda_call *call);
+int vrt_cuda_gate(const struct vrt_cuda_call *call);
 int vrt_cuda_geglu(const struct vrt_cuda_call *call);
 int vrt_cuda_layernorm(const struct vrt_cuda_call *call);
 int vrt_cuda_linear(const struct vrt_cuda_call *call);
