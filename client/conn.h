@@ -98,17 +98,17 @@ int vrt_stream_open(struct vrt_conn *conn, long long job_id, struct vrt_stream *
 struct vrt_stream *vrt_stream_close(struct vrt_stream *stream);
 
 enum vrt_stream_outcome {
-    VRT_STREAM_NONE,            /* nothing within the time, or a signal came */
+    VRT_STREAM_NONE,            /* nothing within the time, or a signal came, or something else */
     VRT_STREAM_EVENT,
     VRT_STREAM_END,             /* the daemon closed it, or is gone: ask again */
 };
 
 /*
- * Waits up to `timeout_ms` for the next event; its JSON text replaces what is in `data`.
- * Return: enum vrt_stream_outcome; -errno.
+ * Waits up to `timeout_ms` for the next event, or until `other_fd` (-1: none) can be read; its JSON
+ * text replaces what is in `data`. Return: enum vrt_stream_outcome; -errno.
  */
-int vrt_stream_next(struct vrt_stream *stream, int timeout_ms, enum vrt_event_kind *ret_kind,
-                    struct vrt_buf *data);
+int vrt_stream_next(struct vrt_stream *stream, int timeout_ms, int other_fd,
+                    enum vrt_event_kind *ret_kind, struct vrt_buf *data);
 
 VRT_DEFINE_CLEANUP(struct vrt_conn, vrt_conn_free)
 VRT_DEFINE_CLEANUP(struct vrt_stream, vrt_stream_close)

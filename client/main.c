@@ -36,6 +36,7 @@ static const struct vrt_command *const commands[] = {
     &vrt_command_list,
     &vrt_command_show,
     &vrt_command_watch,
+    &vrt_command_top,
     &vrt_command_wait,
     &vrt_command_pause,
     &vrt_command_resume,

@@ -64,15 +64,16 @@ static size_t take_header(char *data, size_t size, size_t n, void *context)
     return size * n;
 }
 
-/* Lets curl work for up to `timeout_ms`. */
-static int turn(struct vrt_stream *stream, int timeout_ms)
+/* Lets curl work for up to `timeout_ms`, or until `other_fd` can be read. */
+static int turn(struct vrt_stream *stream, int timeout_ms, int other_fd)
 {
+    struct curl_waitfd other = { .fd = other_fd, .events = CURL_WAIT_POLLIN };
     int n_running = 0, n_messages;
     CURLMsg *message;
 
     CURLMcode code = curl_multi_perform(stream->multi, &n_running);
     if (code == CURLM_OK && n_running && timeout_ms > 0)
-        code = curl_multi_poll(stream->multi, NULL, 0, timeout_ms, NULL);
+        code = curl_multi_poll(stream->multi, &other, other_fd >= 0, timeout_ms, NULL);
     if (code == CURLM_OK && n_running)
         code = curl_multi_perform(stream->multi, &n_running);
     if (code != CURLM_OK)
@@ -93,7 +94,7 @@ static int wait_open(struct vrt_conn *conn, struct vrt_stream *stream, struct vr
     long status = 0;
 
     while (!stream->open && !stream->ended) {
-        int r = turn(stream, 200);
+        int r = turn(stream, 200, -1);
         if (r < 0)
             return vrt_refuse_errno(error, r, "waiting for events");
         if (conn->interrupt && *conn->interrupt)
@@ -105,7 +106,7 @@ static int wait_open(struct vrt_conn *conn, struct vrt_stream *stream, struct vr
     if (stream->open && status == 200)
         return 0;
     while (!stream->ended && vrt_clock_now_ns() <= deadline_ns) {
-        int r = turn(stream, 200);
+        int r = turn(stream, 200, -1);
         if (r < 0)
             return vrt_refuse_errno(error, r, "waiting for events");
     }
@@ -146,12 +147,12 @@ int vrt_stream_open(struct vrt_conn *conn, long long job_id, struct vrt_stream *
     return 0;
 }
 
-int vrt_stream_next(struct vrt_stream *stream, int timeout_ms, enum vrt_event_kind *ret_kind,
-                    struct vrt_buf *data)
+int vrt_stream_next(struct vrt_stream *stream, int timeout_ms, int other_fd,
+                    enum vrt_event_kind *ret_kind, struct vrt_buf *data)
 {
     int r = vrt_event_take(&stream->bytes, data, ret_kind);
     if (r == 0 && !stream->ended) {
-        r = turn(stream, timeout_ms);
+        r = turn(stream, timeout_ms, other_fd);
         if (r == 0)
             r = vrt_event_take(&stream->bytes, data, ret_kind);
     }

@@ -86,7 +86,11 @@ _vrtctl() {
         return
         ;;
     --sort)
-        _vrtctl_words 'id state created finished done left priority input' "$current"
+        if [[ $command == top ]]; then
+            _vrtctl_words 'state priority progress' "$current"
+        else
+            _vrtctl_words 'id state created finished done left priority input' "$current"
+        fi
         return
         ;;
     --hwaccel) _vrtctl_words 'off auto nvenc qsv vaapi videotoolbox' "$current"; return ;;
@@ -107,8 +111,9 @@ _vrtctl() {
     case $command:$current in
     :-*) _vrtctl_words "$common" "$current" ;;
     :*)
-        _vrtctl_words 'submit status list show watch wait pause resume retry priority cancel
-            clean preview logs devices models codecs profile tune doctor token version help' "$current"
+        _vrtctl_words 'submit status list show watch top wait pause resume retry priority cancel
+            clean preview logs devices models codecs profile tune doctor token version help' \
+            "$current"
         ;;
     submit:-*)
         _vrtctl_words "--model --output --device --precision --tile --overlap --clip
@@ -139,6 +144,7 @@ _vrtctl() {
     show:-*) _vrtctl_words "--history $common" "$current" ;;
     devices:-*) _vrtctl_words "--trim --reset-peak $common" "$current" ;;
     list:-*) _vrtctl_words "--all --state --sort --reverse $common" "$current" ;;
+    top:-*) _vrtctl_words "--sort $common" "$current" ;;
     preview:-*) _vrtctl_words "--at --output --overwrite $common" "$current" ;;
     clean:-*) _vrtctl_words "--all --state $common" "$current" ;;
     pause:-* | cancel:-* | wait:-*) _vrtctl_words "--all $common" "$current" ;;

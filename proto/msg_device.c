@@ -268,6 +268,15 @@ static int parse_body(const void *text, size_t size, const struct vrt_field *fie
     return vrt_fold(r);
 }
 
+/* Nothing says that what a daemon tells adds up to an int64_t. */
+int64_t vrt_device_held_bytes(const struct vrt_device_usage *memory)
+{
+    bool adds_up = memory->replica_bytes >= 0 && memory->workspace_bytes >= 0 &&
+                   memory->replica_bytes <= INT64_MAX - memory->workspace_bytes;
+
+    return adds_up ? memory->replica_bytes + memory->workspace_bytes : VRT_UNKNOWN;
+}
+
 int vrt_devices_request_parse(const void *text, size_t size,
                               struct vrt_devices_request *ret_request, struct vrt_error *error)
 {

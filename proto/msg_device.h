@@ -180,6 +180,9 @@ void vrt_status_report_init(struct vrt_status_report *report);
 /* Whether `text` is a SHA-256 in lower case: 64 hexadecimal digits. */
 bool vrt_model_sha256_is_valid(const char *text);
 
+/* What jobs hold of a device's memory by our own accounting; VRT_UNKNOWN where nobody knows. */
+int64_t vrt_device_held_bytes(const struct vrt_device_usage *memory);
+
 /*
  * Decodes the body of POST /v1/devices.
  * Return: 0; -EINVAL, with id, field and sentence in error; -ENOMEM.

@@ -13,7 +13,7 @@
 #include "api.h"
 #include "base/cleanup.h"
 #include "client/cli.h"
-#include "client/commands/control.h"
+#include "client/control/control.h"
 #include "client/commands/jobs.h"
 #include "client/conn.h"
 

@@ -35,15 +35,6 @@ static const struct vrt_column device_columns[] = {
     { NULL, VRT_ALIGN_LEFT },
 };
 
-/* Nothing says that what the daemon tells adds up to an int64_t. */
-static int64_t in_use(const struct vrt_device_usage *memory)
-{
-    bool adds_up = memory->replica_bytes >= 0 && memory->workspace_bytes >= 0 &&
-                   memory->replica_bytes <= INT64_MAX - memory->workspace_bytes;
-
-    return adds_up ? memory->replica_bytes + memory->workspace_bytes : VRT_UNKNOWN;
-}
-
 /* What the device is, and how, as far as that is of interest at first sight. */
 static void print_description(const struct vrt_device_report *d, char *buffer, size_t size)
 {
@@ -82,7 +73,7 @@ static int add_device(const json_t *json, struct vrt_table *table, struct vrt_er
         numbers[0],
         numbers[1],
         vrt_format_rate(d.seconds_per_shard, numbers[2], sizeof(numbers[2])),
-        vrt_format_bytes(in_use(&d.memory), numbers[3], sizeof(numbers[3])),
+        vrt_format_bytes(vrt_device_held_bytes(&d.memory), numbers[3], sizeof(numbers[3])),
         vrt_format_bytes(d.memory.peak_bytes, numbers[4], sizeof(numbers[4])),
         vrt_format_bytes(d.memory.free_bytes, numbers[5], sizeof(numbers[5])),
         vrt_format_bytes(d.memory.total_bytes, numbers[6], sizeof(numbers[6])),
@@ -145,7 +136,7 @@ static void show_memory(const struct vrt_device_usage *memory)
            "               %s held: models %s, workspace %s; %s at most\n",
            vrt_format_bytes(memory->free_bytes, texts[0], sizeof(texts[0])),
            vrt_format_bytes(memory->total_bytes, texts[1], sizeof(texts[1])),
-           vrt_format_bytes(in_use(memory), texts[2], sizeof(texts[2])),
+           vrt_format_bytes(vrt_device_held_bytes(memory), texts[2], sizeof(texts[2])),
            vrt_format_bytes(memory->replica_bytes, texts[3], sizeof(texts[3])),
            vrt_format_bytes(memory->workspace_bytes, texts[4], sizeof(texts[4])),
            vrt_format_bytes(memory->peak_bytes, texts[5], sizeof(texts[5])));
@@ -315,7 +306,8 @@ static void print_trimmed(const struct vrt_trimmed_report *t)
     printf("%s: ", name);
     if (t->freed_bytes >= 0)
         printf("%s freed, ", vrt_format_bytes(t->freed_bytes, texts[0], sizeof(texts[0])));
-    printf("%s in use", vrt_format_bytes(in_use(&t->memory), texts[1], sizeof(texts[1])));
+    printf("%s in use",
+           vrt_format_bytes(vrt_device_held_bytes(&t->memory), texts[1], sizeof(texts[1])));
     if (t->former_peak_bytes >= 0)
         printf("; the peak was %s, and is %s now",
                vrt_format_bytes(t->former_peak_bytes, texts[2], sizeof(texts[2])),

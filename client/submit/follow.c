@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
-#include "client/commands/handover.h"
+#include "client/control/handover.h"
 #include "client/commands/jobs.h"
 #include "client/watch/watch.h"
 

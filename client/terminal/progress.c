@@ -86,8 +86,7 @@ const char *vrt_progress_name(const struct vrt_job_info *job, char *buffer, int 
     return buffer;
 }
 
-/* Frames that are done, and what of others is computed. */
-static double frames_made(const struct vrt_job_info *job)
+double vrt_progress_frames(const struct vrt_job_info *job)
 {
     const double underway = isnan(job->frames_underway) ? 0 : job->frames_underway;
 
@@ -98,7 +97,7 @@ static double frames_made(const struct vrt_job_info *job)
 
 const char *vrt_progress_percent(const struct vrt_job_info *job, char *buffer, size_t size)
 {
-    return vrt_format_percent(frames_made(job), (double)job->frames_total, buffer, size);
+    return vrt_format_percent(vrt_progress_frames(job), (double)job->frames_total, buffer, size);
 }
 
 /* "12 MiB of 2.4 GiB", as far as known. */
@@ -307,7 +306,7 @@ static int fit(struct line *line, const struct vrt_progress_style *style)
 static int print_bar(const struct vrt_job_info *job, int columns, bool utf8, struct vrt_buf *buf)
 {
     bool fetching = job->state == VRT_JOB_FETCHING;
-    double done = fetching ? (double)job->fetched_bytes : frames_made(job);
+    double done = fetching ? (double)job->fetched_bytes : vrt_progress_frames(job);
     int64_t total = fetching ? job->fetch_bytes : job->frames_total;
     double share = total > 0 ? done / (double)total : 0;
     bool over = job->state == VRT_JOB_FINISHING || job->state == VRT_JOB_DONE;

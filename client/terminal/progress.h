@@ -25,6 +25,9 @@ struct vrt_progress_style {
  */
 const char *vrt_progress_name(const struct vrt_job_info *job, char *buffer, int size);
 
+/* Frames that are done, and what of others is computed: never all before it is so. */
+double vrt_progress_frames(const struct vrt_job_info *job);
+
 /* "42%" of its frames: those that are done, and what of others is computed. */
 const char *vrt_progress_percent(const struct vrt_job_info *job, char *buffer, size_t size);
 

@@ -19,7 +19,12 @@
 
 /* Ends of the control sequences of ECMA-48 that every terminal of today knows. */
 #define LINE_UP "\033[A"
+#define HOME "\033[H"
+#define ERASE_LINE "\033[K"     /* the rest of what stood there */
 #define ERASE_BELOW "\033[J"
+/* xterm's modes; h sets and l resets them. */
+#define OTHER_BUFFER "\033[?1049"
+#define CURSOR "\033[?25"
 
 void vrt_screen_init(struct vrt_screen *screen)
 {
@@ -62,8 +67,39 @@ void vrt_screen_draw(struct vrt_screen *screen, const char *text)
     for (const char *s = text; *s; screen->n_drawn++) {
         size_t n = strcspn(s, "\n");
         fwrite(s, 1, n, stdout);
-        fputs("\033[K\n", stdout);      /* the rest of what stood there */
+        fputs(ERASE_LINE "\n", stdout);
         s += n + (s[n] == '\n');
+    }
+    fputs(ERASE_BELOW, stdout);
+    fflush(stdout);
+}
+
+void vrt_screen_enter(struct vrt_screen *screen)
+{
+    if (!screen->is_entered)
+        fputs(OTHER_BUFFER "h" CURSOR "l", stdout);
+    screen->is_entered = true;
+}
+
+void vrt_screen_leave(struct vrt_screen *screen)
+{
+    if (screen->is_entered)
+        fputs(CURSOR "h" OTHER_BUFFER "l", stdout);
+    screen->is_entered = false;
+    fflush(stdout);
+}
+
+void vrt_screen_fill(struct vrt_screen *screen, const char *text)
+{
+    if (!screen->is_entered)
+        return;
+    fputs(HOME, stdout);
+    for (const char *s = text; *s;) {
+        size_t n = strcspn(s, "\n");
+        fwrite(s, 1, n, stdout);
+        s += n + (s[n] == '\n');
+        /* Behind the last line a break would move all of them. */
+        fputs(*s ? ERASE_LINE "\n" : ERASE_LINE, stdout);
     }
     fputs(ERASE_BELOW, stdout);
     fflush(stdout);

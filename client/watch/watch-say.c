@@ -120,6 +120,19 @@ static void say_progress(struct vrt_watch *w, struct vrt_watched *f)
     vrt_buf_done(&buf);
 }
 
+/* Has the view show a sentence, of `name` (NULL: of nothing by name). Return: whether there is a
+ * view. */
+static bool show(const struct vrt_watch *w, const char *name, const char *sentence)
+{
+    char text[VRT_API_NAME_BYTES + VRT_API_TEXT_BYTES + 2];
+
+    if (!w->params->view)
+        return false;
+    snprintf(text, sizeof(text), "%s%s%s", name ? name : "", name ? ": " : "", sentence);
+    w->params->view->say(w->params->context, text);
+    return true;
+}
+
 static void say_failure(const struct vrt_watch *w, const struct vrt_job_info *job,
                         const char *sentence)
 {
@@ -127,6 +140,8 @@ static void say_failure(const struct vrt_watch *w, const struct vrt_job_info *jo
     struct vrt_error error = { 0 };
 
     vrt_progress_name(job, name, sizeof(name));
+    if (show(w, name, sentence))
+        return;
     vrt_refuse(&error, -EINVAL, "job", "%s", sentence);
     vrt_cli_complain(w->cli, name, &error);
 }
@@ -142,11 +157,16 @@ static bool was_said(const struct vrt_watched *f, const char *warning)
 void vrt_watch_say_warnings(struct vrt_watch *w, struct vrt_watched *f,
                             const struct vrt_job_info *job)
 {
+    char name[VRT_API_NAME_BYTES], text[VRT_API_TEXT_BYTES];
+
     for (size_t i = 0; i < job->n_warnings; i++) {
         if (was_said(f, job->warnings[i]))
             continue;
         vrt_screen_clear(&w->screen);
-        vrt_cli_warn(w->cli, job->input_name, &job->warnings[i], 1);
+        vrt_progress_name(job, name, sizeof(name));
+        vrt_printable(job->warnings[i], text, sizeof(text));
+        if (!show(w, name, text))
+            vrt_cli_warn(w->cli, job->input_name, &job->warnings[i], 1);
         w->changed = true;
         /* Where there is no memory to remember it, it is said again. */
         void *said = reallocarray(f->warnings, f->n_warnings + 1, sizeof(*f->warnings));
@@ -166,7 +186,8 @@ void vrt_watch_say_result(struct vrt_watch *w, struct vrt_watched *f)
 
     vrt_screen_clear(&w->screen);
     if (job->state == VRT_JOB_DONE) {
-        if (!w->cli->args.json && vrt_progress_result(job, folder ? folder : "", &buf) == 0)
+        if (!w->cli->args.json && vrt_progress_result(job, folder ? folder : "", &buf) == 0 &&
+            !show(w, NULL, buf.data))
             puts(buf.data);
         fflush(stdout);
         vrt_watch_say_warnings(w, f, job);
@@ -198,7 +219,7 @@ static void say_stalled(const struct vrt_watch *w, struct vrt_watched *f)
 
 void vrt_watch_say_job(struct vrt_watch *w, struct vrt_watched *f, const struct json_t *json)
 {
-    if (w->params->quiet)
+    if (w->params->quiet || w->params->view)
         say_stalled(w, f);
     else if (w->cli->args.json)
         vrt_cli_print_json(json);
@@ -209,11 +230,15 @@ void vrt_watch_say_job(struct vrt_watch *w, struct vrt_watched *f, const struct 
 void vrt_watch_say_device(struct vrt_watch *w, const struct vrt_device_report *device)
 {
     char name[VRT_API_DEVICE_BYTES], reason[VRT_API_TEXT_BYTES];
+    char text[VRT_API_DEVICE_BYTES + VRT_API_TEXT_BYTES];
 
     vrt_screen_clear(&w->screen);
-    fprintf(stderr, "device %s is %s%s%s\n", vrt_printable(device->name, name, sizeof(name)),
-            vrt_name_of(vrt_device_state_names, device->state), device->last_error[0] ? ": " : "",
-            vrt_printable(device->last_error, reason, sizeof(reason)));
+    snprintf(text, sizeof(text), "device %s is %s%s%s",
+             vrt_printable(device->name, name, sizeof(name)),
+             vrt_name_of(vrt_device_state_names, device->state), device->last_error[0] ? ": " : "",
+             vrt_printable(device->last_error, reason, sizeof(reason)));
+    if (!show(w, NULL, text))
+        fprintf(stderr, "%s\n", text);
     w->changed = true;
 }
 
@@ -222,6 +247,8 @@ void vrt_watch_say(struct vrt_watch *w, const char *sentence)
     struct vrt_error said = { 0 };
 
     vrt_screen_clear(&w->screen);
+    if (show(w, NULL, sentence))
+        return;
     vrt_refuse(&said, -EAGAIN, "client.unreachable", "%s", sentence);
     vrt_cli_complain(w->cli, NULL, &said);
     w->changed = true;

@@ -46,6 +46,16 @@ static void watch_done(struct vrt_watch *w)
     free(w->jobs);
 }
 
+const struct vrt_job_info *vrt_watch_next(const struct vrt_watch *w, size_t *at)
+{
+    while (*at < w->n_jobs) {
+        const struct vrt_watched *f = &w->jobs[(*at)++];
+        if (!f->over && f->job.state != VRT_UNKNOWN)
+            return &f->job;
+    }
+    return NULL;
+}
+
 static struct vrt_watched *find(struct vrt_watch *w, long long id)
 {
     for (size_t i = 0; i < w->n_jobs; i++)
@@ -73,10 +83,16 @@ static struct vrt_watched *add(struct vrt_watch *w, long long id)
     return f;
 }
 
-/* The jobs may serve nobody but who runs this program, or reads from it. */
-static void look_around(const struct vrt_watch *w)
+/* Shows how things are. The jobs may serve nobody but who runs this program, or reads from it. */
+static void look_around(struct vrt_watch *w, bool is_there)
 {
-    if (w->params->is_unwanted && w->params->is_unwanted(w->params->context))
+    const struct vrt_watch_params *params = w->params;
+
+    if (!params->view)
+        vrt_watch_draw(w);
+    else if (!params->view->turn(params->context, w, is_there))
+        interrupted = 1;
+    if (params->is_unwanted && params->is_unwanted(params->context))
         interrupted = 1;
 }
 
@@ -290,9 +306,9 @@ static int follow_stream(struct vrt_watch *w, int *ret_n_events)
     if (r == 0)
         r = catch_up(w);
     while (r == 0 && !all_over(w) && !interrupted) {
-        vrt_watch_draw(w);
-        look_around(w);
-        got = vrt_stream_next(stream, POLL_MS, &kind, &data);
+        look_around(w, true);
+        got = vrt_stream_next(stream, POLL_MS, w->params->view ? w->params->view->input_fd : -1,
+                              &kind, &data);
         if (got == VRT_STREAM_END)
             break;
         n += got == VRT_STREAM_EVENT;
@@ -333,6 +349,7 @@ static int wait_for_return(struct vrt_watch *w, int r)
     if (now_ns - w->gone_ns > w->cli->args.timeout_s * VRT_NS_PER_S)
         return r;
     w->error = (struct vrt_error){ 0 };
+    look_around(w, false);
     nanosleep(&pause, NULL);
     return 0;
 }
@@ -359,7 +376,7 @@ int vrt_watch(struct vrt_cli *cli, const struct vrt_watch_params *params)
     struct vrt_watch w = { .cli = cli, .params = params, .changed = params->n_ids == 0 };
     const struct sigaction action = { .sa_handler = on_signal };
     const int signals[] = { SIGINT, SIGTERM, SIGHUP };
-    const size_t n_signals = params->is_unwanted ? VRT_ARRAY_SIZE(signals) : 1;
+    const size_t n_signals = params->is_unwanted || params->view ? VRT_ARRAY_SIZE(signals) : 1;
     struct sigaction before[VRT_ARRAY_SIZE(signals)];
     int r = 0;
 
@@ -375,6 +392,8 @@ int vrt_watch(struct vrt_cli *cli, const struct vrt_watch_params *params)
     vrt_conn_set_interrupt(cli->conn, NULL);
     for (size_t i = 0; i < n_signals; i++)
         sigaction(signals[i], &before[i], NULL);
+    if (params->view)
+        params->view->leave(params->context);
     if (r == VRT_CONN_E_INTERRUPTED) {
         if (params->say_how_to_cancel)
             vrt_watch_say_detached(&w);

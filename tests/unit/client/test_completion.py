@@ -74,6 +74,8 @@ class Completion(unittest.TestCase):
                          {'h264', 'hevc', 'ffv1', 'av1', 'vp9', 'prores', 'dnxhr', 'mjpeg', 'png',
                           'jpeg', 'tiff', 'webp', 'exr', 'auto'})
         self.assertEqual(complete('vrtctl submit --precision b'), {'bf16'})
+        self.assertEqual(complete('vrtctl top --sort '), {'state', 'priority', 'progress'})
+        self.assertEqual(complete('vrtctl list --sort p'), {'priority'})
         for option in re.findall(r'^  ... --([a-z-]+) [A-Z]', help_of('submit'), re.MULTILINE):
             with self.subTest(option=option):
                 self.assertNotIn('--dry-run', complete(f'vrtctl submit --{option} -'))

@@ -19,7 +19,7 @@ from vrtctl_case import CARD, CUDA, DEVICE, MODEL, PATIENCE_S, STATUS, VRTCTL, C
 
 class Unreachable(Case):
     def test_nobody_listens(self):
-        for name in ('status', 'list', 'devices', 'models', 'watch'):
+        for name in ('status', 'list', 'devices', 'models', 'watch', 'top'):
             self.complaint(name, status=3, says='start it with: vrtd')
         self.complaint('submit', 'video.mp4', status=3, says=self.path('fake.sock'))
         self.complaint('wait', 1, 2, status=3, says='not running')

@@ -5,14 +5,14 @@
  * another one by now, which it finds out.
  */
 
-#include "client/commands/control.h"
+#include "client/control/control.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <jansson.h>
 #include <stdio.h>
 
-#include "client/commands/handover.h"
+#include "client/control/handover.h"
 #include "client/conn.h"
 #include "client/files.h"
 #include "client/terminal/progress.h"

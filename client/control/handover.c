@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 
-#include "client/commands/handover.h"
+#include "client/control/handover.h"
 
 #include <errno.h>
 #include <inttypes.h>
