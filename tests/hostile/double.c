@@ -142,6 +142,10 @@ static size_t next_frame(struct hostile *hostile, struct vrt_message *message,
         .duration = 40,
         .index = hostile->n_frames,
     };
+    for (int i = 0; i < 3; i++)
+        message->body.reader_next.planes[i] = (struct vrt_frame_share){
+            (int64_t[]){ 0, 64 * 48 * 2, 64 * 48 * 2 + 64 * 24 }[i], i ? 64 : 128,
+        };
     hostile->n_frames++;
     message->body.reader_next.n_frames = hostile->n_frames;
     message->body.reader_next.n_concealed = 0;

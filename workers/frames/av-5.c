@@ -28,6 +28,19 @@ void vrt_av_frame_set_fields(AVFrame *frame, bool is_interlaced, bool is_top_fir
     frame->top_field_first = is_top_first;
 }
 
+void vrt_av_set_get_buffer(AVCodecContext *decoder,
+                           int (*get_buffer)(AVCodecContext *decoder, AVFrame *frame, int flags))
+{
+    decoder->get_buffer2 = get_buffer;
+#if FF_API_THREAD_SAFE_CALLBACKS
+    /* Since FFmpeg 6 it is so without being said. */
+    _Pragma("GCC diagnostic push")
+    _Pragma("GCC diagnostic ignored \"-Wdeprecated-declarations\"")
+    decoder->thread_safe_callbacks = 1;
+    _Pragma("GCC diagnostic pop")
+#endif
+}
+
 const uint8_t *vrt_av_stream_side_data(const AVStream *stream, enum AVPacketSideDataType type,
                                        size_t *ret_size)
 {

@@ -29,6 +29,12 @@ void vrt_av_frame_set_fields(AVFrame *frame, bool is_interlaced, bool is_top_fir
                     (is_top_first ? AV_FRAME_FLAG_TOP_FIELD_FIRST : 0);
 }
 
+void vrt_av_set_get_buffer(AVCodecContext *decoder,
+                           int (*get_buffer)(AVCodecContext *decoder, AVFrame *frame, int flags))
+{
+    decoder->get_buffer2 = get_buffer;
+}
+
 const uint8_t *vrt_av_stream_side_data(const AVStream *stream, enum AVPacketSideDataType type,
                                        size_t *ret_size)
 {

@@ -56,6 +56,10 @@ bool vrt_av_frame_is_top_first(const AVFrame *frame);
 /* Has the frame say both. */
 void vrt_av_frame_set_fields(AVFrame *frame, bool is_interlaced, bool is_top_first);
 
+/* Has the decoder call `get_buffer` on its own threads. */
+void vrt_av_set_get_buffer(AVCodecContext *decoder,
+                           int (*get_buffer)(AVCodecContext *decoder, AVFrame *frame, int flags));
+
 /* Side data of a stream; NULL where it has none of `type`. */
 const uint8_t *vrt_av_stream_side_data(const AVStream *stream, enum AVPacketSideDataType type,
                                        size_t *ret_size);

@@ -22,6 +22,12 @@
 /* Frames of a pool; no job has so many under way. */
 #define BLOCKS_MAX 8192
 
+/* Of a file that another process fills; what of it was never used takes no memory. */
+#define PLACES_BYTES_MAX ((size_t)256 << 20)
+
+/* By which decoders enlarge sides, for whole blocks and edges beside them. */
+#define PLACE_SLACK 128
+
 /* Of the first chunk; each further one is as large as all before it, so that there are few. As much
  * memory a process can take by looking where nothing is yet. */
 #define CHUNK_BYTES_FIRST ((size_t)32 << 20)
@@ -201,17 +207,33 @@ static void release_chunk(struct vrt_frame *frame)
     chunk_free(frame->owner);
 }
 
+int vrt_frame_places(const struct vrt_frame_format *format, size_t *ret_place_bytes)
+{
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE) - 1;
+    struct vrt_frame place = { .format = *format };
+
+    place.format.width = (format->width + 2 * PLACE_SLACK - 1) & ~(PLACE_SLACK - 1);
+    place.format.height = (format->height + 2 * PLACE_SLACK - 1) & ~(PLACE_SLACK - 1);
+    for (int i = 0; i < vrt_frame_format_n_planes(format); i++)
+        vrt_frame_format_plane_size(&place.format, i, &place.planes[i].width,
+                                    &place.planes[i].height);
+    *ret_place_bytes = (vrt_frame_lay_out(&place, NULL) + page) & ~page;
+    return (int)VRT_MAX(VRT_MIN(PLACES_BYTES_MAX / *ret_place_bytes, VRT_FRAME_PLACES_MAX), 1);
+}
+
 int vrt_frame_new_shared(const struct vrt_frame_format *format, struct vrt_frame **ret_frame)
 {
     VRT_CLEANUP(vrt_frame_unrefp) struct vrt_frame *frame = NULL;
     struct chunk *chunk = NULL;
+    size_t place_bytes;
 
     if (!vrt_frame_format_is_valid(format))
         return vrt_raise(-EINVAL);
     frame = vrt_frame_alloc(format);
     if (!frame)
         return vrt_raise(-ENOMEM);
-    int r = chunk_new(vrt_frame_lay_out(frame, NULL), 0, true, &chunk);
+    const int n = vrt_frame_places(format, &place_bytes);
+    int r = chunk_new((size_t)n * place_bytes, 0, true, &chunk);
     if (r < 0)
         return vrt_fold(r);
     frame->owner = chunk;
@@ -318,27 +340,47 @@ void vrt_frame_copy_samples(const struct vrt_frame *from, struct vrt_frame *to)
     }
 }
 
-/* Samples that their depth has no room for, of a frame that nobody else writes to. */
-static void bound(struct vrt_frame *frame)
+/* A row of samples that nobody else writes to, without those that the depth has no room for. */
+static void bound(uint16_t *row, int width, int depth)
 {
-    const uint16_t most = (uint16_t)((1U << frame->format.depth) - 1);
+    const uint16_t most = (uint16_t)((1U << depth) - 1);
 
-    if (frame->format.depth == 8 || frame->format.depth == 16)
-        return;
-    for (int i = 0; i < vrt_frame_format_n_planes(&frame->format); i++) {
-        const struct vrt_plane *plane = &frame->planes[i];
-        for (int y = 0; y < plane->height; y++) {
-            uint16_t *row = (uint16_t *)(void *)(plane->data + (size_t)y * plane->stride_bytes);
-            for (int x = 0; x < plane->width; x++)
-                row[x] = VRT_MIN(row[x], most);
-        }
-    }
+    for (int x = 0; x < width; x++)
+        row[x] = VRT_MIN(row[x], most);
 }
 
-void vrt_frame_take_samples(const struct vrt_frame *from, struct vrt_frame *to)
+/* Whether the plane lies in a file of `size` bytes. */
+static bool is_within(const struct vrt_frame_share *share, const struct vrt_plane *plane,
+                      size_t bytes_of_row, size_t size)
 {
-    vrt_frame_copy_samples(from, to);
-    bound(to);
+    const uint64_t offset = (uint64_t)share->offset_bytes, stride = (uint64_t)share->stride_bytes;
+
+    /* Neither is larger than the file: nothing overflows. */
+    return share->offset_bytes >= 0 && offset <= size && stride >= bytes_of_row &&
+           stride <= size &&
+           offset + stride * (uint64_t)(plane->height - 1) + bytes_of_row <= size;
+}
+
+int vrt_frame_take_samples(const struct vrt_frame *from, const struct vrt_frame_share *planes,
+                           struct vrt_frame *to)
+{
+    const struct chunk *chunk = from->owner;
+    const int depth = to->format.depth;
+
+    for (int i = 0; i < vrt_frame_format_n_planes(&to->format); i++)
+        if (!is_within(&planes[i], &to->planes[i], row_bytes(to, i), chunk->size))
+            return vrt_raise(-EBADMSG);
+    for (int i = 0; i < vrt_frame_format_n_planes(&to->format); i++) {
+        const struct vrt_plane *target = &to->planes[i];
+        const uint8_t *source = chunk->data + planes[i].offset_bytes;
+        for (int y = 0; y < target->height; y++) {
+            uint8_t *row = target->data + (size_t)y * target->stride_bytes;
+            memcpy(row, source + (size_t)y * (size_t)planes[i].stride_bytes, row_bytes(to, i));
+            if (depth != 8 && depth != 16)
+                bound((uint16_t *)(void *)row, target->width, depth);
+        }
+    }
+    return 0;
 }
 
 struct vrt_frame *vrt_frame_ref(struct vrt_frame *frame)

@@ -50,9 +50,23 @@ struct vrt_frame {
     } share;                    /* where another process finds the samples */
 };
 
+/* A plane's samples in a file that two processes have mapped. */
+struct vrt_frame_share {
+    int64_t offset_bytes, stride_bytes;
+};
+
+/* In the file of vrt_frame_new_shared(), at most. */
+#define VRT_FRAME_PLACES_MAX 40
+
+/* How many frames of a format another process may have in such a file: as many as decoders keep,
+ * where they aren't too large. ret_place_bytes is the room of each, enough also for rows and planes
+ * as decoders align them. Return: at least 1. Thread: any. */
+int vrt_frame_places(const struct vrt_frame_format *format, size_t *ret_place_bytes);
+
 /*
- * A frame that another process is to fill, which `share` says where to find: it may write to it at
- * any time, so that what counts is what vrt_frame_take_samples() took. Nothing here may write.
+ * A frame that another process is to fill, somewhere in the file of `share`, which has as much room
+ * as vrt_frame_places() says: it may write to it at any time, so that what counts is what
+ * vrt_frame_take_samples() took. Nothing here may write.
  * Return: 0; -EINVAL: `format` is not valid; -ENOMEM; -EMFILE or the like. Thread: any.
  */
 int vrt_frame_new_shared(const struct vrt_frame_format *format, struct vrt_frame **ret_frame)
@@ -95,9 +109,11 @@ size_t vrt_frame_lay_out(struct vrt_frame *frame, uint8_t *data);
 /* Copies the samples of a frame to one of the same planes. Thread: any. */
 void vrt_frame_copy_samples(const struct vrt_frame *from, struct vrt_frame *to);
 
-/* Likewise, from a frame that another process writes to, at any time: samples are what the depth
- * has room for, and stay. Thread: any. */
-void vrt_frame_take_samples(const struct vrt_frame *from, struct vrt_frame *to);
+/* Likewise, from a frame of vrt_frame_new_shared(), where the other process says that its planes
+ * are: it writes to it at any time. Samples are what the depth has room for, and stay. Return: 0;
+ * -EBADMSG: nothing can be there. Thread: any. */
+int vrt_frame_take_samples(const struct vrt_frame *from, const struct vrt_frame_share *planes,
+                           struct vrt_frame *to) VRT_MUST_CHECK;
 
 /* A file of zeros without a name, in memory, that can be mapped and sent; where the system can seal
  * it, nobody changes its size. Return: its descriptor; -errno. Thread: any. */

@@ -92,6 +92,58 @@ static void test_pool(void)
     expect_true(!vrt_frame_pool_free(NULL));
 }
 
+/* What another process says of where a frame is, which has samples beyond its depth. */
+static void test_shared(void)
+{
+    const struct vrt_frame_format format = { .width = 6, .height = 4, .depth = 10,
+        .layout = VRT_LAYOUT_YUV, .chroma_shift_x = 1, .chroma_shift_y = 1 };
+    VRT_CLEANUP(vrt_frame_unrefp) struct vrt_frame *place = NULL, *frame = NULL;
+    size_t place_bytes;
+    const int n = vrt_frame_places(&format, &place_bytes);
+    const int64_t size = n * (int64_t)place_bytes;
+    const struct {
+        struct vrt_frame_share luma;
+        int outcome;
+    } cases[] = {
+        { { 0, 12 }, 0 },
+        { { 7, 100 }, 0 },
+        { { size - 48, 12 }, 0 },
+        { { size - 47, 12 }, -EBADMSG },
+        { { 0, 11 }, -EBADMSG },
+        { { 0, -12 }, -EBADMSG },
+        { { -1, 12 }, -EBADMSG },
+        { { size, 12 }, -EBADMSG },
+        { { INT64_MAX, 12 }, -EBADMSG },
+        { { 0, INT64_MAX }, -EBADMSG },
+        { { 0, size }, -EBADMSG },
+        { { 0, (size - 12) / 3 }, 0 },
+        { { 1, (size - 12) / 3 + 1 }, -EBADMSG },
+        { { INT64_MIN, INT64_MIN }, -EBADMSG },
+    };
+
+    expect_true(n > 1 && n <= VRT_FRAME_PLACES_MAX);
+    expect_int(vrt_frame_new_shared(&format, &place), 0);
+    expect_int(vrt_frame_new(&format, &frame), 0);
+    memset(place->planes[0].data, 0xfe, (size_t)size);
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(cases); i++) {
+        const struct vrt_frame_share good = { 0, 6 };
+        const struct vrt_frame_share planes[VRT_FRAME_MAX_PLANES] = {
+            cases[i].luma, good, good,
+        };
+        memset(frame->planes[0].data, 0, frame->planes[0].stride_bytes * 4);
+        expect_int(vrt_frame_take_samples(place, planes, frame), cases[i].outcome);
+        expect_int(((uint16_t *)(void *)frame->planes[0].data)[5], cases[i].outcome ? 0 : 1023);
+    }
+    /* Other planes are looked at as well. */
+    expect_int(vrt_frame_take_samples(place, (struct vrt_frame_share[]){ { 0, 12 }, { 0, 6 },
+                                                                         { size, 6 } }, frame),
+               -EBADMSG);
+    /* Of the largest there is one place. */
+    expect_int(vrt_frame_places(&(struct vrt_frame_format){ .width = 16384, .height = 16384,
+                                    .depth = 16, .layout = VRT_LAYOUT_GBR }, &place_bytes), 1);
+    expect_true(place_bytes >= (size_t)16384 * 16384 * 6);
+}
+
 static void test_invalid(void)
 {
     static const struct vrt_frame_format cases[] = {
@@ -233,6 +285,7 @@ TEST_MAIN(
     { "rational-scale", test_rational_scale },
     { "planes", test_planes },
     { "pool", test_pool },
+    { "shared", test_shared },
     { "invalid", test_invalid },
     { "guess", test_guess },
     { "warnings", test_warnings },

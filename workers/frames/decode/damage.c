@@ -43,6 +43,7 @@ atomic_int *vrt_damage_add(struct vrt_damage *damage, int64_t time)
         count_missing(damage, packet);
     packet->time = time;
     packet->shown = false;
+    packet->places = damage->places;
     atomic_store(&packet->n_errors, 0);
     damage->n_sent++;
     return &packet->n_errors;

@@ -7,7 +7,8 @@
  * A decoder reports an error for a packet some packets later (its threads run ahead), if it
  * returns it at all rather than only logging it, and may or may not give out a concealed frame for
  * it later still. Packets on their way through the decoder are kept here, a bounded number of
- * them, and found again by their time stamp.
+ * them, and found again by their time stamp. What else the decoder's threads have to know of a
+ * packet stands beside the count of its errors, which is what they are given of it.
  */
 
 #include <libavutil/frame.h>
@@ -17,9 +18,12 @@
 
 #define VRT_DAMAGE_WINDOW 256
 
+struct vrt_places;
+
 struct vrt_damage_packet {
     int64_t time;               /* pts, else dts */
     atomic_int n_errors;        /* that decoder or demuxer reported; counted by any thread */
+    struct vrt_places *places;  /* where its frame is decoded to; NULL: anywhere */
     bool shown;                 /* its frame came out */
 };
 
@@ -29,6 +33,7 @@ struct vrt_damage {
     int64_t n_missing;          /* failed ones that left the window without a frame */
     int64_t first_missing;      /* time of the first of those */
     int64_t from;               /* packets before this time are of no matter */
+    struct vrt_places *places;  /* of packets to come */
 };
 
 /*

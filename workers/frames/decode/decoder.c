@@ -6,6 +6,8 @@
 #include <unistd.h>
 
 #include "base/macro.h"
+#include "frames/decode/damage.h"
+#include "frames/decode/places.h"
 #include "frames/av.h"
 
 #define MAX_THREADS 16              /* of the decoder: more of them only cost memory */
@@ -52,6 +54,16 @@ static int find(const struct vrt_source *source, const AVCodecParameters *par,
     return 0;
 }
 
+/* On any of the decoder's threads, as AVCodecContext.get_buffer2. */
+static int get_buffer(AVCodecContext *decoder, AVFrame *frame, int flags)
+{
+    atomic_int *n_errors = decoder->opaque;
+    struct vrt_places *places =
+        n_errors ? vrt_container_of(n_errors, struct vrt_damage_packet, n_errors)->places : NULL;
+
+    return vrt_places_get_buffer(places, decoder, frame, flags);
+}
+
 int vrt_decoder_open(const struct vrt_source *source, const AVStream *stream, int n_threads,
                      bool is_alpha, AVCodecContext **ret_decoder, struct vrt_error *error)
 {
@@ -72,6 +84,7 @@ int vrt_decoder_open(const struct vrt_source *source, const AVStream *stream, in
     decoder->err_recognition = AV_EF_CRCCHECK;
     /* Without it cropping is rounded to the alignment of rows: frames too large, and shifted. */
     decoder->flags |= AV_CODEC_FLAG_UNALIGNED;
+    vrt_av_set_get_buffer(decoder, get_buffer);
     long n_cores = sysconf(_SC_NPROCESSORS_ONLN);
     n_threads = n_threads > 0 ? n_threads : (int)VRT_MAX(n_cores, 1);
     decoder->thread_count = VRT_MIN(n_threads, MAX_THREADS);

@@ -96,7 +96,9 @@ static void begin_part(struct vrt_reader *reader)
 {
     avcodec_flush_buffers(reader->decoder);
     /* Its threads are at rest: nobody counts into it. */
-    reader->damage = (struct vrt_damage){ .from = reader->part.start };
+    reader->damage = (struct vrt_damage){
+        .from = reader->part.start, .places = reader->damage.places,
+    };
 }
 
 /* Leaves the video's next packet that is to be decoded in `packet`. Return: as of
@@ -557,6 +559,12 @@ int vrt_reader_open(int fd, const struct vrt_reader_params *params, struct vrt_r
     reader->source->deadline_ns = 0;
     *ret_reader = VRT_STEAL(reader);
     return 0;
+}
+
+void vrt_reader_decode_into(struct vrt_reader *reader, struct vrt_places *places)
+{
+    reader->damage.places = reader->deinterlacer || reader->tonemapper || reader->is_alpha ?
+                            NULL : places;
 }
 
 void vrt_reader_set_deadline(struct vrt_reader *reader, int64_t deadline_ns)

@@ -27,6 +27,7 @@
 #define VRT_READER_MAX_CONCEALED 64
 
 struct vrt_reader;
+struct vrt_places;
 
 enum {
     VRT_READER_END = 1,         /* outcome of vrt_reader_next(): there are no more frames */
@@ -103,6 +104,10 @@ int vrt_reader_open(int fd, const struct vrt_reader_params *params, struct vrt_r
  */
 int vrt_reader_next(struct vrt_reader *reader, struct vrt_frame **ret_frame,
                     struct vrt_error *error) VRT_MUST_CHECK;
+
+/* From the next packet on frames are decoded into `places`, which outlive the reader, if they are
+ * given out as they are decoded. */
+void vrt_reader_decode_into(struct vrt_reader *reader, struct vrt_places *places);
 
 /* What is known of the video; the reader's, current until the next call of vrt_reader_next(). */
 const struct vrt_reader_info *vrt_reader_info(const struct vrt_reader *reader);

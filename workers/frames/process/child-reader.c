@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 
-/* Frames are asked for one by one. The process puts each into the same place, and is able to change
- * it there for as long as it lives: a copy is what others see. */
+/* Frames are asked for one by one. The process decodes them into a file that vrtd has mapped, too,
+ * and is able to change them there for as long as it lives: a copy is what others see. */
 
 #include <errno.h>
 #include <stdio.h>
@@ -22,7 +22,7 @@
 
 struct vrt_child_reader {
     struct vrt_child *child;
-    struct vrt_frame *place;        /* where the process puts a frame */
+    struct vrt_frame *place;        /* where the process puts frames */
     struct vrt_frame_pool *pool;    /* of what others see */
     struct vrt_reader_info info;
     int64_t last_pts;               /* of frame info.n_frames - 1 */
@@ -197,7 +197,7 @@ static bool is_next(const struct vrt_child_reader *reader, const struct vrt_mess
            message->body.reader_next.n_concealed <= info->n_frames + 1;
 }
 
-/* The frame as it is now. Return: 0; -errno. */
+/* The frame as it is now. Return: 0; -EBADMSG: it is nowhere; -errno. */
 static int take_frame(struct vrt_child_reader *reader, const struct vrt_message *message,
                       struct vrt_frame **ret_frame)
 {
@@ -207,7 +207,11 @@ static int take_frame(struct vrt_child_reader *reader, const struct vrt_message 
 
     if (r < 0)
         return vrt_fold(r);
-    vrt_frame_take_samples(reader->place, frame);
+    r = vrt_frame_take_samples(reader->place, message->body.reader_next.planes, frame);
+    if (r < 0) {
+        vrt_frame_unref(frame);
+        return vrt_fold(r);
+    }
     frame->pts = reader->last_pts = told->pts;
     frame->duration = told->duration;
     frame->index = told->index;
@@ -243,6 +247,8 @@ int vrt_child_reader_next(struct vrt_child_reader *reader, struct vrt_frame **re
     if (r == VRT_READER_END || !is_next(reader, &message))
         return vrt_child_distrust(reader->child, reader->doing, error);
     r = take_frame(reader, &message, ret_frame);
+    if (r == -EBADMSG)
+        return vrt_child_distrust(reader->child, reader->doing, error);
     return r < 0 ? vrt_refuse_errno(error, r, "the input") : 0;
 }
 

@@ -21,7 +21,7 @@
 /* What is asked; an answer has the kind of its question. */
 enum vrt_message_kind {
     VRT_MESSAGE_READER_OPEN,        /* the input */
-    VRT_MESSAGE_READER_NEXT,        /* a frame's place, to be filled */
+    VRT_MESSAGE_READER_NEXT,        /* the file of frames, which is the same for all of a video */
     VRT_MESSAGE_READER_LOOK,        /* what is done about fields */
     VRT_MESSAGE_READER_MORE,        /* asked by vrt-media while it reads a file that grows */
     VRT_MESSAGE_ENCODER_CHECK,      /* whether there is one of a codec */
@@ -112,6 +112,7 @@ union vrt_message_body {
     struct vrt_message_info info;                   /* the answer; also at the end */
     struct {
         struct vrt_message_frame frame;
+        struct vrt_frame_share planes[VRT_FRAME_MAX_PLANES];    /* where they are in the file */
         int64_t n_frames, n_concealed;              /* of the answer: until now */
     } reader_next;
     struct {

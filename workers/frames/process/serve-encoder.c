@@ -164,7 +164,7 @@ int vrt_serve_encoder_send(struct vrt_server *server, struct vrt_message *messag
     if (!server->encoder || !vrt_frame_extra_is_valid(&told->extra) ||
         vrt_wire_take_format(&message->body.encoder_send.format, &format) < 0)
         return vrt_raise(-EBADMSG);
-    int r = vrt_serve_map(fds->fds[0], &format, told->offset_bytes, false, &place);
+    int r = vrt_serve_map(fds->fds[0], &format, told->offset_bytes, &place);
     if (r == 0)
         r = hold(server, place, &frame);
     if (r < 0)

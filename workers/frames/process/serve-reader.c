@@ -8,12 +8,15 @@
 
 #include "base/clock.h"
 #include "frames/decode/interlacing.h"
+#include "frames/decode/places.h"
 #include "frames/preview/preview.h"
 #include "frames/process/serve.h"
 
 void vrt_serve_reader_close(struct vrt_server *server)
 {
+    server->given = vrt_frame_unref(server->given);
     server->reader = vrt_reader_close(server->reader);
+    server->places = vrt_places_free(server->places);
     server->alpha.shown = vrt_frame_unref(server->alpha.shown);
     server->alpha.next = vrt_frame_unref(server->alpha.next);
     server->alpha.ended = false;
@@ -82,25 +85,24 @@ int vrt_serve_reader_open(struct vrt_server *server, struct vrt_message *message
 int vrt_serve_reader_next(struct vrt_server *server, struct vrt_message *message,
                           struct vrt_message_fds *fds, size_t *size, struct vrt_error *error)
 {
-    VRT_CLEANUP(vrt_frame_unrefp) struct vrt_frame *frame = NULL, *place = NULL;
-    const int64_t offset_bytes = message->body.reader_next.frame.offset_bytes;
-
     if (!server->reader)
         return vrt_refuse_errno(error, -EBADMSG, "the input");
-    int r = vrt_reader_next(server->reader, &frame, error);
     const struct vrt_reader_info *info = vrt_reader_info(server->reader);
+    int r = server->places ? 0 : vrt_places_new(fds->fds[0], &info->format, &server->places);
+    if (r < 0)
+        return vrt_refuse_errno(error, vrt_fold(r), "the input");
+    vrt_reader_decode_into(server->reader, server->places);
+    server->given = vrt_frame_unref(server->given);
+    r = vrt_reader_next(server->reader, &server->given, error);
     if (r == VRT_READER_END) {
         vrt_wire_put_info(info, &message->body.info);
         *size = VRT_MESSAGE_BYTES(info);
     }
     if (r != 0)
         return r < 0 ? vrt_fold(r) : r;
-    r = vrt_serve_map(fds->fds[0], &info->format, offset_bytes, true, &place);
-    if (r < 0)
-        return vrt_refuse_errno(error, vrt_fold(r), "the input");
-    vrt_frame_copy_samples(frame, place);
+    const struct vrt_frame *frame = server->given;
+    vrt_places_show(server->places, frame, message->body.reader_next.planes);
     message->body.reader_next.frame = (struct vrt_message_frame){
-        .offset_bytes = offset_bytes,
         .pts = frame->pts,
         .duration = frame->duration,
         .index = frame->index,

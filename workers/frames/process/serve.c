@@ -47,15 +47,14 @@ static void release_map(struct vrt_frame *frame)
 }
 
 int vrt_serve_map(int fd, const struct vrt_frame_format *format, int64_t offset_bytes,
-                  bool is_written, struct vrt_frame **ret_frame)
+                  struct vrt_frame **ret_frame)
 {
     VRT_CLEANUP(vrt_frame_unrefp) struct vrt_frame *frame = vrt_frame_alloc(format);
 
     if (!frame)
         return vrt_raise(-ENOMEM);
-    uint8_t *data = mmap(NULL, vrt_frame_lay_out(frame, NULL),
-                         is_written ? PROT_READ | PROT_WRITE : PROT_READ, MAP_SHARED | MAP_POPULATE,
-                         fd, offset_bytes);
+    uint8_t *data = mmap(NULL, vrt_frame_lay_out(frame, NULL), PROT_READ,
+                         MAP_SHARED | MAP_POPULATE, fd, offset_bytes);
     if (data == MAP_FAILED)
         return vrt_raise(-errno);
     frame->owner = data;

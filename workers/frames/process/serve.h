@@ -17,6 +17,8 @@ struct vrt_server {
     const char *missing;            /* what could not be given up; "": nothing */
     struct vrt_reader *reader;      /* NULL: none is open */
     int input_fd;                   /* the reader's; -1 */
+    struct vrt_places *places;      /* of its frames, in vrtd's file; NULL: none was asked for */
+    struct vrt_frame *given;        /* that vrtd looks at: the last one; NULL */
     struct vrt_feed feed;           /* of that, where it grows: vrtd */
     struct {
         struct vrt_frame *shown, *next;     /* NULL: none */
@@ -46,7 +48,7 @@ vrt_serve vrt_serve_join_picture, vrt_serve_preview;
 /* The frame at `offset_bytes` of a pool's file, its planes laid out; unmapped with its last
  * reference. Return: 0; -errno. */
 int vrt_serve_map(int fd, const struct vrt_frame_format *format, int64_t offset_bytes,
-                  bool is_written, struct vrt_frame **ret_frame);
+                  struct vrt_frame **ret_frame);
 
 /* Closes the reader, and what was read by it. */
 void vrt_serve_reader_close(struct vrt_server *server);
