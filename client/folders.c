@@ -143,26 +143,29 @@ bool vrt_folder_is_file_name(const char *path)
 }
 
 char *vrt_folder_default_output(const char *operand, const struct vrt_folder_input *input,
-                                const char *output, bool is_one_of_several)
+                                const char *output, bool is_one_of_several, int nth)
 {
     const char *path = input->path ? input->path : operand;
     const char *slash = strrchr(path, '/');
-    const char *name = slash ? slash + 1 : path, *dot = input->path ? NULL : strrchr(name, '.');
+    const char *name = slash ? slash + 1 : path;
+    const char *dot = input->path || nth > 0 ? NULL : strrchr(name, '.');
     const int n = dot && dot != name ? (int)(dot - name) : (int)strlen(name);
     const bool has_name = name[0] && strspn(name, ".") != strlen(name);
-    char *made = NULL;
+    char *made = NULL, number[16] = "";
     int r;
 
+    if (nth > 1)
+        snprintf(number, sizeof(number), ".%d", nth);
     size_t n_output = output ? strlen(output) : 0;
     while (n_output > 1 && output[n_output - 1] == '/')
         n_output--;
     if (output && !is_one_of_several)
         return strndup(output, n_output);
     if (output)
-        r = asprintf(&made, "%.*s/%.*s", (int)n_output, output, n, name);
+        r = asprintf(&made, "%.*s/%.*s%s", (int)n_output, output, n, name, number);
     else if (has_name)
-        r = asprintf(&made, "%.*s%.*s.restored", (int)(name - path), path, n, name);
+        r = asprintf(&made, "%.*s%.*s%s.restored", (int)(name - path), path, n, name, number);
     else
-        r = asprintf(&made, "%s/restored", path);
+        r = asprintf(&made, "%s/restored%s", path, number);
     return r < 0 ? NULL : made;
 }

@@ -43,7 +43,8 @@ bool vrt_folder_is_file_name(const char *path);
 /*
  * Where the pictures of `operand` go: into `output`, or, as one of several, into a folder of its
  * own there; beside the operand where that is NULL: "frames" as "frames.restored", "film.mp4" as
- * "film.restored". Return: a path to free; NULL: no memory.
+ * "film.restored". `nth` 0; where that is taken 1 ("film.mp4.restored"), 2 ("film.mp4.2.restored").
+ * Return: a path to free; NULL: no memory.
  */
 char *vrt_folder_default_output(const char *operand, const struct vrt_folder_input *input,
-                                const char *output, bool is_one_of_several);
+                                const char *output, bool is_one_of_several, int nth);

@@ -390,6 +390,27 @@ static bool makes_folder(const struct vrt_args *args, const char *operand, bool 
     return is_folder || (!is_picture && wants_pictures);
 }
 
+/* The path of a result that is a folder. In a series a name doesn't depend on what others there
+ * are: a.avi and a.webm are called so. */
+static char *choose_folder(const struct vrt_args *args, const struct vrt_submissions *s, int i)
+{
+    const struct vrt_submission *item = &s->items[i];
+    const char *output = args->recursive ? s->series.folders[i] : args->output;
+    const bool is_one_of_several = args->recursive || args->n_operands > 1;
+    char *path = NULL;
+
+    for (int nth = args->recursive; !path; nth++) {
+        path = vrt_folder_default_output(args->operands[i], &item->folder, output,
+                                         is_one_of_several, nth);
+        /* One input has one result, whatever it is called. */
+        if (!path || !is_one_of_several || !is_taken(s, path))
+            break;
+        free(path);
+        path = NULL;
+    }
+    return path;
+}
+
 /* The path of one result. Inputs of one name (a.avi, a.webm) must not get the same. */
 static char *choose_output(const struct vrt_args *args, const struct vrt_submissions *s, int i)
 {
@@ -403,9 +424,7 @@ static char *choose_output(const struct vrt_args *args, const struct vrt_submiss
     if (args->recursive)
         folder = s->series.folders[i];
     if (item->makes_folder)
-        return vrt_folder_default_output(args->operands[i], &item->folder,
-                                         args->recursive ? folder : args->output,
-                                         args->recursive || args->n_operands > 1);
+        return choose_folder(args, s, i);
     if (args->output && !folder)
         return strdup(args->output);
     char *path = args->recursive && !is_part ?

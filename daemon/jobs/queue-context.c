@@ -117,6 +117,7 @@ void vrt_queue_fill_params(const struct vrt_queue_context *context, struct vrt_j
         .pipe_fd = job->parts->files.pipe_fd,
         .input_name = request->input.name,
         .output_fd = job->parts->files.fds[VRT_JOB_OUTPUT],
+        .may_replace = request->overwrite,
         .output_name = request->output.name,
         .spool_fd = params->spool_fd,
         .network = network,

@@ -409,7 +409,7 @@ static void fill_admission(struct vrt_pipeline *pipeline, const struct vrt_pipel
             .input_fd = pipeline->input_fd, .output_fd = pipeline->output_fd,
             .is_piped = pipeline->pipe_fd >= 0, .pipe_fd = pipeline->pipe_fd,
             .input_name = pipeline->input_name, .output_name = pipeline->output_name,
-            .access = params->access,
+            .access = params->access, .may_replace = params->may_replace,
         },
         .model_fd = pipeline->model_fd,
         .spool_fd = pipeline->spool_fd,

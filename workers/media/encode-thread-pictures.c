@@ -3,7 +3,8 @@
 /*
  * The end of a job whose output is a folder. Each picture is complete and on the disk before it
  * gets its name; one that was written aside when the daemon was ended is written again, to the same
- * bytes. Nothing in the folder is touched before all pictures are restored.
+ * bytes. Nothing in the folder is touched before all pictures are restored, and what somebody put
+ * into it meanwhile stays.
  */
 
 #include <errno.h>
@@ -17,6 +18,7 @@
 
 #define VRT_LOG_TOPIC "encode"
 
+#define COMPARED_BYTES 32768        /* at a time */
 #define ASIDE_BYTES (VRT_SEQUENCE_NAME_BYTES + 8)
 
 /* One picture on its way. */
@@ -99,6 +101,67 @@ static int fill(const struct writing *writing, const char *name, int fd)
     return vrt_fold(vrt_child_joiner_verify(encode_thread->child, fd, &expected, writing->error));
 }
 
+/* Whether both files hold the same. Return: 0, 1; -errno. */
+static int is_same(int fd, int other_fd)
+{
+    char bytes[2][COMPARED_BYTES];
+
+    for (off_t at = 0;; at += COMPARED_BYTES) {
+        const ssize_t n = pread(fd, bytes[0], COMPARED_BYTES, at);
+        const ssize_t n_other = pread(other_fd, bytes[1], COMPARED_BYTES, at);
+        if (n < 0 || n_other < 0)
+            return vrt_raise(-errno);
+        if (n != n_other || memcmp(bytes[0], bytes[1], (size_t)n) != 0)
+            return 0;
+        if (n == 0)
+            return 1;
+    }
+}
+
+/* A file is called `name` already. What this job wrote before a restart is the same as what it
+ * wrote now, in `fd`; anything else is somebody's. Return: 0: it is the same; -EEXIST; -errno. */
+static int check_there(const struct writing *writing, const char *name, int fd)
+{
+    const struct vrt_files *files = writing->encode_thread->params.files;
+    char shown[160];
+    VRT_CLEANUP(vrt_closep) int there_fd = files->access.open(files->access.ctx, files->output_fd,
+                                                              name, writing->error);
+
+    if (there_fd >= 0 && is_same(fd, there_fd) == 1)
+        return 0;
+    *writing->error = (struct vrt_error){ .id = NULL };
+    return vrt_refuse(writing->error, vrt_raise(-EEXIST), "output.write",
+                      "%s came into the folder of the results meanwhile, and is none of this "
+                      "job's: move it away and retry the job, or retry it with --overwrite",
+                      vrt_printable(name, shown, sizeof(shown)));
+}
+
+/*
+ * Gives the picture in `fd`, which is called `aside`, its name, which replaces another file only
+ * where that may be. A link is made only where there is nothing; file systems that know none are
+ * looked at before, which leaves a moment between.
+ */
+static int give_name(const struct writing *writing, const char *aside, const char *name, int fd)
+{
+    const struct vrt_files *files = writing->encode_thread->params.files;
+    const int folder_fd = files->output_fd;
+    bool is_there = false;
+
+    if (!files->may_replace) {
+        if (linkat(folder_fd, aside, folder_fd, name, 0) == 0)
+            return unlinkat(folder_fd, aside, 0) < 0 ?
+                   refuse_folder(writing, aside, vrt_raise(-errno)) : 0;
+        is_there = errno == EEXIST || faccessat(folder_fd, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+    }
+    if (is_there) {
+        int r = check_there(writing, name, fd);
+        if (r < 0)
+            return r;
+    }
+    return renameat(folder_fd, aside, folder_fd, name) < 0 ?
+           refuse_folder(writing, name, vrt_raise(-errno)) : 0;
+}
+
 static int write_picture(const struct writing *writing)
 {
     struct vrt_encode_thread *encode_thread = writing->encode_thread;
@@ -117,8 +180,8 @@ static int write_picture(const struct writing *writing)
     if (fd < 0)
         return vrt_fold(fd);
     int r = fill(writing, name, fd);
-    if (r == 0 && renameat(files->output_fd, aside, files->output_fd, name) < 0)
-        r = refuse_folder(writing, name, vrt_raise(-errno));
+    if (r == 0)
+        r = give_name(writing, aside, name, fd);
     if (r < 0 && unlinkat(files->output_fd, aside, 0) < 0)
         vrt_log_warning("job %s: %s stays in the output: %s, ignoring",
                         encode_thread->params.job_id, aside, strerror(errno));

@@ -112,16 +112,39 @@ class Folders(harness.Case):
                          (set(), ['3 of the files changed less than 9000 s ago: they are left out '
                                   'until they rest']))
         # A folder for pictures that is there, and empty, is no result.
-        os.makedirs(self.path('some-pictures/one'))
+        os.makedirs(self.path('some-pictures/one.mkv'))
         self.assertEqual(self.series(top, '--output-dir', self.path('some-pictures'), '--codec',
                                      'png', '--match', 'o*', '--skip-done'),
-                         ({('some/one.mkv', 'some-pictures/one')}, []))
+                         ({('some/one.mkv', 'some-pictures/one.mkv')}, []))
         # One that is refused holds up no other.
         self.vrtctl('wait', '--all')
         jobs, said = self.series(*options, '--skip-done', status=1)
         self.assertEqual(jobs, {('some/two.mkv', 'some-done/deep/two.mkv')})
         self.assertIn('three.mkv is not a video', said[-1])
         self.vrtctl('wait', '--all')
+
+    def test_videos_that_are_called_alike(self):
+        """Each has a folder of its own for its pictures: in a series by its whole name, whatever
+        others there are, else where the other one's is taken."""
+        top = self.path('alike')
+        os.mkdir(top)
+        films = [clip(os.path.join(top, 'film.mkv'))]
+        for name in ('film.avi', 'film.mkv.avi'):
+            films.append(shutil.copy(films[0], os.path.join(top, name)))
+        self.assertEqual(self.series(top, '--output-dir', self.path('alike-done'), '--codec',
+                                     'png')[0],
+                         {(f'alike/{name}', f'alike-done/{name}')
+                          for name in ('film.mkv', 'film.avi', 'film.mkv.avi')})
+        os.mkdir(self.path('several'))
+        done = self.vrtctl('submit', '--json', '--codec', 'png', '-o', self.path('several') + '/',
+                           *films, films[0])
+        self.assertEqual([os.path.basename(json.loads(line)['output_path'])
+                          for line in done.stdout.splitlines()],
+                         ['film', 'film.avi', 'film.mkv', 'film.mkv.2'])
+        self.vrtctl('wait', '--all')
+        for folder in ('alike-done/film.avi', 'several/film.mkv.2'):
+            self.assertEqual(sorted(os.listdir(self.path(folder))),
+                             sorted(os.listdir(self.path('several/film'))))
 
     def test_series_that_are_refused(self):
         top = self.path('refused')
@@ -314,6 +337,31 @@ class Folders(harness.Case):
             self.assertEqual(job['state'], state, job['error'])
         self.assertIn('0060.png was changed after the job was submitted', job['error']['message'])
         self.assertNotIn('0060.png', os.listdir(target))
+
+    def test_pictures_of_others(self):
+        """What somebody puts into the folder of the results meanwhile stays, and is said; what the
+        job wrote itself before it was tried again is no hindrance."""
+        source, target = self.frames('others', n=60, size='160x120'), self.path('others.restored')
+        job = json.loads(self.vrtctl('submit', '--json', source).stdout)['id']
+        self.wait_until(lambda: json.loads(
+            self.vrtctl('show', '--json', job).stdout)['frames_done'])
+        theirs = os.path.join(target, '0030.png')
+        with open(theirs, 'w', encoding='utf-8') as f:
+            f.write('precious')
+        for _ in range(2):
+            self.vrtctl('wait', job, status=1)
+            failed = json.loads(self.vrtctl('show', '--json', job).stdout)
+            self.assertIn('0030.png came into the folder of the results meanwhile',
+                          failed['error']['message'])
+            with open(theirs, encoding='utf-8') as f:
+                self.assertEqual(f.read(), 'precious')
+            self.assertEqual(len(os.listdir(target)), 30)
+            self.vrtctl('retry', job)
+        self.vrtctl('wait', job, status=1)
+        self.vrtctl('retry', '--overwrite', job)
+        self.vrtctl('wait', job)
+        self.assertEqual(sorted(os.listdir(target)), sorted(os.listdir(source)))
+        self.assertEqual(video_stream(theirs)['width'], 320)
 
 
 @unittest.skipIf(os.geteuid() != 0, 'only root can be several users')

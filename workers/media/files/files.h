@@ -31,6 +31,7 @@ struct vrt_files {
     int output_fd;                              /* likewise; -1: none, only a plan is made */
     const char *input_name, *output_name;
     struct vrt_folder_access access;            /* to what is in folders; zero: none are taken */
+    bool may_replace;                           /* files in an output that is a folder */
     const char *pattern;                        /* of the input's names; NULL: all pictures */
 
     /* As they were, by vrt_files_note(). */
