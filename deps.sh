@@ -36,6 +36,9 @@ else
     build+=(node-llhttp)
 fi
 
+# The browser that tests of the page drive. Ubuntu has it as no package.
+! is_known chromium || test+=(chromium)
+
 # What Intel GPUs need, and their tests. Left out where apt has it not: vrtd does without.
 # What turns LLVM's form of a kernel into SPIR-V has the number of the LLVM that clang is of. (The
 # package clang would make it the machine's C++ compiler, too, where there is no other.)

@@ -91,7 +91,7 @@ class Web(WebCase):
         self.assertNotIn('Secure', headers['Set-Cookie'])
         self.assertEqual(answer, {'user': 'token:lena', 'admin': False})
         self.assertEqual(visitor.ask('GET', '/v1/session')[1], answer)
-        self.assertIn(b'index.js', visitor.ask('GET', '/')[1])
+        self.assertIn(b'main.js', visitor.ask('GET', '/')[1])
         self.assertEqual(visitor.ask('GET', '/v1/jobs')[1], {'jobs': [], 'next': None})
         self.assertEqual(visitor.ask('GET', '/healthz')[0], 200)
         self.assertIn(b'vrtd_build_info', visitor.ask('GET', '/metrics')[1])
