@@ -79,7 +79,7 @@ struct vrt_models {
 };
 
 /* In the order in which a name without ending is tried. */
-static const char *const endings[] = { ".safetensors", ".pth" };
+static const char *const endings[] = { ".safetensors", ".pth", ".pkl" };
 
 int vrt_models_new(const char *folder, const char *default_name, struct vrt_models **ret_models)
 {

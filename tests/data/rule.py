@@ -47,6 +47,8 @@ def weights(name, shape):
         halfwidth = (3.0 / numpy.prod(shape[1:])) ** 0.5 * 0.9
         # SPAN's first convolution takes samples of up to 140.
         halfwidth /= 64 if name in ('conv_1.sk.weight', 'conv_1.conv.2.weight') else 1
+        # RIFE's flows are of a few pixels.
+        halfwidth /= 2 if '.lastconv.' in name else 1
     u = uniform(name, int(numpy.prod(shape)))
     values = numpy.float32(center) + numpy.float32(halfwidth) * (2 * u - 1)
     return torch.from_numpy(values.reshape(shape))

@@ -130,6 +130,46 @@ def mean_of_neighbours(tensors):
     return tensors
 
 
+def mixing_rife(slope, offset, features=4, width=4):
+    """A RIFE (as 4.18) whose flows are 0: what it makes at time t is m of the frame before it and
+    1 - m of the one behind it, m = sigmoid(slope * t + offset)."""
+    tensors = {}
+
+    def layer(name, shape, outputs):
+        tensors[name + '.weight'], tensors[name + '.bias'] = zeros(shape), zeros([outputs])
+
+    def put(name, shape, values):
+        """Values by place."""
+        data = array.array('f', bytes(4 * math.prod(shape)))
+        for place, value in values.items():
+            at = 0
+            for index, n in zip(place, shape):
+                at = at * n + index
+            data[at] = value
+        tensors[name] = shape, data.tobytes()
+
+    for block in range(4):
+        inputs = 7 + 2 * features + (5 if block else 0)
+        layer(f'block{block}.conv0.0.0', [width // 2, inputs, 3, 3], width // 2)
+        layer(f'block{block}.conv0.1.0', [width, width // 2, 3, 3], width)
+        for i in range(8):
+            layer(f'block{block}.convblock.{i}.conv', [width, width, 3, 3], width)
+            tensors[f'block{block}.convblock.{i}.beta'] = zeros([1, width, 1, 1])
+        layer(f'block{block}.lastconv.0', [width, 24, 4, 4], 24)
+    for i in range(3):
+        layer(f'encode.cnn{i}', [width, width if i else 3, 3, 3], width)
+    layer('encode.cnn3', [width, features, 4, 4], features)
+
+    # The time goes through the last block, to the four samples of each of the mask's squares.
+    time, mask = 6 + 2 * features, range(16, 20)
+    put('block3.conv0.0.0.weight', tensors['block3.conv0.0.0.weight'][0], {(0, time, 1, 1): 1})
+    put('block3.conv0.1.0.weight', tensors['block3.conv0.1.0.weight'][0], {(0, 0, 1, 1): 1})
+    put('block3.lastconv.0.weight', [width, 24, 4, 4],
+        {(0, o, y, x): slope for o in mask for y in (1, 2) for x in (1, 2)})
+    put('block3.lastconv.0.bias', [24], {(o,): offset for o in mask})
+    return tensors
+
+
 def _global(module, name):
     """A class that is pickled as that name."""
     return type(name, (), {'__module__': module, '__qualname__': name})

@@ -287,6 +287,13 @@ class Kills(Crashes):
         self.suffer(config, 20 if LONG else 3, source, self.path('t.mkv'), '-m', model,
                     calm=config, shards=24)
 
+    def test_killed_while_frames_are_made_at_any_time(self):
+        model = checkpoints.write_safetensors(self.path('m'), checkpoints.mixing_rife(-4, 2))
+        source = clip(self.path('s.mp4'), frames=16, size=SIZE, audio=True)
+        config = merged(CONFIG, {'jobs': {'segment_frames': 7}})
+        self.suffer(config, 20 if LONG else 3, source, self.path('t.mkv'), '-m', model,
+                    '--times', 3, calm=config, shards=16)
+
     def test_killed_with_transparency(self):
         """It is decoded beside the frames, and found again from the beginning."""
         source = clip(self.path('s.mkv'), '-vf', 'format=rgba,geq=r=128:g=X:b=Y:a=X+Y+N', '-c:v',

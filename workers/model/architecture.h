@@ -11,7 +11,7 @@
 
 #include "model/network.h"
 #include "model/params.h"
-#include "model/span.h"
+#include "model/rife.h"
 #include "model/swinir.h"
 #include "model/vrt.h"
 
@@ -51,6 +51,16 @@ struct vrt_esrgan {
     bool plus;                      /* ESRGAN+: 1x1 convolutions past the dense ones */
 };
 
+/* SPAN and SPANF3. Params, each weight with its bias after it: first; for each block three and,
+ * with SPANF3, its attention; SPAN's after the blocks; the one that joins them; the last. */
+struct vrt_span {
+    int features, n_blocks;
+    int unshuffle;                  /* side of the squares folded into channels first; 1: none */
+    int up_scale;                   /* of the pixel shuffle at the end */
+    bool is_f3;                     /* SPANF3 */
+    bool is_normed;                 /* samples less their mean, times 255: SPAN without "no_norm" */
+};
+
 struct vrt_network {
     atomic_int n_refs;
 
@@ -62,6 +72,7 @@ struct vrt_network {
     union {
         struct vrt_compact compact;
         struct vrt_esrgan esrgan;
+        struct vrt_rife rife;
         struct vrt_span span;
         struct vrt_swinir swinir;
         struct vrt_vrt vrt;
@@ -70,6 +81,7 @@ struct vrt_network {
 
 extern const struct vrt_architecture vrt_architecture_compact;
 extern const struct vrt_architecture vrt_architecture_esrgan;
+extern const struct vrt_architecture vrt_architecture_rife;
 extern const struct vrt_architecture vrt_architecture_span;
 extern const struct vrt_architecture vrt_architecture_swinir;
 extern const struct vrt_architecture vrt_architecture_vrt;

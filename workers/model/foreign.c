@@ -26,7 +26,7 @@ static const struct {
     { "Restormer", { "patch_embed.proj.weight", "encoder_level1.0.attn.temperature" } },
     { "EDSR", { "head.0.weight", "body.0.body.0.weight" } },
     { "EDSR or SRResNet", { "conv_first.weight", "body.0.conv1.weight" } },
-    { "RIFE", { "block0.conv0.0.0.weight" } },
+    { "RIFE before 4.15", { "block0.conv0.0.0.weight" } },
     { "GFPGAN", { "stylegan_decoder.constant_input.weight" } },
     { "CodeFormer", { "position_emb", "ft_layers.0.linear1.weight" } },
     { "the discriminator of a training run", { "conv0.weight", "conv9.weight" } },

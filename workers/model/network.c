@@ -25,6 +25,7 @@
 static const struct vrt_architecture *const architectures[] = {
     &vrt_architecture_compact,
     &vrt_architecture_esrgan,
+    &vrt_architecture_rife,
     &vrt_architecture_span,
     &vrt_architecture_swinir,
     &vrt_architecture_vrt,
@@ -298,8 +299,9 @@ static void append(const struct vrt_network *network, struct vrt_graph *graph,
 
     /* Mirrored rather than zero: an edge of black would be seen by the pixels inside. */
     struct vrt_tensor padded_in = vrt_graph_tensor(graph, VRT_DTYPE_F32, shape);
-    struct vrt_tensor padded_out = vrt_graph_tensor(graph, VRT_DTYPE_F32,
-                                                    vrt_network_out_shape(network, shape));
+    struct vrt_shape out_shape = vrt_network_out_shape(network, shape);
+    out_shape.d = out->shape.d;
+    struct vrt_tensor padded_out = vrt_graph_tensor(graph, VRT_DTYPE_F32, out_shape);
     if (vrt_graph_status(graph) < 0)
         return;
 
@@ -315,8 +317,12 @@ int vrt_network_build(const struct vrt_network *network, struct vrt_graph *graph
 {
     if (vrt_graph_status(graph) < 0)
         return vrt_fold(vrt_graph_status(graph));
-    if (!takes(&network->info, in) || !vrt_tensor_exists(out) || out->dtype != VRT_DTYPE_F32 ||
-        !vrt_shape_equal(out->shape, vrt_network_out_shape(network, in->shape)))
+    if (!takes(&network->info, in) || !vrt_tensor_exists(out) || out->dtype != VRT_DTYPE_F32)
+        return vrt_raise(-EINVAL);
+    struct vrt_shape wanted = vrt_network_out_shape(network, in->shape);
+    if (network->info.any_times)
+        wanted.d = out->shape.d;
+    if (!vrt_shape_equal(out->shape, wanted))
         return vrt_raise(-EINVAL);
 
     /* What of the network's params is kept in which type is known here, and nowhere after. */

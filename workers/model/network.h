@@ -42,6 +42,8 @@ struct vrt_network_info {
     int min_frames;                 /* the fewest frames of a clip */
     int max_frames;                 /* the most; 0: any number */
     int out_frames;                 /* what comes out of a clip; 0: as many frames as go in */
+    bool any_times;                 /* or any other number of frames, evenly between those two in
+                                     * the midst of the clip: out_frames is one of many */
     int clip_frames, clip_overlap;  /* how its authors cut videos: frames of a clip; those shared
                                      * with the next. 1 and 0: frame by frame */
     bool takes_noise;               /* it is told how strong the noise is that it shall remove */
@@ -90,12 +92,13 @@ const struct vrt_param *vrt_network_params(const struct vrt_network *network, si
 /* Checksum (FNV-1a 64) over description, names, shapes and values: the network's identity. */
 uint64_t vrt_network_checksum(const struct vrt_network *network);
 
-/* The shape of what the network makes of a clip of shape `in`. */
+/* The shape of what the network makes of a clip of shape `in`: with out_frames frames. */
 struct vrt_shape vrt_network_out_shape(const struct vrt_network *network, struct vrt_shape in);
 
 /*
  * Appends the network to `graph`: from `in` [D,H,W,in_channels] f32 in [0,1] to a result of
- * vrt_network_out_shape(), f32, which is written to `out`. H and W are any size from 1: what is no
+ * vrt_network_out_shape(), f32, which is written to `out`; with info.any_times, of as many frames
+ * as `out` has. H and W are any size from 1: what is no
  * multiple or too small is extended inside, mirrored, and the result cropped. D is at least
  * info.min_frames (and at most max_frames): how a video shorter than that is extended is for the
  * caller to say. Activations between are of use->dtype; what is added up over the whole depth of

@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* SPAN and SPANF3: recognition, sizes and params; span-build.c has the graph. */
-
-#include "model/span.h"
+/*
+ * SPAN: blocks of convolutions whose result is multiplied with a function of itself (Wan et al.
+ * 2023, arXiv:2311.12770), and SPANF3, its kin that learns that function
+ *
+ * Each convolution of a file is five, which training needs: 1x1, 3x3 and 1x1 one after the other,
+ * past them another 1x1, and "eval_conv", the one that all of them make. The definitions compute
+ * that one anew of the four, and so does load().
+ */
 
 #include <errno.h>
 #include <stdio.h>
@@ -9,6 +14,7 @@
 
 #include "engine/checkpoint.h"
 #include "model/architecture.h"
+#include "model/layers.h"
 
 #define FEATURES_MAX 256            /* so that one made of five is made in no time */
 #define BLOCKS_MAX 64
@@ -16,6 +22,7 @@
 #define GAIN 2                      /* between its 1x1 convolutions one is so much wider */
 #define N_CATENATED 4
 #define CENTER 4                    /* of nine taps */
+#define RANGE 255                   /* of normed samples */
 
 static bool has(const struct vrt_checkpoint *checkpoint, const char *name)
 {
@@ -278,11 +285,154 @@ static int load(struct vrt_network *network, struct vrt_params *params)
     return vrt_fold(take_params(params, span, first, info->in_channels));
 }
 
+/*
+ */
+
+/* Of the pictures that SPAN was trained on (DIV2K). */
+static const float colour_mean[3] = { 0.4488f, 0.4371f, 0.4040f };
+
+/* What the joining convolution reads, in this order, as channels of one tensor. */
+enum slot { FIRST, BODY, FIRST_BLOCK, MIDDLE, N_SLOTS };
+
+struct builder {
+    const struct vrt_span *span;
+    struct vrt_graph *graph;
+    enum vrt_dtype dtype;
+    struct vrt_shape shape;         /* of features */
+    struct vrt_tensor joined;
+    int next;                       /* the next param */
+};
+
+static struct vrt_tensor new_tensor(const struct builder *b)
+{
+    return vrt_graph_tensor(b->graph, b->dtype, b->shape);
+}
+
+static struct vrt_tensor slot(const struct builder *b, enum slot i)
+{
+    return vrt_tensor_channels(&b->joined, (int)i * b->span->features, b->span->features);
+}
+
+/* A convolution with the next params. */
+static void conv(struct builder *b, const struct vrt_tensor *x, const struct vrt_op_conv2d *like,
+                 const struct vrt_tensor *out)
+{
+    struct vrt_op_conv2d op = *like;
+
+    op.weight = b->next++;
+    op.bias = b->next++;
+    op.slopes = -1;
+    op.scale = op.scale != 0 ? op.scale : 1;
+    vrt_layer_conv(b->graph, x, &op, NULL, out);
+}
+
+/* A convolution and its activation: ReLU, or SPAN's SiLU. */
+static void active(struct builder *b, const struct vrt_tensor *x, const struct vrt_tensor *out)
+{
+    if (b->span->is_f3) {
+        conv(b, x, &(struct vrt_op_conv2d){ .kernel = 3, .activation = VRT_ACTIVATION_RELU }, out);
+        return;
+    }
+    const struct vrt_tensor y = new_tensor(b);
+    conv(b, x, &(struct vrt_op_conv2d){ .kernel = 3 }, &y);
+    vrt_layer_gate(b->graph, &y, &y, NULL, &(struct vrt_op_gate){ .scale = 1 }, out);
+}
+
+/* (x + y) times what y says of it, y being what the three convolutions made. */
+static void block(struct builder *b, const struct vrt_tensor *x, const struct vrt_tensor *middle,
+                  const struct vrt_tensor *out)
+{
+    const struct vrt_tensor second = new_tensor(b), y = new_tensor(b);
+
+    active(b, x, middle);
+    active(b, middle, &second);
+    conv(b, &second, &(struct vrt_op_conv2d){ .kernel = 3 }, &y);
+    if (!b->span->is_f3) {
+        vrt_layer_gate(b->graph, &y, &y, x, &(struct vrt_op_gate){ 1, -0.5f }, out);
+        return;
+    }
+    /* tanh(z) = 2 sigmoid(2 z) - 1 */
+    const struct vrt_tensor attention = new_tensor(b);
+    conv(b, &y, &(struct vrt_op_conv2d){ .kernel = 1, .scale = 2 }, &attention);
+    vrt_layer_gate(b->graph, &attention, &y, x, &(struct vrt_op_gate){ 2, -1 }, out);
+}
+
+static void body(struct builder *b)
+{
+    struct vrt_tensor x = slot(b, FIRST);
+
+    for (int i = 0; i < b->span->n_blocks && vrt_graph_status(b->graph) == 0; i++) {
+        const bool is_last = i + 1 == b->span->n_blocks;
+        const struct vrt_tensor middle = is_last ? slot(b, MIDDLE) : new_tensor(b);
+        const struct vrt_tensor out = i == 0 ? slot(b, FIRST_BLOCK)
+                                      : is_last && b->span->is_f3 ? slot(b, BODY) : new_tensor(b);
+
+        block(b, &x, &middle, &out);
+        x = out;
+    }
+    const struct vrt_tensor last = slot(b, BODY);
+    if (!b->span->is_f3)
+        conv(b, &x, &(struct vrt_op_conv2d){ .kernel = 3 }, &last);
+    else if (b->span->n_blocks == 1)
+        vrt_layer_copy(b->graph, &x, &last);
+}
+
+/* What the first convolution reads, of its type. */
+static struct vrt_tensor enter(const struct builder *b, const struct vrt_tensor *in)
+{
+    const int f = b->span->unshuffle;
+    struct vrt_shape shape = b->shape;
+    struct vrt_tensor x = *in;
+
+    if (b->span->is_normed) {
+        struct vrt_op_affine affine = { 0 };
+
+        for (int c = 0; c < in->shape.c; c++) {
+            affine.scale[c] = RANGE;
+            affine.shift[c] = -colour_mean[c] * RANGE;
+        }
+        x = vrt_graph_tensor(b->graph, b->dtype, in->shape);
+        vrt_layer_affine(b->graph, in, &affine, &x);
+    }
+    if (f > 1) {
+        shape.c = in->shape.c * f * f;
+        x = vrt_graph_tensor(b->graph, b->dtype, shape);
+        vrt_layer_unshuffle(b->graph, in, f, &x);
+    }
+    return vrt_layer_convert(b->graph, &x, b->dtype);
+}
+
+static void build(const struct vrt_network *network, struct vrt_graph *graph,
+                  const struct vrt_tensor *in, const struct vrt_tensor *out,
+                  const struct vrt_network_use *use)
+{
+    const struct vrt_span *span = &network->span;
+    const int f = span->unshuffle, r = span->up_scale;
+    const struct vrt_shape shape = { in->shape.d, in->shape.h / f, in->shape.w / f,
+                                     span->features };
+    struct vrt_shape wide = shape, last = shape;
+    struct builder b = { .span = span, .graph = graph, .dtype = use->dtype, .shape = shape };
+
+    wide.c = N_SLOTS * span->features;
+    last.c = out->shape.c * r * r;
+    b.joined = vrt_graph_tensor(graph, use->dtype, wide);
+    if (vrt_graph_status(graph) < 0)
+        return;
+    const struct vrt_tensor x = enter(&b, in), first = slot(&b, FIRST);
+    conv(&b, &x, &(struct vrt_op_conv2d){ .kernel = 3 }, &first);
+    body(&b);
+    const struct vrt_tensor y = new_tensor(&b);
+    const struct vrt_tensor z = vrt_graph_tensor(graph, VRT_DTYPE_F32, last);
+    conv(&b, &b.joined, &(struct vrt_op_conv2d){ .kernel = 1 }, &y);
+    conv(&b, &y, &(struct vrt_op_conv2d){ .kernel = 3 }, &z);
+    vrt_layer_shuffle(graph, &z, r, NULL, out);
+}
+
 const struct vrt_architecture vrt_architecture_span = {
     .name = "span",
     .network = "SPAN",
     .recognise = recognise,
     .pad_mode = VRT_PAD_REFLECT,
     .load = load,
-    .build = vrt_span_build,
+    .build = build,
 };

@@ -168,6 +168,10 @@ static int choose_times(const struct choice *choice, struct vrt_recipe *recipe)
     const int64_t asked = choice->asked->times;
 
     recipe->times = 1 + network->out_frames;
+    if (asked != VRT_UNKNOWN && network->any_times) {
+        recipe->times = (int)asked;
+        return 0;
+    }
     if (asked == VRT_UNKNOWN || asked == recipe->times)
         return 0;
     vrt_error_set_field(choice->error, "times");

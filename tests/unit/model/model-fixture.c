@@ -196,6 +196,50 @@ void fixture_add_span(struct fixture *f, const struct fixture_span *s)
     fixture_add_conv(f, "upsampler.0", last, s->features, 3, true);
 }
 
+/* A convolution of k by k taps; a transposed one where `is_transposed`. */
+static void add_one(struct fixture *f, const char *name, const int o_i_k[3], bool is_transposed)
+{
+    const int o = o_i_k[0], i = o_i_k[1], k = o_i_k[2];
+    char tensor[64];
+
+    snprintf(tensor, sizeof(tensor), "%s.weight", name);
+    fixture_add(f, tensor, is_transposed ? (int[]){ i, o, k, k } : (int[]){ o, i, k, k }, 4);
+    snprintf(tensor, sizeof(tensor), "%s.bias", name);
+    fixture_add(f, tensor, &o, 1);
+}
+
+static void add_rife_block(struct fixture *f, const struct fixture_rife *r, int block)
+{
+    const int c = r->blocks[block], made = 4 * (r->hints ? 5 + r->hints : 6);
+    const int in = 7 + 2 * r->features + (block ? 5 + r->hints : 0);
+    char name[40];
+
+    snprintf(name, sizeof(name), "block%d.conv0.0.0", block);
+    add_one(f, name, (int[]){ c / 2, in, 3 }, false);
+    snprintf(name, sizeof(name), "block%d.conv0.1.0", block);
+    add_one(f, name, (int[]){ c, c / 2, 3 }, false);
+    for (int i = 0; i < 8; i++) {
+        snprintf(name, sizeof(name), "block%d.convblock.%d.conv", block, i);
+        add_one(f, name, (int[]){ c, c, 3 }, false);
+        snprintf(name, sizeof(name), "block%d.convblock.%d.beta", block, i);
+        fixture_add(f, name, (int[]){ 1, c, 1, 1 }, 4);
+    }
+    snprintf(name, sizeof(name), "block%d.lastconv.0", block);
+    add_one(f, name, (int[]){ made, c, 4 }, true);
+}
+
+void fixture_add_rife(struct fixture *f, const struct fixture_rife *r)
+{
+    const int e = r->encode;
+
+    for (int i = 0; r->blocks[i]; i++)
+        add_rife_block(f, r, i);
+    add_one(f, "encode.cnn0", (int[]){ e, 3, 3 }, false);
+    add_one(f, "encode.cnn1", (int[]){ e, e, 3 }, false);
+    add_one(f, "encode.cnn2", (int[]){ e, e, 3 }, false);
+    add_one(f, "encode.cnn3", (int[]){ r->features, e, 4 }, true);
+}
+
 int fixture_esrgan_n_convs(const struct fixture_esrgan *e)
 {
     return 1 + e->blocks * 15 + 1 + e->ups + 2;
@@ -345,7 +389,15 @@ static void run_graph(struct vrt_device *device, const struct vrt_network *netwo
 float *fixture_run_network(const struct vrt_network *network, const char *name,
                            enum vrt_dtype dtype, struct vrt_shape shape, const float *x)
 {
-    struct vrt_shape out = vrt_network_out_shape(network, shape);
+    return fixture_run_network_to(network, name, dtype, &(struct fixture_run){
+        .in = shape, .out = vrt_network_out_shape(network, shape), .x = x });
+}
+
+float *fixture_run_network_to(const struct vrt_network *network, const char *name,
+                              enum vrt_dtype dtype, const struct fixture_run *what)
+{
+    const struct vrt_shape shape = what->in, out = what->out;
+    const float *x = what->x;
     size_t n_in = (size_t)vrt_shape_count(shape), n_out = (size_t)vrt_shape_count(out);
     struct vrt_registry *registry;
     struct vrt_device *device;

@@ -74,6 +74,14 @@ void fixture_esrgan_name(const struct fixture_esrgan *e, int i, bool past, char 
 /* How many conv3x3 layers it has. */
 int fixture_esrgan_n_convs(const struct fixture_esrgan *e);
 
+/* Sizes of a RIFE: features of each block and of a frame, channels that blocks hand on. */
+struct fixture_rife {
+    int blocks[6], encode, features, hints;
+};
+
+/* Its tensors. */
+void fixture_add_rife(struct fixture *f, const struct fixture_rife *r);
+
 /* Sizes of a SPAN, or a SPANF3; `fold` by `fold` samples become channels first. */
 struct fixture_span {
     int channels, features, blocks, fold, up;
@@ -89,6 +97,16 @@ void fixture_add_span(struct fixture *f, const struct fixture_span *s);
  */
 float *fixture_run_network(const struct vrt_network *network, const char *device,
                            enum vrt_dtype dtype, struct vrt_shape shape, const float *x);
+
+/* An input, its shape and that of the result. */
+struct fixture_run {
+    struct vrt_shape in, out;
+    const float *x;
+};
+
+/* The same, of as many frames as are asked for. */
+float *fixture_run_network_to(const struct vrt_network *network, const char *device,
+                              enum vrt_dtype dtype, const struct fixture_run *what);
 
 /* Whether the machine has that device. */
 bool fixture_has_device(const char *device);

@@ -297,7 +297,7 @@ class Infer(unittest.TestCase):
         for name in ('evil-reduce', 'truncated', 'short-storage'):
             self.refuse(name, model=os.path.join(DATA, 'pth', name + '.pth'))
         # A checkpoint, but of no network.
-        self.refuse('SRVGGNetCompact, RRDBNet, SPAN, SwinIR and VRT',
+        self.refuse('SRVGGNetCompact, RRDBNet, RIFE, SPAN, SwinIR and VRT',
                     model=os.path.join(DATA, 'pth', 'zip-bare.pth'))
         self.refuse('x.npy', model=self.x)
 

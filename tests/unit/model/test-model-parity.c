@@ -20,7 +20,7 @@
 struct play {
     struct vrt_checkpoint *golden;
     struct vrt_network *network;
-    struct vrt_shape shape;
+    struct vrt_shape shape, out;
     float *x;
     struct golden_samples samples;
 };
@@ -42,7 +42,8 @@ static struct vrt_network *make_network(const struct vrt_checkpoint *golden, con
 {
     struct fixture f = { .seed = (uint64_t)golden_int(golden, "seed", 0) };
 
-    if (strncmp(name, "swinir", 6) == 0 || strncmp(name, "span", 4) == 0) {
+    if (strncmp(name, "swinir", 6) == 0 || strncmp(name, "span", 4) == 0 ||
+        strncmp(name, "rife", 4) == 0) {
         f.has_norms = true;
         add_parameters(&f, golden);
     } else if (strncmp(name, "compact", 7) == 0) {
@@ -128,8 +129,10 @@ static struct play open_play(const char *name)
     expect_int(golden_int(p.golden, "shape.output", 1), info->out_channels);
     expect_int(golden_int(p.golden, "shape.output", 2), p.shape.h * info->scale);
     expect_int(golden_int(p.golden, "shape.output", 3), p.shape.w * info->scale);
-    const struct vrt_shape out = vrt_network_out_shape(p.network, p.shape);
-    expect_int((vrt_shape_count(out) + p.samples.stride - 1) / p.samples.stride, p.samples.count);
+    p.out = vrt_network_out_shape(p.network, p.shape);
+    if (info->any_times)
+        p.out.d = golden_int(p.golden, "shape.output", 0);
+    expect_int((vrt_shape_count(p.out) + p.samples.stride - 1) / p.samples.stride, p.samples.count);
     return p;
 }
 
@@ -141,13 +144,19 @@ static void close_play(struct play *p)
     free(p->samples.values);
 }
 
+static float *run(const struct play *p, const char *device, enum vrt_dtype dtype)
+{
+    return fixture_run_network_to(p->network, device, dtype, &(struct fixture_run){
+        .in = p->shape, .out = p->out, .x = p->x });
+}
+
 /* PSNR of the samples; their peak is 1, or the largest where random weights make more of it. Prints
  * the largest difference too. */
 static double compare(const struct play *p, const char *device, enum vrt_dtype dtype,
                       double *ret_relative)
 {
     const struct golden_samples *samples = &p->samples;
-    float *y = fixture_run_network(p->network, device, dtype, p->shape, p->x);
+    float *y = run(p, device, dtype);
     double worst = 0, largest = 0, sum = 0;
 
     for (int k = 0; k < samples->count; k++) {
@@ -183,7 +192,7 @@ static void check(const struct play *p, const char *device, enum vrt_dtype dtype
     double relative;
 
     if (!test_looks_at_results()) {
-        free(fixture_run_network(p->network, device, dtype, p->shape, p->x));
+        free(run(p, device, dtype));
         return;
     }
     const double psnr = compare(p, device, dtype, &relative);

@@ -153,6 +153,41 @@ static void test_span_files(void)
     }
 }
 
+static void test_rife_files(void)
+{
+    static const struct {
+        const char *file;
+        struct fixture_rife sizes;
+        struct wanted wanted;
+    } cases[] = {
+        { "flownet.pkl of 4.15, 4.17 to 4.19, 4.24", { { 192, 128, 96, 64 }, 32, 8, 0 },
+          { "rife", "RIFE, 4 blocks of 192 to 64 features, pictures to 1/8, interpolation, x1", 1,
+            32, 3, 128, 5364312 } },
+        { "4.21 to 4.23", { { 256, 192, 96, 48 }, 32, 8, 8 },
+          { "rife", "RIFE, 4 blocks of 256 to 48 features, pictures to 1/8, interpolation, x1", 1,
+            32, 3, 128, 9322416 } },
+        { "4.25, 4.26", { { 192, 128, 96, 64, 32 }, 16, 4, 8 },
+          { "rife", "RIFE, 5 blocks of 192 to 32 features, pictures to 1/16, interpolation, x1", 1,
+            64, 3, 128, 5664776 } },
+        { "4.25.lite", { { 192, 128, 96, 64, 24 }, 16, 4, 8 },
+          { "rife", "RIFE, 5 blocks of 192 to 24 features, pictures to 1/32, interpolation, x1", 1,
+            128, 3, 128, 5622700 } },
+        { "4.26.heavy", { { 192, 128, 96, 64, 32 }, 16, 16, 8 },
+          { "rife", "RIFE, 5 blocks of 192 to 32 features, pictures to 1/16, interpolation, x1", 1,
+            64, 3, 128, 5723156 } },
+    };
+
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(cases); i++) {
+        struct fixture f = { .dtype = "F16" };
+
+        fixture_add_rife(&f, &cases[i].sizes);
+        /* What only training has. */
+        fixture_add(&f, "teacher.conv0.0.0.weight", (int[]){ 2 }, 1);
+        fixture_add(&f, "caltime.0.weight", (int[]){ 2 }, 1);
+        check(cases[i].file, &f, &cases[i].wanted);
+    }
+}
+
 /* Refused with this id, in a sentence that has both parts. */
 static void expect_refused(struct fixture *f, const char *id, const char *part, const char *other)
 {
@@ -290,7 +325,26 @@ static void test_unknown(void)
         fixture_add(&f, cases[i].first, (int[]){ 4, 4 }, 2);
         fixture_add(&f, cases[i].second, (int[]){ 4 }, 1);
         expect_refused(&f, VRT_NETWORK_E_UNKNOWN, cases[i].part,
-                       "SRVGGNetCompact, RRDBNet, SPAN, SwinIR and VRT");
+                       "SRVGGNetCompact, RRDBNet, RIFE, SPAN, SwinIR and VRT");
+    }
+}
+
+static void test_rife_sizes(void)
+{
+    static const struct {
+        struct fixture_rife sizes;
+        const char *part;
+    } cases[] = {
+        { { { 8, 8, 8 }, 4, 2, 0 }, "of 3 blocks, where vrtd knows those of 4" },
+        { { { 8, 8, 8, 7 }, 4, 2, 0 }, "\"block3.conv0.1.0.weight\" has 7 outputs" },
+        { { { 8, 8, 8, 8, 1026 }, 4, 2, 0 }, "\"block4.conv0.1.0.weight\" has 1026 outputs" },
+    };
+
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(cases); i++) {
+        struct fixture f = { 0 };
+
+        fixture_add_rife(&f, &cases[i].sizes);
+        expect_refused(&f, VRT_CHECKPOINT_E_INVALID, "is a RIFE network", cases[i].part);
     }
 }
 
@@ -378,6 +432,8 @@ TEST_MAIN(
     { "esrgan-files", test_esrgan_files },
     { "span-files", test_span_files },
     { "span-sizes", test_span_sizes },
+    { "rife-files", test_rife_files },
+    { "rife-sizes", test_rife_sizes },
     { "missing", test_missing },
     { "extra", test_extra },
     { "misshapen", test_misshapen },

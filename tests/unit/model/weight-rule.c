@@ -57,7 +57,10 @@ void rule_fill_vrt(const char *name, uint64_t seed, const int *dims, int n_dims,
         /* SPAN's first convolution takes samples of up to 140. */
         const bool is_span = strcmp(name, "conv_1.sk.weight") == 0 ||
                              strcmp(name, "conv_1.conv.2.weight") == 0;
-        double gain = is_flow_end ? (double)flow_gain : is_flow ? 1.6 : is_span ? 1.0 / 64 : 1;
+        /* RIFE's flows are of a few pixels. */
+        const bool is_rife = strstr(name, ".lastconv.") != NULL;
+        double gain = is_flow_end ? (double)flow_gain : is_flow ? 1.6 : is_span ? 1.0 / 64 :
+                      is_rife ? 0.5 : 1;
         halfwidth = gain * sqrt(3 / fan) * 0.9;
     }
     rule_uniform(name, seed, values, n);
