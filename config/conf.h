@@ -69,6 +69,7 @@ struct vrt_conf {
         int codec;                              /* enum vrt_codec */
         int64_t quality_h264, quality_hevc;
         char preset[32];
+        int hwaccel;                            /* enum vrt_hwaccel */
         bool scene_cuts;                        /* where a scene ends, a clip does */
         int64_t segment_frames;                 /* of a piece of the result that is kept */
         int64_t decoder_threads;                /* of each job; 0: one per core */

@@ -60,6 +60,7 @@ const struct vrt_conf_option vrt_conf_options[] = {
     INT(jobs, quality_h264, 0, 51, "18", LIVE),
     INT(jobs, quality_hevc, 0, 51, "20", LIVE),
     NEEDED_TEXT(jobs, preset, "medium", LIVE),
+    WORD(jobs, hwaccel, vrt_hwaccel_names, "off", LIVE),
     BOOL(jobs, scene_cuts, "on", LIVE),
     INT(jobs, segment_frames, 1, 1000000, "96", LIVE),
     INT(jobs, decoder_threads, 0, 16, "0", LIVE),

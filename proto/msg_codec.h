@@ -9,10 +9,19 @@
 /* Texts of a codec, at most. */
 #define VRT_API_CODEC_TEXTS_MAX 64
 
+/* An encoder of hardware's for a codec, as it was tried with a frame. */
+struct vrt_codec_hardware {
+    int hwaccel;                                /* enum vrt_hwaccel */
+    char encoder[VRT_API_WORD_BYTES];           /* FFmpeg's */
+    bool works;
+    char reason[VRT_API_TEXT_BYTES];            /* why it doesn't; "": it does */
+};
+
 struct vrt_codec_report {
     char name[VRT_API_WORD_BYTES];              /* of a job's request */
     char title[VRT_API_WORD_BYTES];             /* for people */
-    bool available;                             /* FFmpeg has an encoder for it */
+    bool available;                             /* FFmpeg has an encoder for it, */
+    char problem[VRT_API_TEXT_BYTES];           /* which doesn't start, why; "": it does */
     char (*encoders)[VRT_API_WORD_BYTES];       /* FFmpeg's that it has, the best first */
     size_t n_encoders;
     char (*containers)[VRT_API_WORD_BYTES];     /* that hold it: endings without their dot */
@@ -22,6 +31,8 @@ struct vrt_codec_report {
     char quality[VRT_API_WORD_BYTES];           /* what its numbers are called; "": it has none */
     int64_t quality_best, quality_worst, quality_default;   /* VRT_UNKNOWN: likewise */
     bool has_presets, has_bitrate;
+    struct vrt_codec_hardware *hardware;        /* that there is for it, the first choice first */
+    size_t n_hardware;
 };
 
 extern const struct vrt_field vrt_codec_fields[];

@@ -117,7 +117,7 @@ const struct vrt_field vrt_job_request_fields[] = {
                  .max = VRT_API_TIMES_MAX),
     VRT_FIELD_IN(ENUM, T, settings, alpha, 0, .names = vrt_alpha_names),
     VRT_FIELD_IN(ENUM, T, settings, tonemap, 0, .names = vrt_tonemap_names),
-    VRT_FIELD_IN(ENUM, T, settings, hwaccel, 0, .names = vrt_hwaccel_names),
+    VRT_FIELD_IN(ENUM, T, settings, hwaccel, NULLABLE, .names = vrt_hwaccel_names),
     VRT_FIELD_INT(T, priority, 0, VRT_API_PRIORITY_MIN, VRT_API_PRIORITY_MAX),
     VRT_FIELD_IN(BOOL, T, settings, strict, 0),
     VRT_FIELD_BOOL(T, overwrite, 0),

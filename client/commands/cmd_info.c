@@ -126,6 +126,7 @@ static int run_version(struct vrt_cli *cli)
 static const struct vrt_column codec_columns[] = {
     { "CODEC", VRT_ALIGN_LEFT },
     { "ENCODER", VRT_ALIGN_LEFT },
+    { "HARDWARE", VRT_ALIGN_LEFT, .rank = 4 },
     { "IN", VRT_ALIGN_LEFT },
     { "QUALITY", VRT_ALIGN_LEFT, .rank = 1 },
     { "PRESETS", VRT_ALIGN_LEFT, .rank = 2 },
@@ -147,11 +148,39 @@ static const char *join_words(char (*words)[VRT_API_WORD_BYTES], size_t n_words,
     return text;
 }
 
+/* Several encoders may have one reason. */
+static int note_once(struct vrt_table *table, const char *sentence)
+{
+    const char *said = table->notes.data;
+
+    return said && strstr(said, sentence) ? 0 : vrt_fold(vrt_table_note(table, "%s", sentence));
+}
+
+/* The hardware that works, as a list; what doesn't is noted below the table. */
+static int take_hardware(const struct vrt_codec_report *c, struct vrt_table *table, char *works,
+                         size_t size)
+{
+    char reason[VRT_API_TEXT_BYTES];
+    size_t n = 0;
+    int r = 0;
+
+    snprintf(works, size, "-");
+    for (size_t i = 0; i < c->n_hardware && r == 0; i++) {
+        const struct vrt_codec_hardware *h = &c->hardware[i];
+        if (h->works && n < size)
+            n += (size_t)snprintf(works + n, size - n, "%s%s", n ? ", " : "",
+                                  vrt_name_of(vrt_hwaccel_names, h->hwaccel));
+        else if (!h->works)
+            r = note_once(table, vrt_printable(h->reason, reason, sizeof(reason)));
+    }
+    return vrt_fold(r);
+}
+
 static int add_codec(const json_t *json, struct vrt_table *table, struct vrt_error *error)
 {
     struct vrt_codec_report c = { 0 };
     char name[VRT_API_WORD_BYTES], word[VRT_API_WORD_BYTES], encoders[80], endings[80];
-    char quality[96] = "-";
+    char quality[96] = "-", works[80], problem[VRT_API_TEXT_BYTES];
 
     vrt_fields_reset(vrt_codec_fields, &c);
     if (vrt_fields_decode(vrt_codec_fields, json, VRT_FIELDS_LENIENT, &c, error) < 0)
@@ -159,15 +188,20 @@ static int add_codec(const json_t *json, struct vrt_table *table, struct vrt_err
     if (c.quality[0])
         snprintf(quality, sizeof(quality), "%s %" PRId64 " to %" PRId64,
                  vrt_printable(c.quality, word, sizeof(word)), c.quality_best, c.quality_worst);
+    vrt_printable(c.name, name, sizeof(name));
+    int r = take_hardware(&c, table, works, sizeof(works));
+    if (r == 0 && c.problem[0])
+        r = note_once(table, vrt_printable(c.problem, problem, sizeof(problem)));
     const char *const cells[] = {
-        vrt_printable(c.name, name, sizeof(name)),
+        name,
         join_words(c.encoders, c.n_encoders, "none here", encoders, sizeof(encoders)),
+        works,
         join_words(c.containers, c.n_containers, "-", endings, sizeof(endings)),
         quality,
         c.has_presets ? "yes" : "-",
         c.has_bitrate ? "yes" : "-",
     };
-    int r = vrt_table_add(table, cells);
+    r = r == 0 ? vrt_table_add(table, cells) : r;
     vrt_fields_done(vrt_codec_fields, &c);
     return vrt_fold(r);
 }

@@ -88,7 +88,7 @@ static const struct vrt_option options[] = {
       .help = "what goes on, in FFmpeg's words, such as v:0,a,-s (default: all)" },
     { "hwaccel", 0, VRT_OPTION_WORD, offsetof(A, settings.hwaccel), .names = vrt_hwaccel_names,
       .argument = "HOW",
-      .help = "encode by hardware: auto, nvenc, qsv, vaapi, videotoolbox (default: off)" },
+      .help = "encode by hardware: auto, nvenc, qsv, vaapi, videotoolbox, or off" },
     { "start", 0, VRT_OPTION_TIME, offsetof(A, settings.start_s), 0, VRT_API_TIME_MAX_S,
       .argument = "TIME", .help = "restore from here on: seconds, or 1:30 (default: all)" },
     { "duration", 0, VRT_OPTION_TIME, offsetof(A, settings.duration_s), 0, VRT_API_TIME_MAX_S,

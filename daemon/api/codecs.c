@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 
-/* GET /v1/codecs: vrt-media, which has FFmpeg, is asked by a thread about each codec. */
+/*
+ * GET /v1/codecs: vrt-media, which has FFmpeg, is asked by a thread about each codec, and has its
+ * encoders tried: those of hardware each time, since a driver, or a card, may come and go.
+ */
 
 #include <errno.h>
 #include <stdio.h>
@@ -15,6 +18,28 @@
 #include "frames/process/child-encoder.h"
 #include "msg_codec.h"
 
+/* The video that encoders are tried with: large enough for all of them, and what most take. */
+static const struct vrt_frame_format tried = {
+    .width = 320,
+    .height = 240,
+    .depth = 8,
+    .layout = VRT_LAYOUT_YUV,
+    .chroma_shift_x = 1,
+    .chroma_shift_y = 1,
+    .matrix = VRT_FRAME_MATRIX_BT709,
+    .chroma_location = VRT_CHROMA_LOCATION_LEFT,
+    .sample_aspect = { 0, 1 },
+    .primaries = 2,
+    .transfer = 2,
+    .color_space = 1,
+};
+
+/* What came of it. */
+struct trial {
+    bool is_made, works;
+    char reason[VRT_API_TEXT_BYTES];        /* why not */
+};
+
 /* A client that waits for the list. */
 struct asking {
     struct vrt_conn_watch watch;
@@ -22,6 +47,7 @@ struct asking {
     atomic_bool is_gone;
     /* by the thread, then the loop */
     struct vrt_codec_found found[VRT_CODEC_COUNT];
+    struct trial trials[VRT_HWACCEL_COUNT][VRT_CODEC_COUNT];    /* VRT_HWACCEL_OFF: software */
     struct vrt_error error;
     int result;
 };
@@ -32,6 +58,69 @@ struct words {
     size_t n;
 };
 
+/* Tries one encoder. Return: 0; -errno: nothing more can be asked. */
+static int try_encoder(struct vrt_child *child, enum vrt_codec codec, enum vrt_hwaccel hwaccel,
+                       struct trial *trial, struct vrt_error *error)
+{
+    struct vrt_error why = { .id = NULL };
+    struct vrt_warnings ignored = { 0 };
+    const struct vrt_encoder_pick pick = {
+        .codec = codec,
+        .input = &tried,
+        .width = tried.width,
+        .height = tried.height,
+    };
+    struct vrt_encoder_params params = {
+        .codec = codec,
+        .quality = VRT_UNKNOWN,
+        .hwaccel = hwaccel,
+        .n_threads = 1,
+        .time_base = { 1, 25 },
+        .fps = { 25, 1 },
+    };
+    int r = vrt_child_encoder_pick_format(child, &pick, &params.format, &ignored, &why);
+
+    if (r == 0)
+        r = vrt_child_encoder_try(child, &params, &why);
+    if (r == -ECANCELED) {
+        *error = why;
+        return r;
+    }
+    trial->is_made = true;
+    trial->works = r == 0;
+    if (r < 0 && hwaccel && !strstr(why.message, vrt_hwaccel_names[hwaccel]))
+        snprintf(trial->reason, sizeof(trial->reason), "%s: %.400s",
+                 vrt_hwaccel_encoder(hwaccel, codec), why.message);
+    else if (r < 0)
+        snprintf(trial->reason, sizeof(trial->reason), "%s", why.message);
+    return 0;
+}
+
+/* Tries what encodes videos by `hwaccel`; pictures are encoded by what libraries have alone. */
+static int try_encoders(struct asking *asking, enum vrt_hwaccel hwaccel)
+{
+    VRT_CLEANUP(vrt_child_freep) struct vrt_child *child = NULL;
+    struct vrt_error why = { .id = NULL };
+    int r = vrt_child_new_for(hwaccel, &asking->is_gone, &child, &why);
+
+    for (int i = 0; i < VRT_CODEC_COUNT; i++) {
+        const enum vrt_codec codec = (enum vrt_codec)i;
+        struct trial *trial = &asking->trials[hwaccel][i];
+        if (vrt_container_is_picture(vrt_codec_facts(codec)->container) ||
+            (hwaccel ? !vrt_hwaccel_encoder(hwaccel, codec) : !asking->found[i].encoders[0]))
+            continue;
+        if (r < 0) {
+            trial->is_made = true;
+            snprintf(trial->reason, sizeof(trial->reason), "%s", why.message);
+            continue;
+        }
+        int tried_r = try_encoder(child, codec, hwaccel, trial, &asking->error);
+        if (tried_r < 0)
+            return vrt_fold(tried_r);
+    }
+    return 0;
+}
+
 static void ask(uv_work_t *work)
 {
     VRT_CLEANUP(vrt_child_freep) struct vrt_child *child = NULL;
@@ -40,6 +129,9 @@ static void ask(uv_work_t *work)
 
     for (int i = 0; r == 0 && i < VRT_CODEC_COUNT; i++)
         r = vrt_child_codec_find(child, (enum vrt_codec)i, &asking->found[i], &asking->error);
+    for (int i = VRT_HWACCEL_OFF; r == 0 && i < VRT_HWACCEL_COUNT; i++)
+        if (i != VRT_HWACCEL_AUTO)
+            r = try_encoders(asking, (enum vrt_hwaccel)i);
     asking->result = r;
 }
 
@@ -53,9 +145,30 @@ static void split(const char *list, struct words *words)
     }
 }
 
-static int print_codec(enum vrt_codec codec, const struct vrt_codec_found *found,
-                       struct vrt_buf *body)
+/* Return: how many there are of. */
+static size_t report_hardware(const struct asking *asking, enum vrt_codec codec,
+                              struct vrt_codec_hardware *hardware)
 {
+    size_t n = 0;
+
+    for (int i = VRT_HWACCEL_AUTO + 1; i < VRT_HWACCEL_COUNT; i++) {
+        const struct trial *trial = &asking->trials[i][codec];
+        if (!trial->is_made)
+            continue;
+        hardware[n].hwaccel = i;
+        hardware[n].works = trial->works;
+        snprintf(hardware[n].encoder, sizeof(hardware[n].encoder), "%s",
+                 vrt_hwaccel_encoder((enum vrt_hwaccel)i, codec));
+        snprintf(hardware[n].reason, sizeof(hardware[n].reason), "%s", trial->reason);
+        n++;
+    }
+    return n;
+}
+
+static int print_codec(enum vrt_codec codec, const struct asking *asking, struct vrt_buf *body)
+{
+    const struct vrt_codec_found *found = &asking->found[codec];
+    struct vrt_codec_hardware hardware[VRT_HWACCEL_COUNT];
     const struct vrt_codec_facts *facts = vrt_codec_facts(codec);
     const bool has_quality = facts->quality_name;
     struct words encoders = { .n = 0 }, containers = { .n = 0 }, pixfmts = { .n = 0 };
@@ -76,7 +189,11 @@ static int print_codec(enum vrt_codec codec, const struct vrt_codec_found *found
         .quality_default = has_quality ? facts->quality : VRT_UNKNOWN,
         .has_presets = facts->has_presets,
         .has_bitrate = facts->has_bitrate,
+        .hardware = hardware,
+        .n_hardware = report_hardware(asking, codec, hardware),
     };
+    snprintf(report.problem, sizeof(report.problem), "%s",
+             asking->trials[VRT_HWACCEL_OFF][codec].reason);
     snprintf(report.name, sizeof(report.name), "%s", vrt_codec_names[codec]);
     snprintf(report.title, sizeof(report.title), "%s", facts->title);
     snprintf(report.quality, sizeof(report.quality), "%s", has_quality ? facts->quality_name : "");
@@ -91,7 +208,7 @@ static void reply_list(struct vrt_conn *conn, const struct asking *asking)
     for (int i = 0; r == 0 && i < VRT_CODEC_COUNT; i++) {
         r = vrt_buf_append(&body, ",", i > 0);
         if (r == 0)
-            r = print_codec((enum vrt_codec)i, &asking->found[i], &body);
+            r = print_codec((enum vrt_codec)i, asking, &body);
     }
     if (r == 0)
         r = vrt_buf_append(&body, "]}", 2);

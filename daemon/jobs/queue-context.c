@@ -44,8 +44,9 @@ struct vrt_job *vrt_queue_free_job(struct vrt_job *job)
 
 void vrt_queue_check_device(const struct vrt_queue_params *params)
 {
-    const struct vrt_pool_wish wish = { params->device, (enum vrt_fallback)params->fallback,
-                                        .n_tries = 0 };
+    const struct vrt_pool_wish wish = {
+        params->left_open.device, (enum vrt_fallback)params->fallback, .n_tries = 0,
+    };
     struct vrt_device_choice choice;
     struct vrt_error error = { .id = NULL };
 
@@ -57,9 +58,9 @@ void vrt_queue_settle_device(const struct vrt_queue_params *params,
                              struct vrt_job_request *request)
 {
     if (!request->device[0])
-        snprintf(request->device, sizeof(request->device), "%s", params->device);
+        snprintf(request->device, sizeof(request->device), "%s", params->left_open.device);
     if (request->settings.precision == VRT_UNKNOWN)
-        request->settings.precision = params->precision;
+        request->settings.precision = params->left_open.precision;
 }
 
 /* The codec of an output that nobody chose one for: pictures have theirs. */
@@ -69,7 +70,20 @@ static int pick_codec(const struct vrt_queue_params *params, const char *output_
     enum vrt_container container;
 
     return dot && vrt_container_find(dot + 1, &container) && vrt_container_is_picture(container) ?
-           (int)vrt_container_picture_codec(container) : params->codec;
+           (int)vrt_container_picture_codec(container) : params->left_open.codec;
+}
+
+/* The configured hardware, or none where there is no such for the codec: who didn't ask for any
+ * needn't be told that nobody makes it. What VRT_CODEC_AUTO will be isn't known yet. */
+static int pick_hwaccel(int hwaccel, int codec)
+{
+    if (codec == VRT_CODEC_AUTO)
+        return hwaccel;
+    for (int i = VRT_HWACCEL_AUTO + 1; i < VRT_HWACCEL_COUNT; i++)
+        if ((hwaccel == VRT_HWACCEL_AUTO || hwaccel == i) &&
+            vrt_hwaccel_encoder((enum vrt_hwaccel)i, (enum vrt_codec)codec))
+            return hwaccel;
+    return VRT_HWACCEL_OFF;
 }
 
 void vrt_queue_settle(const struct vrt_queue_params *params, const char *output_name,
@@ -77,16 +91,18 @@ void vrt_queue_settle(const struct vrt_queue_params *params, const char *output_
 {
     if (settings->codec == VRT_UNKNOWN)
         settings->codec = pick_codec(params, output_name);
-    settings->quality_h264 = params->quality_h264;
-    settings->quality_hevc = params->quality_hevc;
+    settings->quality_h264 = params->left_open.quality_h264;
+    settings->quality_hevc = params->left_open.quality_hevc;
     if (!settings->preset[0])
-        snprintf(settings->preset, sizeof(settings->preset), "%s", params->preset);
-    if (isnan(settings->scene_cuts) && !params->scene_cuts)
+        snprintf(settings->preset, sizeof(settings->preset), "%s", params->left_open.preset);
+    if (settings->hwaccel == VRT_UNKNOWN)
+        settings->hwaccel = pick_hwaccel(params->left_open.hwaccel, settings->codec);
+    if (isnan(settings->scene_cuts) && !params->left_open.scene_cuts)
         settings->scene_cuts = 0;
     if (settings->segment_frames == VRT_UNKNOWN)
-        settings->segment_frames = params->segment_frames;
+        settings->segment_frames = params->left_open.segment_frames;
     if (settings->decoder_threads == VRT_UNKNOWN)
-        settings->decoder_threads = params->decoder_threads;
+        settings->decoder_threads = params->left_open.decoder_threads;
 }
 
 void vrt_queue_fill_params(const struct vrt_queue_context *context, struct vrt_job *job,
@@ -103,7 +119,7 @@ void vrt_queue_fill_params(const struct vrt_queue_context *context, struct vrt_j
     snprintf(settings->preset, sizeof(settings->preset), "%s", recipe->preset);
     settings->bitrate = recipe->bitrate;
     settings->target_size_bytes = recipe->target_size_bytes;
-    settings->hwaccel = recipe->hwaccel;
+    settings->hwaccel = VRT_MAX(recipe->hwaccel, VRT_HWACCEL_OFF);
     snprintf(settings->pixel_format, sizeof(settings->pixel_format), "%s", recipe->pixel_format);
     snprintf(settings->encoder_options, sizeof(settings->encoder_options), "%s",
              recipe->encoder_options);

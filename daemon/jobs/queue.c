@@ -535,16 +535,8 @@ void vrt_queue_configure(struct vrt_queue *queue, const struct vrt_queue_params 
     own->history_s = params->history_s;
     own->failed_files_s = params->failed_files_s;
     own->fallback = params->fallback;
-    own->device = params->device;
-    own->precision = params->precision;
-    own->scene_cuts = params->scene_cuts;
-    own->segment_frames = params->segment_frames;
-    own->decoder_threads = params->decoder_threads;
     own->turn_s = params->turn_s;
-    own->codec = params->codec;
-    own->quality_h264 = params->quality_h264;
-    own->quality_hevc = params->quality_hevc;
-    own->preset = params->preset;
+    own->left_open = params->left_open;
     if (!queue->context.is_stopping)
         uv_timer_start(&queue->housekeeping, on_housekeeping, 0, 0);
 }

@@ -64,15 +64,17 @@ struct vrt_queue_params {
     int64_t failed_files_s;             /* what a failed job has stored stays so long */
     int64_t history_s;                  /* jobs that are over are remembered so long; 0: for ever */
     int fallback;                       /* enum vrt_fallback */
-    /* What a request may leave open. */
-    const char *device;                 /* lives as long as the queue */
-    int precision;                      /* enum vrt_precision */
-    bool scene_cuts;
-    int codec;                          /* enum vrt_codec */
-    int64_t quality_h264, quality_hevc;
-    int64_t segment_frames, decoder_threads;
     int64_t turn_s;                 /* after which a job makes room for another user's */
-    const char *preset;                 /* lives as long as the queue */
+    struct {
+        const char *device;             /* lives as long as the queue, as does preset */
+        int precision;                  /* enum vrt_precision */
+        bool scene_cuts;
+        int codec;                      /* enum vrt_codec */
+        int64_t quality_h264, quality_hevc;
+        int64_t segment_frames, decoder_threads;
+        const char *preset;
+        int hwaccel;                    /* enum vrt_hwaccel */
+    } left_open;                        /* what stands for what a request leaves open */
 
     void (*changed)(void *ctx, struct vrt_job *job);
     void *ctx;

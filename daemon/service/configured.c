@@ -31,19 +31,20 @@ void vrt_configured_remote(const struct vrt_conf *conf, struct vrt_remote_params
 
 void vrt_configured_queue(const struct vrt_conf *conf, struct vrt_queue_params *params)
 {
-    params->segment_frames = conf->jobs.segment_frames;
-    params->decoder_threads = conf->jobs.decoder_threads;
+    params->left_open.segment_frames = conf->jobs.segment_frames;
+    params->left_open.decoder_threads = conf->jobs.decoder_threads;
     params->turn_s = conf->jobs.turn_s;
     params->max_running = (int)conf->jobs.max_running;
     params->history = (int)conf->jobs.history;
     params->failed_files_s = conf->jobs.failed_files_days * 86400;
     params->history_s = conf->jobs.history_days * 86400;
     params->fallback = vrt_configured_fallback(conf->devices.fallback);
-    params->device = conf->jobs.device;
-    params->precision = conf->jobs.precision;
-    params->scene_cuts = conf->jobs.scene_cuts;
-    params->codec = conf->jobs.codec;
-    params->quality_h264 = conf->jobs.quality_h264;
-    params->quality_hevc = conf->jobs.quality_hevc;
-    params->preset = conf->jobs.preset;
+    params->left_open.device = conf->jobs.device;
+    params->left_open.precision = conf->jobs.precision;
+    params->left_open.scene_cuts = conf->jobs.scene_cuts;
+    params->left_open.codec = conf->jobs.codec;
+    params->left_open.quality_h264 = conf->jobs.quality_h264;
+    params->left_open.quality_hevc = conf->jobs.quality_hevc;
+    params->left_open.preset = conf->jobs.preset;
+    params->left_open.hwaccel = conf->jobs.hwaccel;
 }

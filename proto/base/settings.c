@@ -62,6 +62,7 @@ void vrt_job_settings_init(struct vrt_job_settings *settings)
         .times = VRT_UNKNOWN,
         .alpha = VRT_ALPHA_AUTO,
         .tonemap = VRT_TONEMAP_OFF,
+        .hwaccel = VRT_UNKNOWN,
         .sigma = NAN,
         .fps = NAN,
         .segment_frames = VRT_UNKNOWN,

@@ -97,7 +97,7 @@ struct vrt_job_settings {
                                      * network */
     int alpha;                      /* enum vrt_alpha */
     int tonemap;                    /* enum vrt_tonemap */
-    int hwaccel;                    /* enum vrt_hwaccel: what encodes */
+    int hwaccel;                    /* enum vrt_hwaccel: what encodes; unknown: as configured */
     bool strict;                    /* damaged frames fail the job */
 };
 

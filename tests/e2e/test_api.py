@@ -70,9 +70,17 @@ class Api(harness.Case):
         self.assertIsNone(codecs['prores']['quality'])
         for codec in codecs.values():
             self.assertEqual(codec['available'], bool(codec['encoders']))
+            self.assertIsNone(codec['problem'])
+            for hardware in codec['hardware']:
+                self.assertEqual(hardware['works'], not hardware['reason'])
+        self.assertEqual([h['hwaccel'] for h in codecs['h264']['hardware']],
+                         ['nvenc', 'qsv', 'vaapi', 'videotoolbox'])
+        self.assertEqual(codecs['ffv1']['hardware'] + codecs['png']['hardware'], [])
         shown = self.vrtctl('codecs').stdout
-        self.assertRegex(shown, r'h264 +libx264 +mp4, mov, mkv, ts +CRF 0 to 51')
-        self.assertEqual(len(shown.splitlines()), 1 + len(codecs))
+        self.assertRegex(shown, r'h264 +libx264 +\S+ +mp4, mov, mkv, ts +CRF 0 to 51')
+        # Each reason once.
+        reasons = {h['reason'] for c in codecs.values() for h in c['hardware']} - {None}
+        self.assertEqual(sorted(shown.splitlines()[1 + len(codecs):]), sorted(reasons))
 
     def test_no_such_route_or_job(self):
         self.assertEqual(self.error(404, 'GET', '/v1/nothing')['id'], 'route.not_found')

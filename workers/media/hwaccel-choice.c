@@ -41,7 +41,8 @@ static void add_reason(const char *why, char *reasons, size_t size)
 
 int vrt_hwaccel_choose(struct vrt_job_check *check, struct vrt_error *error)
 {
-    const enum vrt_hwaccel asked = (enum vrt_hwaccel)check->settings->hwaccel;
+    const enum vrt_hwaccel asked = (enum vrt_hwaccel)VRT_MAX(check->settings->hwaccel,
+                                                             VRT_HWACCEL_OFF);
     const char *title = vrt_codec_facts(check->encoder.codec)->title;
     char reasons[200] = "";
 

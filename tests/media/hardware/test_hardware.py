@@ -68,6 +68,23 @@ class Hardware(harness.FolderCase):
                           '--overwrite')
         self.assertEqual(job['recipe']['hwaccel'], 'off')
 
+    def test_configured(self):
+        """It stands for jobs that don't say, of codecs that it has."""
+        source = self.source()
+        self.config = {'jobs': {'segment_frames': 16, 'hwaccel': 'auto'}}
+        self.serve(env=with_standin())
+        for arguments, what in (((), 'nvenc'), (('--hwaccel', 'off'), 'off'),
+                                (('--codec', 'ffv1'), 'off')):
+            job = self.follow(source, self.path('result.mkv'), '--overwrite', *arguments)
+            self.assertEqual((job['recipe']['hwaccel'], job['warnings']), (what, []))
+        codecs = {c['name']: c for c in self.daemon.request('GET', '/v1/codecs')[1]['codecs']}
+        tried = {h['hwaccel']: h for h in codecs['h264']['hardware']}
+        self.assertEqual(tried['nvenc'], {'hwaccel': 'nvenc', 'encoder': 'h264_nvenc',
+                                          'works': True, 'reason': None})
+        self.assertFalse(tried['vaapi']['works'])
+        self.assertIn('vaapi', tried['vaapi']['reason'])
+        self.assertRegex(self.vrtctl('codecs').stdout, 'h264 +libx264 +nvenc +mp4')
+
     def stored(self, job, n):
         return self.daemon.request('GET', f'/v1/jobs/{job}')[1]['segments_done'] >= n
 
