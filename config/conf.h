@@ -116,6 +116,7 @@ struct vrt_conf {
         bool https;                             /* browsers come by a proxy that speaks it */
         char proxy[VRT_CONF_PATH_BYTES];        /* addresses of proxies that are believed */
         int64_t connections_per_address;
+        int64_t max_upload;                     /* bytes of one */
         bool insecure;                          /* others may reach an address without TLS */
     } web;
     /* Those of backends, each at its place in their order; ended by one without a backend. */

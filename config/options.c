@@ -103,6 +103,7 @@ const struct vrt_conf_option vrt_conf_options[] = {
     BOOL(web, https, "off"),
     TEXT(web, proxy, ""),
     INT(web, connections_per_address, 1, 1024, "128"),
+    BYTES(web, max_upload, "20G", LIVE),
     BOOL(web, insecure, "off"),
 
     { .section = NULL },

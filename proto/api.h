@@ -29,6 +29,9 @@
     X(JOB_RETRY,    "POST",     "/v1/jobs/{id}/retry")  \
     X(JOB_FORGET,   "POST",     "/v1/jobs/{id}/forget") \
     X(JOB_LOG,      "GET",      "/v1/jobs/{id}/log")    \
+    X(JOB_OUTPUT,   "GET",      "/v1/jobs/{id}/output") \
+    X(UPLOAD_CREATE, "POST",    "/v1/uploads")          \
+    X(UPLOAD_DROP,  "DELETE",   "/v1/uploads/{id}")     \
     X(JOB_HISTORY,  "GET",      "/v1/jobs/{id}/history") \
     X(STATUS,       "GET",      "/v1/status")           \
     X(DEVICES,      "GET",      "/v1/devices")          \
@@ -76,6 +79,11 @@ enum vrt_api_route_id {
     X(WEB_ONLY,             "web.only",             400, "sessions are for who comes by TCP")   \
     X(WEB_FILES,            "web.files",            403, "no files are opened for who is there") \
     X(WEB_ADMIN,            "web.admin",            403, "over TCP this is an administrator's") \
+    X(UPLOAD_NOT_FOUND,     "upload.not_found",     404, "no upload has this number")           \
+    X(UPLOAD_TOO_LARGE,     "upload.too_large",     413, "it is larger than is allowed")        \
+    X(UPLOAD_TOO_MANY,      "upload.too_many",      503, "too many uploads wait for their jobs") \
+    X(OUTPUT_NOT_KEPT,      "output.not_kept",      404, "vrtd has no result of the job to give") \
+    X(OUTPUT_RANGE,         "output.range",         416, "nothing of the result is in the range") \
     X(TOKEN_FORBIDDEN,      "token.forbidden",      403, "only administrators, on the socket")  \
     X(TOKEN_EXISTS,         "token.exists",         409, "there is such a token, or no room")   \
     X(TOKEN_NOT_FOUND,      "token.not_found",      404, "no token has this number")            \
@@ -175,6 +183,13 @@ enum vrt_api_error_index {
 #define VRT_API_DESCRIPTORS_MAX 4       /* that may come with it; a job takes two or three */
 #define VRT_API_REQUEST_MAX_S 10        /* from its first byte to its last, however slow */
 #define VRT_API_IDLE_MAX_S 60           /* a connection between requests */
+
+/* Uploads: a body of any size, which comes no slower than so. */
+#define VRT_API_UPLOAD_PATH "/v1/uploads"
+#define VRT_API_UPLOAD_PERIOD_S 60
+#define VRT_API_UPLOAD_PERIOD_BYTES (64 * 1024)
+#define VRT_API_UPLOADS_PER_UID_MAX 8           /* that no job has taken */
+#define VRT_API_UPLOAD_KEPT_S 3600              /* from its last byte on, until a job takes it */
 
 /* Limits of what clients may make the daemon hold. */
 #define VRT_API_CONNECTIONS_MAX 1024

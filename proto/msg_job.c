@@ -64,6 +64,7 @@ static const struct vrt_field input_fields[] = {
     VRT_FIELD_TEXT(T, name, REQUIRED),
     VRT_FIELD_TEXT(T, path, NULLABLE),
     VRT_FIELD_TEXT(T, url, NULLABLE),
+    VRT_FIELD_INT(T, upload, NULLABLE, 1, INT64_MAX),
     VRT_FIELDS_END,
 };
 
@@ -265,6 +266,7 @@ static const struct vrt_field error_fields[] = {
     VRT_FIELD_TEXT(T, bottleneck, NULLABLE),                                            \
     VRT_FIELD_ARRAY(T, devices, n_devices, VRT_API_DEVICES_MAX, device_fields),         \
     COUNT(T, warnings_total, NULLABLE),                                                 \
+    COUNT(T, result_bytes, NULLABLE),                                                   \
     VRT_FIELD_OPTIONAL(T, error, has_error, error_fields)
 
 const struct vrt_field vrt_job_short_fields[] = {
@@ -305,19 +307,16 @@ void vrt_job_request_init(struct vrt_job_request *request)
 /* Whether it is said where the input and the output are. */
 static int check_places(const struct vrt_job_request *q, struct vrt_error *error)
 {
-    bool has_fd = q->input.fd != VRT_UNKNOWN, has_url = q->input.url[0];
+    const bool has_fd = q->input.fd != VRT_UNKNOWN, has_url = q->input.url[0];
+    const bool has_upload = q->input.upload != VRT_UNKNOWN;
+    const bool has_file = has_fd || q->input.path[0];
 
-    if (has_url ? has_fd || q->input.path[0] : !has_fd && !q->input.path[0]) {
-        vrt_error_set_field(error, "input.fd");
-        return vrt_refuse(error, vrt_raise(-EINVAL), VRT_E(REQUEST_FIELD),
-                          "input.fd: an input is a descriptor, or else a path, or else a url");
-    }
-    if (!q->dry_run && q->output.fd == VRT_UNKNOWN && !q->output.path[0]) {
-        vrt_error_set_field(error, "output.fd");
-        return vrt_refuse(error, vrt_raise(-EINVAL), VRT_E(REQUEST_FIELD),
-                          "output.fd: this field (or a path) is required, but for a dry_run");
-    }
-    return 0;
+    if (has_file + has_url + has_upload == 1)
+        return 0;
+    vrt_error_set_field(error, "input.fd");
+    return vrt_refuse(error, vrt_raise(-EINVAL), VRT_E(REQUEST_FIELD),
+                      "input.fd: an input is a descriptor, or else a path, or else a url, or else "
+                      "an upload");
 }
 
 /* What no single field tells of file `i`. Two files on one descriptor overwrite each other. */

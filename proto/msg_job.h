@@ -48,7 +48,14 @@ struct vrt_file_ref {
     char name[VRT_API_NAME_BYTES];          /* without folders; its ending names the container */
     char path[VRT_API_PATH_BYTES];          /* absolute; "": not said */
     char url[VRT_API_LINK_BYTES];           /* of an input; "": none */
+    int64_t upload;                         /* the number of one, of an input; VRT_UNKNOWN: none */
 };
+
+/* Whether what is written to the output is kept by vrtd, to be downloaded. */
+static inline bool vrt_file_ref_is_kept(const struct vrt_file_ref *output)
+{
+    return output->fd == VRT_UNKNOWN && !output->path[0];
+}
 
 /* POST /v1/jobs. Only input and output must be given. */
 struct vrt_job_request {
@@ -185,6 +192,7 @@ struct vrt_job_info {
     char model_path[VRT_API_PATH_BYTES];
     bool overwrite;
     int64_t input_bytes;                    /* of the input that it began with */
+    int64_t result_bytes;                   /* of the result, where vrtd keeps it; else unknown */
     bool input_piped;                       /* it is a pipe, which can't be read again */
     char (*warnings)[VRT_API_TEXT_BYTES];
     size_t n_warnings;

@@ -74,8 +74,8 @@ static void reply(const struct vrt_call *call, struct vrt_job *job, int r, const
         vrt_conn_refuse(call->conn, error);
         return;
     }
-    vrt_log_info("job %" PRId64 ": %s by uid %d", job->info.id, done,
-                 (int)call->request->peer->uid);
+    vrt_log_info("job %" PRId64 ": %s by uid %u", job->info.id, done,
+                 (unsigned)call->request->peer->uid);
     answer->wait.stored = on_stored;
     answer->watch.gone = on_gone;
     vrt_conn_watch(call->conn, &answer->watch);
@@ -135,8 +135,8 @@ void vrt_api_job_forget(const struct vrt_call *call)
     if (r == 0)
         r = vrt_control_forget(control_of(call), job, &error);
     if (r == 0)
-        vrt_log_info("job %" PRId64 ": removed from the list by uid %d", id,
-                     (int)call->request->peer->uid);
+        vrt_log_info("job %" PRId64 ": removed from the list by uid %u", id,
+                     (unsigned)call->request->peer->uid);
     if (error.id)
         vrt_conn_refuse(call->conn, &error);
     else

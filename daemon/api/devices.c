@@ -242,10 +242,10 @@ void vrt_api_devices_trim(const struct vrt_call *call)
         vrt_conn_refuse(call->conn, &error);
         return;
     }
-    vrt_log_info("%s is asked to %s%s%s by uid %d",
+    vrt_log_info("%s is asked to %s%s%s by uid %u",
                  wanted.device[0] ? vrt_printable(wanted.device, shown, sizeof(shown)) :
                                     "every device",
                  wanted.trim ? "give up what no job uses" : "",
                  wanted.trim && wanted.reset_peak ? " and " : "",
-                 wanted.reset_peak ? "begin its peak anew" : "", (int)request->peer->uid);
+                 wanted.reset_peak ? "begin its peak anew" : "", (unsigned)request->peer->uid);
 }

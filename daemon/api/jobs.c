@@ -20,6 +20,7 @@
 #include "daemon/jobs/admission.h"
 #include "daemon/jobs/control.h"
 #include "daemon/jobs/queue.h"
+#include "frames/encode/container.h"
 #include "msg_plan.h"
 #include "workers/plan/device-request.h"
 
@@ -115,19 +116,35 @@ static void on_gone(struct vrt_conn_watch *watch)
     vrt_control_cancel(vrt_queue_control(creation->api->queue), creation->job);
 }
 
-/* No descriptor comes by TCP, and no path of this machine is opened for who comes by it. Return: 0;
- * -EPERM with `error`. */
-static int check_web_files(const struct vrt_peer *peer, const struct vrt_job_request *wanted,
-                           struct vrt_error *error)
+/* A result that vrtd keeps is one file. Return: 0; -EINVAL with `error`. */
+static int check_kept(const struct vrt_job_request *wanted, struct vrt_error *error)
+{
+    enum vrt_container container;
+
+    if (!vrt_file_ref_is_kept(&wanted->output) || wanted->dry_run)
+        return 0;
+    int r = vrt_container_from_name(wanted->output.name, &container, error);
+    if (r < 0)
+        return vrt_fold(r);
+    if (!vrt_container_is_picture(container))
+        return 0;
+    vrt_error_set_field(error, "output.name");
+    return vrt_refuse(error, vrt_raise(-EINVAL), VRT_E(OUTPUT_CONTAINER), "output.name: a result "
+                      "without a place is kept by vrtd as one video: choose mp4, mkv, mov, webm or "
+                      "ts");
+}
+
+int vrt_api_check_web_files(const struct vrt_peer *peer,
+                            const struct vrt_file_ref files[VRT_JOB_FILE_COUNT],
+                            struct vrt_error *error)
 {
     for (int i = 0; i < VRT_JOB_FILE_COUNT && vrt_uid_is_web(peer->uid); i++) {
-        const struct vrt_file_ref *file = &wanted->files[i];
-        if (file->fd == VRT_UNKNOWN && !file->path[0])
+        if (files[i].fd == VRT_UNKNOWN && !files[i].path[0])
             continue;
         vrt_error_set_field(error, vrt_job_file_names[i]);
         return vrt_refuse(error, vrt_raise(-EPERM), VRT_E(WEB_FILES), "%s: over TCP no descriptors "
-                          "come, and no paths are opened: use vrtctl on the machine itself",
-                          vrt_job_file_names[i]);
+                          "come, and no paths are opened: upload the input (POST /v1/uploads), and "
+                          "let vrtd keep the output", vrt_job_file_names[i]);
     }
     return 0;
 }
@@ -142,7 +159,9 @@ void vrt_api_job_create(const struct vrt_call *call)
     vrt_job_request_init(&wanted);
     int r = vrt_job_request_parse(request->body, request->body_bytes, &wanted, &error);
     if (r == 0)
-        r = check_web_files(request->peer, &wanted, &error);
+        r = vrt_api_check_web_files(request->peer, wanted.files, &error);
+    if (r == 0)
+        r = check_kept(&wanted, &error);
     if (r == 0)
         r = vrt_api_check_priority(call, wanted.priority, &error);
     if (r == 0 && !(creation = calloc(1, sizeof(*creation))))

@@ -170,8 +170,8 @@ void vrt_api_model_pull(const struct vrt_call *call)
         vrt_refuse_errno(&error, r, "pulling a model");
         vrt_conn_refuse(call->conn, &error);
     } else {
-        vrt_log_info("the model %s was asked for by uid %d", report.name,
-                     (int)request->peer->uid);
+        vrt_log_info("the model %s was asked for by uid %u", report.name,
+                     (unsigned)request->peer->uid);
         vrt_conn_reply(call->conn, &(struct vrt_response){
             .status = 202,
             .body = body.data,

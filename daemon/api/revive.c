@@ -121,8 +121,8 @@ static void revive(struct asking *asking, struct vrt_job *job)
         refuse(asking, r);
         return;
     }
-    vrt_log_info("job %" PRId64 ": %s by uid %d", asking->job_id, asking->revival->done,
-                 (int)asking->uid);
+    vrt_log_info("job %" PRId64 ": %s by uid %u", asking->job_id, asking->revival->done,
+                 (unsigned)asking->uid);
     asking->wait.stored = on_stored;
     vrt_job_store_await(job, &asking->wait);
 }
@@ -217,6 +217,8 @@ static void ask(const struct vrt_call *call, const struct revival *revival)
     vrt_conn_watch(call->conn, &asking->watch);
     int r = vrt_job_files_request_parse(request->body, request->body_bytes, &asking->request,
                                         &asking->error);
+    if (r == 0)
+        r = vrt_api_check_web_files(request->peer, asking->request.files, &asking->error);
     if (r == 0)
         r = check_ending(job, &asking->request.output, &asking->error);
     if (r < 0) {

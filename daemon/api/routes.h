@@ -32,6 +32,7 @@ struct vrt_quota;
 struct vrt_remote;
 struct vrt_status_jobs;
 struct vrt_tokens;
+struct vrt_uploads;
 
 struct vrt_api {
     struct uv_loop_s *loop;
@@ -42,6 +43,7 @@ struct vrt_api {
     struct vrt_listener *listener;
     struct vrt_gate *gate;          /* of TCP; NULL: not yet, or no more */
     struct vrt_tokens *tokens;
+    struct vrt_uploads *uploads;
     struct vrt_accounts *users;
     struct vrt_access *access;
     struct vrt_quota *quota;

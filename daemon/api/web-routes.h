@@ -2,7 +2,7 @@
 #pragma once
 
 /*
- * The routes about who comes by TCP: his token, his session
+ * The routes about who comes by TCP: his token, his session, his uploads
  *
  * Thread: the loop's.
  */
@@ -15,3 +15,5 @@ void vrt_api_token_revoke(const struct vrt_call *call);
 void vrt_api_session_open(const struct vrt_call *call);
 void vrt_api_session_show(const struct vrt_call *call);
 void vrt_api_session_close(const struct vrt_call *call);
+void vrt_api_upload_create(const struct vrt_call *call);
+void vrt_api_upload_drop(const struct vrt_call *call);

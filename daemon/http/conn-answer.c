@@ -77,6 +77,50 @@ void vrt_conn_watch(struct vrt_conn *conn, struct vrt_conn_watch *watch)
     watch->conn = conn;
 }
 
+void vrt_conn_receive(struct vrt_conn *conn, struct vrt_conn_watch *watch)
+{
+    static const char go_on[] = "HTTP/1.1 100 Continue\r\n\r\n";
+
+    vrt_conn_watch(conn, watch);
+    vrt_peer_files_done(&conn->files);
+    conn->state = VRT_CONN_RECEIVING;
+    conn->is_full = false;
+    conn->piece_bytes = 0;
+    /* Without memory for it the client begins by itself, after a while. */
+    if (conn->http.wants_continue)
+        (void)!vrt_buf_append(&conn->out, go_on, sizeof(go_on) - 1);
+    conn->http.wants_continue = false;
+    vrt_conn_arm(conn);
+}
+
+void vrt_conn_receive_on(struct vrt_conn *conn)
+{
+    conn->is_full = false;
+    vrt_conn_arm(conn);
+}
+
+void vrt_conn_body_start(struct vrt_conn *conn, struct vrt_conn_watch *watch,
+                         const struct vrt_response *response)
+{
+    struct vrt_buf head = { .limit_bytes = VRT_RESPONSE_HEAD_MAX_BYTES };
+    struct vrt_response whole = *response;
+
+    whole.common = conn->params.headers;
+    whole.body = "";
+    vrt_conn_watch(conn, watch);
+    vrt_peer_files_done(&conn->files);
+    conn->state = VRT_CONN_STREAMING;
+    if (vrt_response_print(&whole, false, false, &head) < 0) {
+        vrt_conn_doom(conn);
+    } else {
+        conn->start_bytes = head.size_bytes;
+        vrt_conn_stream_write(conn, head.data, head.size_bytes);
+        if (conn->head_only)
+            vrt_conn_stream_end(conn);
+    }
+    vrt_buf_done(&head);
+}
+
 void vrt_conn_stream_start(struct vrt_conn *conn, struct vrt_conn_watch *watch, const void *start,
                            size_t size)
 {
@@ -120,9 +164,10 @@ void vrt_conn_stream_write(struct vrt_conn *conn, const void *data, size_t size)
 
 void vrt_conn_stream_end(struct vrt_conn *conn)
 {
+    /* Also of one that is doomed: who ends it frees the watch. */
+    vrt_conn_take_watch(conn);
     if (conn->state != VRT_CONN_STREAMING)
         return;
-    vrt_conn_take_watch(conn);
     conn->state = VRT_CONN_FLUSHING;
     vrt_conn_arm(conn);
 }

@@ -12,6 +12,7 @@
  * within work() or hours later, by the same functions.
  *
  *     READING --request--> ANSWERING --reply--> READING, or FLUSHING where it was the last
+ *     READING --a head--> ANSWERING --receive--> RECEIVING --all of it--> ANSWERING
  *     ANSWERING --stream--> STREAMING --end--> FLUSHING --all written--> DRAINING --> CLOSED
  *     STREAMING --a reader too slow--> DOOMED --timer--> CLOSED
  *     anything --vanished, or doesn't read--> CLOSED; a request out of time is refused first
@@ -32,6 +33,7 @@
 enum vrt_conn_state {
     VRT_CONN_READING,           /* a request is arriving, or none is */
     VRT_CONN_ANSWERING,         /* its route will answer */
+    VRT_CONN_RECEIVING,         /* a body arrives in pieces */
     VRT_CONN_STREAMING,
     VRT_CONN_FLUSHING,          /* the last answer is being written */
     VRT_CONN_DRAINING,          /* it is out; what still comes is thrown away, so that the client
@@ -45,6 +47,7 @@ enum vrt_conn_wait {
     VRT_WAIT_NOTHING,
     VRT_WAIT_IDLE,
     VRT_WAIT_REQUEST,
+    VRT_WAIT_PIECE,
     VRT_WAIT_STALL,
     VRT_WAIT_DRAIN,
 };
@@ -67,6 +70,8 @@ struct vrt_conn {
     int64_t charged_bytes;                  /* of what waits, to the user */
     size_t start_bytes;                     /* of `out`, what a stream began with */
     size_t drained_bytes;
+    size_t piece_bytes;                     /* of a body, since the timer started */
+    bool is_full;                           /* who takes its pieces can't take another now */
     struct vrt_conn_watch *watch;
     bool working;                           /* in work(): not to be entered again */
     bool half_closed;                       /* the client will send no more */

@@ -30,6 +30,7 @@ void vrt_conn_limits_init(struct vrt_conn_limits *limits)
             .url_bytes = VRT_API_URL_MAX_BYTES,
             .header_bytes = VRT_API_HEADER_MAX_BYTES,
             .body_bytes = VRT_API_BODY_MAX_BYTES,
+            .streamed_path = VRT_API_UPLOAD_PATH,
         },
         .response_bytes = VRT_API_RESPONSE_MAX_BYTES,
         .stream_bytes = VRT_API_EVENT_QUEUE_MAX_BYTES,
@@ -37,6 +38,8 @@ void vrt_conn_limits_init(struct vrt_conn_limits *limits)
         .idle_ms = VRT_API_IDLE_MAX_S * 1000,
         .stall_ms = VRT_API_IDLE_MAX_S * 1000,
         .drain_ms = 2000,
+        .piece_ms = VRT_API_UPLOAD_PERIOD_S * 1000,
+        .piece_bytes = VRT_API_UPLOAD_PERIOD_BYTES,
     };
 }
 
@@ -139,6 +142,7 @@ static void dispatch(struct vrt_conn *conn)
         .peer = conn->params.peer,
         .files = &conn->files,
         .headers = &conn->http.headers,
+        .is_streamed = conn->http.is_streamed,
     };
 
     conn->state = VRT_CONN_ANSWERING;
@@ -146,12 +150,37 @@ static void dispatch(struct vrt_conn *conn)
     if (conn->head_only)
         request.method = "GET";
     vrt_http_target(&conn->http, &request.path, &request.query);
-    vrt_log_debug("%s %s from uid %d", method, request.path, (int)request.peer->uid);
+    vrt_log_debug("%s %s from uid %u", method, request.path, (unsigned)request.peer->uid);
     /* Nothing waits, and so nothing is charged while it may become another user's. */
     vrt_conn_charge(conn);
     conn->params.request(conn->params.ctx, conn, &request);
     /* A route that did neither would leave its client without an answer for ever. */
     vrt_assert(conn->state != VRT_CONN_ANSWERING || conn->watch);
+}
+
+/* Refuses what is arriving; who waited for more of it is told. */
+static void refuse_arriving(struct vrt_conn *conn, const struct vrt_error *error)
+{
+    struct vrt_conn_watch *watch = vrt_conn_take_watch(conn);
+
+    vrt_conn_refuse(conn, error);
+    if (watch)
+        watch->gone(watch);
+}
+
+/* Hands what came of a body on, and tells when that was all. */
+static void hand_on(struct vrt_conn *conn, bool is_all)
+{
+    struct vrt_buf *body = &conn->http.body;
+
+    conn->piece_bytes += body->size_bytes;
+    if (body->size_bytes > 0)
+        conn->is_full = !conn->watch->piece(conn->watch, body->data, body->size_bytes);
+    vrt_buf_consume(body, body->size_bytes);
+    if (!is_all || conn->state != VRT_CONN_RECEIVING)
+        return;
+    conn->state = VRT_CONN_ANSWERING;
+    conn->watch->piece(conn->watch, NULL, 0);
 }
 
 /* Return: whether that was a whole request. */
@@ -163,16 +192,23 @@ static bool parse(struct vrt_conn *conn)
     enum vrt_http_outcome outcome = vrt_http_feed(&conn->http, conn->in + conn->in_used,
                                                   conn->in_size - conn->in_used, &used);
     conn->in_used += used;
-    if (outcome == VRT_HTTP_REQUEST)
+    if (outcome == VRT_HTTP_REFUSED)
+        refuse_arriving(conn, &conn->http.error);
+    else if (conn->state == VRT_CONN_RECEIVING)
+        hand_on(conn, outcome == VRT_HTTP_REQUEST);
+    else if (outcome != VRT_HTTP_MORE)
         dispatch(conn);
-    else if (outcome == VRT_HTTP_REFUSED)
-        vrt_conn_refuse(conn, &conn->http.error);
+    /* That a body is empty the parser says when it goes on. */
+    if (outcome == VRT_HTTP_HEAD && conn->state == VRT_CONN_RECEIVING &&
+        conn->in_used == conn->in_size &&
+        vrt_http_feed(&conn->http, conn->in, 0, &used) == VRT_HTTP_REQUEST)
+        hand_on(conn, true);
     else if (conn->http.wants_continue) {
         conn->http.wants_continue = false;
         if (vrt_buf_append(&conn->out, go_on, sizeof(go_on) - 1) < 0)
             vrt_conn_close(conn);
     }
-    return outcome == VRT_HTTP_REQUEST;
+    return outcome == VRT_HTTP_REQUEST || outcome == VRT_HTTP_HEAD;
 }
 
 /* Refuses what was just read because of the open files that came with it, or should have not. */
@@ -181,7 +217,7 @@ static void refuse_files(struct vrt_conn *conn, const char *why)
     struct vrt_error error = { .id = NULL };
 
     vrt_refuse(&error, -EINVAL, VRT_E(REQUEST_DESCRIPTORS), "%s", why);
-    vrt_conn_refuse(conn, &error);
+    refuse_arriving(conn, &error);
 }
 
 /* Reads a piece of a request. Return: whether there was anything. */
@@ -195,7 +231,7 @@ static bool receive_request(struct vrt_conn *conn)
     if (n == -EMFILE) {
         struct vrt_error error = { .id = NULL };
         vrt_descriptors_refuse(&error);
-        vrt_conn_refuse(conn, &error);
+        refuse_arriving(conn, &error);
         return true;
     }
     if (n == -E2BIG) {
@@ -263,7 +299,9 @@ static void on_poll(uv_poll_t *poll, int status, int events);
 /* Whether there is more of a request that was read already. */
 static bool is_postponed(const struct vrt_conn *conn)
 {
-    return conn->state == VRT_CONN_READING && conn->in_used < conn->in_size;
+    return (conn->state == VRT_CONN_READING ||
+            (conn->state == VRT_CONN_RECEIVING && !conn->is_full)) &&
+           conn->in_used < conn->in_size;
 }
 
 /* Whether a stream has more to say than was to be written at a time. */
@@ -288,9 +326,11 @@ static void arm_poll(struct vrt_conn *conn)
      * soon as the others had their turn. */
     int events = blocked || is_postponed(conn) || wants_more(conn) ? UV_WRITABLE : 0;
 
-    if ((conn->state == VRT_CONN_READING || conn->state == VRT_CONN_DRAINING) && !blocked)
+    const bool is_full = conn->state == VRT_CONN_RECEIVING && conn->is_full;
+    if ((conn->state == VRT_CONN_READING || conn->state == VRT_CONN_DRAINING ||
+         (conn->state == VRT_CONN_RECEIVING && !is_full)) && !blocked)
         events |= UV_READABLE;
-    if (conn->state == VRT_CONN_ANSWERING && !conn->half_closed)
+    if ((conn->state == VRT_CONN_ANSWERING || is_full) && !conn->half_closed)
         events |= UV_DISCONNECT;
     if (conn->state == VRT_CONN_STREAMING && !conn->half_closed)
         events |= UV_READABLE | UV_DISCONNECT;
@@ -309,13 +349,23 @@ static void on_timer(uv_timer_t *timer)
     struct vrt_conn *conn = timer->data;
     struct vrt_error error = { .id = NULL };
 
-    if (conn->wait != VRT_WAIT_REQUEST) {
+    const struct vrt_conn_limits *limits = conn->params.limits;
+    if (conn->wait == VRT_WAIT_PIECE && conn->piece_bytes >= limits->piece_bytes) {
+        conn->wait = VRT_WAIT_NOTHING;
+        vrt_conn_arm(conn);
+        return;
+    }
+    if (conn->wait != VRT_WAIT_REQUEST && conn->wait != VRT_WAIT_PIECE) {
         vrt_conn_close(conn);
         return;
     }
-    vrt_refuse(&error, -ETIMEDOUT, VRT_E(HTTP_TIMEOUT), "the request took over %d ms to arrive",
-               conn->params.limits->request_ms);
-    vrt_conn_refuse(conn, &error);
+    if (conn->wait == VRT_WAIT_PIECE)
+        vrt_refuse(&error, -ETIMEDOUT, VRT_E(HTTP_TIMEOUT), "less than %zu bytes of the body came "
+                   "within %d ms", limits->piece_bytes, limits->piece_ms);
+    else
+        vrt_refuse(&error, -ETIMEDOUT, VRT_E(HTTP_TIMEOUT), "the request took over %d ms to arrive",
+                   limits->request_ms);
+    refuse_arriving(conn, &error);
 }
 
 /* A deadline runs from when the wait began, and goes on over whatever arrives meanwhile: a request
@@ -327,6 +377,7 @@ static void arm_timer(struct vrt_conn *conn)
     const int limits_ms[] = {
         [VRT_WAIT_IDLE] = limits->idle_ms,
         [VRT_WAIT_REQUEST] = limits->request_ms,
+        [VRT_WAIT_PIECE] = limits->piece_ms,
         [VRT_WAIT_STALL] = limits->stall_ms,
         [VRT_WAIT_DRAIN] = limits->drain_ms,
     };
@@ -336,12 +387,15 @@ static void arm_timer(struct vrt_conn *conn)
         wait = VRT_WAIT_STALL;
     else if (conn->state == VRT_CONN_DRAINING)
         wait = VRT_WAIT_DRAIN;
+    else if (conn->state == VRT_CONN_RECEIVING && !conn->is_full)
+        wait = VRT_WAIT_PIECE;
     else if (conn->state == VRT_CONN_READING)
         wait = conn->http.begun || conn->files.n > 0 ? VRT_WAIT_REQUEST : VRT_WAIT_IDLE;
     if (wait == conn->wait && !(wait == VRT_WAIT_STALL && conn->progress))
         return;
     conn->wait = wait;
     conn->progress = false;
+    conn->piece_bytes = 0;
     if (wait == VRT_WAIT_NOTHING)
         uv_timer_stop(&conn->timer);
     else
@@ -386,15 +440,16 @@ static void work(struct vrt_conn *conn)
             n_requests += parse(conn);
         else if (wants_more(conn))
             n_requests += say_more(conn);
-        else if (conn->state == VRT_CONN_ANSWERING || n_reads++ == READS_PER_TURN)
+        else if (conn->state == VRT_CONN_ANSWERING || n_reads++ == READS_PER_TURN ||
+                 (conn->state == VRT_CONN_RECEIVING && conn->is_full))
             break;
-        else if (conn->state == VRT_CONN_READING ? !receive_request(conn) : !receive_rest(conn))
+        else if (conn->state <= VRT_CONN_RECEIVING ? !receive_request(conn) : !receive_rest(conn))
             break;
     }
     conn->working = false;
     if (conn->state < VRT_CONN_DOOMED && !vrt_conn_charge(conn)) {
-        vrt_log_info("uid %d leaves too much unread: a connection of his is closed",
-                     (int)params->peer->uid);
+        vrt_log_info("uid %u leaves too much unread: a connection of his is closed",
+                     (unsigned)params->peer->uid);
         vrt_conn_close(conn);
     }
     params->spent(params->ctx, vrt_clock_now_ns() - start_ns);

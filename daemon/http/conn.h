@@ -39,6 +39,8 @@ struct vrt_conn_limits {
     int idle_ms;                    /* between requests */
     int stall_ms;                   /* while an answer or a stream is not read at all */
     int drain_ms;                   /* after the last answer, for what still comes */
+    int piece_ms;                   /* for each piece_bytes of a body that comes in pieces */
+    size_t piece_bytes;
 };
 
 /* What a route is told; valid until the route returns. */
@@ -52,6 +54,8 @@ struct vrt_request {
     const struct vrt_peer *peer;    /* who sent it */
     struct vrt_peer_files *files;   /* VRT_STEAL_FD() what is kept */
     const struct vrt_http_headers *headers;
+    bool is_streamed;               /* its body is still to come: vrt_conn_receive(), or an answer
+                                     * that is the connection's last */
 };
 
 /* Embedded in what will answer later, or streams. */
@@ -62,6 +66,10 @@ struct vrt_conn_watch {
     /* Of a stream, may be NULL: all that it said is written, and it may say more, a piece at a
      * time. It sets itself to NULL when it has nothing more. */
     void (*more)(struct vrt_conn_watch *watch);
+    /* Of vrt_conn_receive(): the next piece of the body, or none (size 0): it was all, and the
+     * request must be answered. Return: whether more may come now, else vrt_conn_receive_on() says
+     * when. It may refuse the request, from within or later. */
+    bool (*piece)(struct vrt_conn_watch *watch, const char *data, size_t size);
 };
 
 struct vrt_conn_params {
@@ -109,6 +117,20 @@ void *vrt_conn_ctx(const struct vrt_conn *conn);
 
 /* The request will be answered later; `watch` must live until then or until `gone`. */
 void vrt_conn_watch(struct vrt_conn *conn, struct vrt_conn_watch *watch);
+
+/* Has the body of a streamed request come, in pieces. The same goes for `watch`. */
+void vrt_conn_receive(struct vrt_conn *conn, struct vrt_conn_watch *watch);
+
+/* After `piece` said no: more may come. */
+void vrt_conn_receive_on(struct vrt_conn *conn);
+
+/*
+ * Answers with `response`, whose body of body_bytes follows by vrt_conn_stream_write(), in as many
+ * pieces as watch->more is called for, and then vrt_conn_stream_end(). Of HEAD none follows: then
+ * the watch is over.
+ */
+void vrt_conn_body_start(struct vrt_conn *conn, struct vrt_conn_watch *watch,
+                         const struct vrt_response *response);
 
 /*
  * Answers with a stream of events, until it is ended, or `gone`. It begins with `size` bytes at

@@ -97,6 +97,8 @@ static int on_header_value_complete(llhttp_t *parser)
         { "x-forwarded-for", headers->forwarded_for, sizeof(headers->forwarded_for), false },
         { "sec-fetch-site", headers->fetch_site, sizeof(headers->fetch_site), false },
         { "if-none-match", headers->if_none_match, sizeof(headers->if_none_match), true },
+        { "if-range", headers->if_range, sizeof(headers->if_range), true },
+        { "range", headers->range, sizeof(headers->range), false },
     };
 
     http->header_bytes += HEADER_EXTRA_BYTES;
@@ -116,9 +118,20 @@ static int on_header_value_complete(llhttp_t *parser)
     return HPE_OK;
 }
 
+/* Whether the body comes in pieces. */
+static bool is_streamed(const struct vrt_http *http)
+{
+    const char *path = http->limits.streamed_path, *url = http->url.data;
+    const size_t n = path ? strlen(path) : 0;
+
+    return path && http->parser.method == HTTP_POST && url && strncmp(url, path, n) == 0 &&
+           (!url[n] || url[n] == '?');
+}
+
 static int on_headers_complete(llhttp_t *parser)
 {
     struct vrt_http *http = parser->data;
+    const bool has_length = parser->flags & F_CONTENT_LENGTH;
 
     if (parser->http_major != 1)
         return refuse(http, VRT_API_E_HTTP_MALFORMED, "the request is not in HTTP/1.1");
@@ -126,13 +139,16 @@ static int on_headers_complete(llhttp_t *parser)
         return refuse(http, VRT_API_E_HTTP_MALFORMED, "the request has more than one Host header");
     if (http->headers.n_hosts == 0 && parser->http_minor >= 1)
         return refuse(http, VRT_API_E_HTTP_MALFORMED, "the request has no Host header");
-    if ((parser->flags & F_CONTENT_LENGTH) && parser->content_length > http->limits.body_bytes)
+    http->is_streamed = http->is_at_head = is_streamed(http);
+    http->headers.body_bytes = has_length ?
+        (int64_t)VRT_MIN(parser->content_length, (uint64_t)INT64_MAX) : -1;
+    if (has_length && !http->is_streamed && parser->content_length > http->limits.body_bytes)
         return refuse_limit(http, VRT_API_E_HTTP_BODY_TOO_LARGE);
     /* No other protocol is spoken here: a request to change it is answered as if without. */
     parser->upgrade = 0;
     http->in_trailer = true;
     http->wants_continue = strcasecmp(http->headers.expect, "100-continue") == 0;
-    return HPE_OK;
+    return http->is_streamed ? HPE_PAUSED : HPE_OK;
 }
 
 static int on_body(llhttp_t *parser, const char *at, size_t size)
@@ -190,7 +206,11 @@ enum vrt_http_outcome vrt_http_feed(struct vrt_http *http, const char *data, siz
         return VRT_HTTP_MORE;
     if (r == HPE_PAUSED) {
         *ret_used = (size_t)(llhttp_get_error_pos(&http->parser) - data);
-        return VRT_HTTP_REQUEST;
+        if (!http->is_at_head)
+            return VRT_HTTP_REQUEST;
+        http->is_at_head = false;
+        llhttp_resume(&http->parser);
+        return VRT_HTTP_HEAD;
     }
     const char *reason = llhttp_get_error_reason(&http->parser);
     vrt_refuse(&http->error, -EINVAL, VRT_E(HTTP_MALFORMED), "this is no request in HTTP/1.1: %s",
@@ -202,9 +222,9 @@ void vrt_http_next(struct vrt_http *http)
 {
     vrt_buf_done(&http->body);
     vrt_buf_consume(&http->url, http->url.size_bytes);
-    http->headers = (struct vrt_http_headers){ .n_hosts = 0 };
+    http->headers = (struct vrt_http_headers){ .body_bytes = -1 };
     http->begun = http->wants_continue = http->keep_alive = http->in_trailer = false;
-    http->is_value_cut = false;
+    http->is_value_cut = http->is_streamed = http->is_at_head = false;
     http->header_bytes = http->name_bytes = http->value_bytes = 0;
     llhttp_resume(&http->parser);
 }

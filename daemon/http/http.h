@@ -14,17 +14,22 @@
 #include <llhttp.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/buf.h"
 #include "base/error.h"
 
 struct vrt_http_limits {
     size_t url_bytes, header_bytes, body_bytes;
+    /* A POST to this path has a body of any size, which comes in pieces; NULL: none has. */
+    const char *streamed_path;
 };
 
 enum vrt_http_outcome {
     VRT_HTTP_MORE,              /* all was taken, the request goes on */
     VRT_HTTP_REQUEST,           /* a request is complete; what follows it was not taken */
+    VRT_HTTP_HEAD,              /* its header is, and its body will come in pieces: whatever is in
+                                 * `body` after a feed is one, to be consumed before the next */
     VRT_HTTP_REFUSED,           /* `error` says why; nothing more can be made of the stream */
 };
 
@@ -36,7 +41,8 @@ struct vrt_http_headers {
     char host[256], origin[256];
     char authorization[128], cookie[1024];
     char forwarded_for[128], fetch_site[16];
-    char if_none_match[64];
+    char if_none_match[64], if_range[64], range[64];
+    int64_t body_bytes;         /* as Content-Length says; -1: nothing does */
     int n_hosts;
 };
 
@@ -52,6 +58,8 @@ struct vrt_http {
     bool begun;                 /* a byte of the request was seen */
     bool wants_continue;        /* it waits for "100 Continue" before it sends its body */
     bool keep_alive;            /* once complete: others may follow */
+    bool is_streamed;           /* its body comes in pieces */
+    bool is_at_head;
     size_t header_bytes;
     bool in_trailer;
     char name[32];              /* of the header being read, cut, as its value is */

@@ -143,7 +143,7 @@ static void turn_away(struct vrt_listener *listener, int fd, const struct vrt_pe
     char answer[512], who[VRT_PEER_ADDRESS_BYTES];
     VRT_CLEANUP(vrt_closep) int socket_fd = fd;
 
-    snprintf(who, sizeof(who), "uid %d", (int)peer->uid);
+    snprintf(who, sizeof(who), "uid %u", (unsigned)peer->uid);
     if (peer->address[0])
         memcpy(who, peer->address, sizeof(who));
 

@@ -24,10 +24,10 @@
 #include "daemon/access/peer.h"
 #include "daemon/access/quota.h"
 #include "daemon/jobs/job-report.h"
+#include "daemon/jobs/job-remote.h"
 #include "daemon/jobs/queue-context.h"
 #include "daemon/models/models.h"
 #include "daemon/pipeline/pipeline.h"
-#include "daemon/remote/remote.h"
 #include "workers/media/files/pipe.h"
 
 #define VRT_LOG_TOPIC "queue"
@@ -92,7 +92,7 @@ static void end_admission(struct vrt_job_admission *admission, const struct vrt_
         vrt_quota_give(context->params.quota, VRT_QUOTA_JOBS, job->uid);
         vrt_queue_free_job(job);
     } else {
-        vrt_log_info("job %" PRId64 " of uid %d %s: %s", job->info.id, (int)job->uid,
+        vrt_log_info("job %" PRId64 " of uid %u %s: %s", job->info.id, (unsigned)job->uid,
                      vrt_job_state_phrases[job->info.state],
                      vrt_printable(job->info.input_name, shown, sizeof(shown)));
         vrt_job_files_keep(context, job);
@@ -136,7 +136,7 @@ static void refuse(struct vrt_job_admission *admission, const struct vrt_error *
         refuse_listed(admission, error);
         return;
     }
-    vrt_log_info("a job of uid %d was refused: %s", (int)job->uid, error->message);
+    vrt_log_info("a job of uid %u was refused: %s", (unsigned)job->uid, error->message);
     end_admission(admission, error);
 }
 
@@ -171,19 +171,27 @@ static void on_saved(struct vrt_job *job, int r)
     if (r == 0 && error.message[0])
         vrt_store_remove_job(context->params.store, job->info.id,
                              (struct vrt_store_done){ .call = NULL });
-    if (error.message[0])
+    if (error.message[0]) {
+        /* What was uploaded goes with it. */
+        vrt_disk_space_sweep(admission->owner->space, job);
         refuse(admission, &error);
-    else
+    } else {
         end_admission(admission, NULL);
+    }
 }
 
 /* Stores the job, which has a number from now on: what is refused before takes none. */
 static void store(struct vrt_job_admission *admission)
 {
     struct vrt_admission *owner = admission->owner;
+    struct vrt_error error = { .id = NULL };
+    struct vrt_job *job = admission->job;
 
-    vrt_job_set_id(admission->job, ++owner->context->jobs.last_id);
-    vrt_job_store_save(owner->store, admission->job, on_saved);
+    vrt_job_set_id(job, ++owner->context->jobs.last_id);
+    if (vrt_job_remote_take_upload(owner->space, job, &admission->request, &error) < 0)
+        refuse(admission, &error);
+    else
+        vrt_job_store_save(owner->store, job, on_saved);
 }
 
 /* What every run of the job shares. */
@@ -462,6 +470,8 @@ static int make_job(struct vrt_queue_context *context, const struct vrt_submissi
     if (r == 0)
         r = vrt_job_files_take(job, submission->request->files, submission->files, error);
     if (r == 0)
+        r = vrt_job_remote_open_upload(context, job, submission->request, error);
+    if (r == 0)
         r = note_groups(job, submission, error);
     if (r == 0)
         job->info.input_piped = vrt_pipe_is_one(job->parts->files.fds[VRT_JOB_INPUT]);
@@ -469,33 +479,12 @@ static int make_job(struct vrt_queue_context *context, const struct vrt_submissi
         return vrt_refuse_errno(error, vrt_fold(r), "making a job");
     settle(&context->params, submission->request, job);
     vrt_accounts_peer(context->params.users, submission->peer, job->info.owner);
-    job->is_remote = submission->request->input.url[0];
+    job->is_remote = vrt_job_remote_is(submission->request);
+    job->keeps_result = vrt_file_ref_is_kept(&submission->request->output);
     job->has_webhook = submission->request->webhook[0];
     job->parts->is_charged = true;
     *ret_job = VRT_STEAL(job);
     return 0;
-}
-
-/* Whether what a request wants of other machines is allowed. */
-static int check_remote(const struct vrt_remote *remote, const struct vrt_job_request *request,
-                        struct vrt_error *error)
-{
-    int r = 0;
-
-    if (request->input.url[0])
-        r = vrt_remote_check_input(remote, request->input.url, error);
-    if (r < 0)
-        return vrt_fold(r);
-    if (request->webhook[0])
-        r = vrt_remote_check_webhook(remote, request->webhook, error);
-    if (r < 0)
-        return vrt_fold(r);
-    if (request->input.url[0] && request->dry_run) {
-        vrt_error_set_field(error, "input.url");
-        r = vrt_refuse(error, vrt_raise(-EINVAL), VRT_E(REQUEST_FIELD),
-                       "input.url: what isn't here yet can't be planned: fetch it first");
-    }
-    return vrt_fold(r);
 }
 
 /* Has a job's files looked at when it is his user's turn. Return: 0, -ENOMEM. */
@@ -550,7 +539,7 @@ int vrt_admission_submit(struct vrt_admission *admission, const struct vrt_submi
     vrt_assert_thread(VRT_THREAD_LOOP);
     vrt_queue_settle_device(&context->params, &what.request);
     settled.request = &what.request;
-    int r = check_remote(context->params.remote, submission->request, error);
+    int r = vrt_job_remote_check(context->params.remote, submission->request, error);
     if (r < 0)
         return vrt_fold(r);
     r = vrt_admission_charge(admission, submission->peer->uid, error);
@@ -591,9 +580,9 @@ void vrt_admission_stop(struct vrt_admission *admission)
 }
 
 void vrt_admission_init(struct vrt_admission *admission, struct vrt_queue_context *context,
-                        struct vrt_job_store *store)
+                        struct vrt_job_store *store, struct vrt_disk_space *space)
 {
-    *admission = (struct vrt_admission){ .context = context, .store = store };
+    *admission = (struct vrt_admission){ .context = context, .store = store, .space = space };
     vrt_list_init(&admission->jobs);
     vrt_turns_init(&admission->turns, ADMISSIONS_MAX, ADMISSIONS_PER_USER_MAX);
 }

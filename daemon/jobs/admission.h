@@ -15,6 +15,7 @@
 #include "daemon/jobs/job.h"
 #include "daemon/access/turns.h"
 
+struct vrt_disk_space;
 struct vrt_job_store;
 struct vrt_peer;
 struct vrt_peer_files;
@@ -24,6 +25,7 @@ struct vrt_queue_context;
 struct vrt_admission {
     struct vrt_queue_context *context;
     struct vrt_job_store *store;
+    struct vrt_disk_space *space;
     struct vrt_list jobs;                   /* of struct vrt_job_admission.link */
     struct vrt_turns turns;                 /* of those */
 };
@@ -42,7 +44,7 @@ struct vrt_submission {
 
 /* None is under way. */
 void vrt_admission_init(struct vrt_admission *admission, struct vrt_queue_context *context,
-                        struct vrt_job_store *store);
+                        struct vrt_job_store *store, struct vrt_disk_space *space);
 
 /*
  * Begins the admission of a job.

@@ -239,6 +239,7 @@ int vrt_control_forget(struct vrt_control *control, struct vrt_job *job, struct 
         return refuse_state(job, ": only jobs that are over are removed from the list", error);
     vrt_jobs_remove(&context->jobs, job);
     vrt_disk_space_sweep(control->space, job);
+    vrt_disk_space_drop_result(control->space, job);
     vrt_fd_store_drop(context->params.fd_store, job->info.id);
     vrt_job_store_forget(control->store, job);
     return 0;

@@ -10,6 +10,9 @@
  * take what the user may still have, and is charged when it stays. One that didn't get by with that
  * is made again when there is twice as much, or when the job is alone.
  *
+ * A result that vrtd keeps is charged by its size once it is there, and until its job is forgotten:
+ * before, it is one more copy of what is charged for being joined.
+ *
  * Working files go only after the row that made them needless is on the disk: a crash between the
  * two leaves files without a use, never the reverse.
  *
@@ -40,6 +43,7 @@
 #include "daemon/jobs/job-report.h"
 #include "daemon/jobs/queue-context.h"
 #include "daemon/jobs/spool.h"
+#include "daemon/uploads/uploads.h"
 
 #define VRT_LOG_TOPIC "queue"
 
@@ -77,6 +81,16 @@ static void on_swept(uv_work_t *work, int status)
     vrt_queue_check_stopped(space->context);
 }
 
+/* Has a thread remove sweep->name. Return: 0; -errno. */
+static int begin_sweep(struct vrt_disk_space *space, struct sweep *sweep)
+{
+    sweep->work.data = sweep;
+    sweep->space = space;
+    int r = uv_queue_work(space->context->params.loop, &sweep->work, sweep_files, on_swept);
+    space->n_removals += r == 0;
+    return r;
+}
+
 /* All of them; or with `keeps_input` those of runs. */
 static void remove_files(struct vrt_disk_space *space, int64_t job_id, bool keeps_input)
 {
@@ -85,17 +99,12 @@ static void remove_files(struct vrt_disk_space *space, int64_t job_id, bool keep
     int r = sweep ? vrt_spool_detach(params->spool_fd, job_id, sweep->name, sizeof(sweep->name)) :
             -ENOMEM;
 
-    if (r == 0) {
-        if (keeps_input)
-            vrt_spool_take_back(params->spool_fd, sweep->name, job_id, VRT_SPOOL_INPUT);
-        sweep->work.data = sweep;
-        sweep->space = space;
-        r = uv_queue_work(params->loop, &sweep->work, sweep_files, on_swept);
-    }
-    if (r == 0) {
-        space->n_removals++;
+    if (r == 0 && keeps_input)
+        vrt_spool_take_back(params->spool_fd, sweep->name, job_id, VRT_SPOOL_INPUT);
+    if (r == 0)
+        r = begin_sweep(space, sweep);
+    if (r == 0)
         return;
-    }
     free(sweep);
     /* The next start finds that they belong to nobody. */
     if (r != -ENOENT)
@@ -253,6 +262,8 @@ void vrt_disk_space_load(struct vrt_disk_space *space, struct vrt_job *job)
     int64_t bytes = 0;
 
     disk->is_swept = info->state == VRT_JOB_DONE || info->state == VRT_JOB_CANCELLED;
+    if (info->state == VRT_JOB_DONE && info->result_bytes > 0)
+        charge_anyway(space, job, info->result_bytes);
     if (disk->is_swept)
         return;
     if (job->is_remote && info->fetched_bytes > 0 && info->fetched_bytes == info->fetch_bytes)
@@ -285,6 +296,32 @@ void vrt_disk_space_sweep(struct vrt_disk_space *space, struct vrt_job *job)
     give_back(space, job, disk->charged_bytes);
     disk->joined_bytes = disk->wanted_bytes = 0;
     remove_files(space, job->info.id, false);
+    if (job->info.state != VRT_JOB_DONE)
+        vrt_disk_space_drop_result(space, job);
+    else if (job->info.result_bytes > 0)
+        charge_anyway(space, job, job->info.result_bytes);
+}
+
+void vrt_disk_space_drop_result(struct vrt_disk_space *space, struct vrt_job *job)
+{
+    struct sweep *sweep = job->keeps_result ? calloc(1, sizeof(*sweep)) : NULL;
+
+    if (job->info.state == VRT_JOB_DONE)
+        give_back(space, job, job->parts->disk.charged_bytes);
+    job->info.result_bytes = VRT_UNKNOWN;
+    /* Without memory the next start finds that it is nobody's. */
+    if (!sweep)
+        return;
+    vrt_spool_name_result(job->info.id, sweep->name, sizeof(sweep->name));
+    if (begin_sweep(space, sweep) < 0)
+        free(sweep);
+}
+
+bool vrt_disk_space_keeps(const struct vrt_job *job, bool is_result)
+{
+    if (!job || job->info.state == VRT_JOB_CANCELLED)
+        return false;
+    return job->info.state != VRT_JOB_DONE || (is_result && job->info.result_bytes >= 0);
 }
 
 void vrt_disk_space_retry(struct vrt_disk_space *space, struct vrt_job *job)
@@ -302,6 +339,8 @@ void vrt_disk_space_sweep_failed(struct vrt_disk_space *space)
     int64_t kept_ns = context->params.failed_files_s * VRT_NS_PER_S;
     struct vrt_job *job;
 
+    if (context->params.uploads)
+        vrt_uploads_expire(context->params.uploads);
     VRT_LIST_FOREACH(job, &context->jobs.all, link) {
         if (job->info.state != VRT_JOB_FAILED || job->parts->disk.is_swept ||
             vrt_clock_now_ns() - job->ended_ns <= kept_ns)

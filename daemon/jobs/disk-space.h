@@ -67,11 +67,18 @@ void vrt_disk_space_uncharge_segments(struct vrt_disk_space *space, struct vrt_j
 /* Removes the job's working files, unless that was done, and gives back what they were charged. */
 void vrt_disk_space_sweep(struct vrt_disk_space *space, struct vrt_job *job);
 
+/* Removes a result that is kept, and gives back what it was charged: the job is forgotten. */
+void vrt_disk_space_drop_result(struct vrt_disk_space *space, struct vrt_job *job);
+
+/* Whether a job that is read from the store needs its working files, or its result. NULL: none. */
+bool vrt_disk_space_keeps(const struct vrt_job *job, bool is_result);
+
 /* The job, which is over yet, is tried again: segments that are swept, and all of one that was
  * cancelled, must be computed again. */
 void vrt_disk_space_retry(struct vrt_disk_space *space, struct vrt_job *job);
 
-/* Sweeps the jobs that failed so long ago that nobody will retry them. */
+/* Sweeps the jobs that failed so long ago that nobody will retry them, and uploads that no job has
+ * taken. */
 void vrt_disk_space_sweep_failed(struct vrt_disk_space *space);
 
 /* Whether it is a disk that the error is about, so that the job goes on when there is space. */

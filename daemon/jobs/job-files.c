@@ -368,6 +368,23 @@ static int check_input_first(const struct vrt_job *job, const struct vrt_job_req
     return vrt_raise(-ESTALE);
 }
 
+/* A result that is kept is written to a file of the spool, which each run begins anew; there is
+ * none before the job has a number. On a thread. */
+static int make_result(const struct vrt_queue_context *context, struct vrt_job *job,
+                       struct vrt_error *error)
+{
+    int *fd = &job->parts->files.fds[VRT_JOB_OUTPUT];
+
+    if (!job->keeps_result || !job->info.id)
+        return 0;
+    vrt_closep(fd);
+    *fd = -1;
+    int r = vrt_spool_make_result(context->params.spool_fd, job->info.id, fd);
+    if (r == -ENOSPC || r == -EDQUOT)
+        return vrt_refuse(error, r, VRT_E(SPOOL_FULL), "the disk of the state folder is full");
+    return r < 0 ? vrt_refuse_errno(error, vrt_fold(r), "the result") : 0;
+}
+
 int vrt_job_files_look(const struct vrt_queue_context *context, struct vrt_job *job,
                        const struct vrt_job_request *request, struct vrt_network **ret_network,
                        struct vrt_error *error)
@@ -378,6 +395,9 @@ int vrt_job_files_look(const struct vrt_queue_context *context, struct vrt_job *
     if (r < 0)
         return vrt_fold(r);
     r = take_pipe(context, &job->parts->files, error);
+    if (r < 0)
+        return vrt_fold(r);
+    r = make_result(context, job, error);
     if (r < 0)
         return vrt_fold(r);
     r = check_output(job, request, error);

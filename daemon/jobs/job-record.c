@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "daemon/jobs/job-remote.h"
 #include "fields.h"
 
 #define VRT_LOG_TOPIC "queue"
@@ -305,7 +306,8 @@ int vrt_job_record_read(const struct vrt_store_job *row, struct vrt_job *job,
         vrt_log_warning("job %" PRId64 ": its history makes no sense, ignoring", row->id);
     job->shows_model = request.model.fd == VRT_UNKNOWN && !request.model.path[0];
     job->info.overwrite = request.overwrite;
-    job->is_remote = request.input.url[0];
+    job->is_remote = vrt_job_remote_is(&request);
+    job->keeps_result = vrt_file_ref_is_kept(&request.output);
     job->has_webhook = request.webhook[0];
     job->n_fruitless = (int)VRT_MIN(row->starts, (int64_t)INT32_MAX);
     return 0;
@@ -361,6 +363,7 @@ int vrt_job_record_give(struct vrt_job *job, const struct vrt_job_files_request 
     if (files->model.fd != VRT_UNKNOWN)
         snprintf(info->model.name, sizeof(info->model.name), "%s", request.model.name);
     job->shows_model = request.model.fd == VRT_UNKNOWN && !request.model.path[0];
+    job->keeps_result = vrt_file_ref_is_kept(&request.output);
     vrt_job_touch(job);
     return 0;
 }

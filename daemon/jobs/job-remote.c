@@ -27,6 +27,7 @@
 #include "daemon/jobs/spool.h"
 #include "daemon/remote/fetch.h"
 #include "daemon/remote/remote.h"
+#include "daemon/uploads/uploads.h"
 
 #define VRT_LOG_TOPIC "queue"
 
@@ -43,6 +44,58 @@ struct vrt_job_fetch {
     struct vrt_fetch *fetch;
     int spool_fd;                       /* the job's folder */
 };
+
+int vrt_job_remote_check(const struct vrt_remote *remote, const struct vrt_job_request *request,
+                         struct vrt_error *error)
+{
+    int r = 0;
+
+    if (request->input.url[0])
+        r = vrt_remote_check_input(remote, request->input.url, error);
+    if (r < 0)
+        return vrt_fold(r);
+    if (request->webhook[0])
+        r = vrt_remote_check_webhook(remote, request->webhook, error);
+    if (r < 0)
+        return vrt_fold(r);
+    if (request->input.url[0] && request->dry_run) {
+        vrt_error_set_field(error, "input.url");
+        r = vrt_refuse(error, vrt_raise(-EINVAL), VRT_E(REQUEST_FIELD),
+                       "input.url: what isn't here yet can't be planned: fetch it first");
+    }
+    return vrt_fold(r);
+}
+
+int vrt_job_remote_open_upload(const struct vrt_queue_context *context, struct vrt_job *job,
+                               const struct vrt_job_request *request, struct vrt_error *error)
+{
+    if (request->input.upload == VRT_UNKNOWN)
+        return 0;
+    vrt_assert(context->params.uploads);
+    return vrt_fold(vrt_uploads_open(context->params.uploads, request->input.upload, job->uid,
+                                     &job->parts->files.fds[VRT_JOB_INPUT], error));
+}
+
+int vrt_job_remote_take_upload(struct vrt_disk_space *space, struct vrt_job *job,
+                               const struct vrt_job_request *request, struct vrt_error *error)
+{
+    const struct vrt_queue_params *params = &space->context->params;
+    char name[VRT_UPLOAD_NAME_BYTES];
+    int64_t bytes = 0;
+
+    if (request->input.upload == VRT_UNKNOWN)
+        return 0;
+    int r = vrt_uploads_look(params->uploads, request->input.upload, name, &bytes, error);
+    if (r < 0)
+        return vrt_fold(r);
+    r = vrt_spool_give_input(params->spool_fd, name, job->info.id);
+    if (r < 0)
+        return vrt_refuse_errno(error, vrt_fold(r), "keeping what was uploaded");
+    vrt_uploads_forget(params->uploads, request->input.upload);
+    job->info.fetched_bytes = job->info.fetch_bytes = bytes;
+    vrt_disk_space_charge(space, job, bytes);
+    return 0;
+}
 
 bool vrt_job_remote_lacks_input(const struct vrt_job *job)
 {
@@ -160,6 +213,9 @@ static int begin(struct vrt_job_remote *remote, struct vrt_job *job, struct vrt_
     int r = vrt_job_record_request(job, &request, error);
     if (r < 0)
         return vrt_fold(r);
+    if (!request.input.url[0])
+        return vrt_refuse(error, vrt_raise(-ENOENT), VRT_E(UPLOAD_NOT_FOUND), "what was uploaded "
+                          "for the job is gone: upload it again, for a new one");
     fetch = calloc(1, sizeof(*fetch));
     if (!fetch)
         return vrt_refuse_errno(error, vrt_raise(-ENOMEM), "fetching the input");

@@ -4,6 +4,8 @@
 /*
  * What jobs have to do with other machines: inputs that are fetched, and notices of their ends
  *
+ * What was uploaded is as what was fetched, from the submission on.
+ *
  *     submitted -> listed as fetching -> fetched to spool/ID/input -> admitted -> queued, as any
  *
  * Such a job may lack its input at other times too: after a retry, or when somebody cleaned up. It
@@ -15,12 +17,15 @@
 #include <stdbool.h>
 
 #include "base/list.h"
+#include "msg_job.h"
 
 struct vrt_admission;
 struct vrt_disk_space;
 struct vrt_job;
 struct vrt_job_store;
+struct vrt_error;
 struct vrt_queue_context;
+struct vrt_remote;
 
 /* Embedded in struct vrt_queue. */
 struct vrt_job_remote {
@@ -31,6 +36,28 @@ struct vrt_job_remote {
     struct vrt_list fetches;            /* of struct vrt_job_fetch.link */
     bool is_fetching;                   /* vrt_job_remote_fetch() is at it */
 };
+
+/* Whether the input comes from elsewhere: fetched, or uploaded already. */
+static inline bool vrt_job_remote_is(const struct vrt_job_request *request)
+{
+    return request->input.url[0] || request->input.upload != VRT_UNKNOWN;
+}
+
+/* Whether what a request wants of other machines is allowed. Return: 0; -errno with `error`. */
+int vrt_job_remote_check(const struct vrt_remote *remote, const struct vrt_job_request *request,
+                         struct vrt_error *error);
+
+/* Opens the upload that a request names, if it does, as the job's input. Return: 0; -errno with
+ * `error`. */
+int vrt_job_remote_open_upload(const struct vrt_queue_context *context, struct vrt_job *job,
+                               const struct vrt_job_request *request,
+                               struct vrt_error *error) VRT_MUST_CHECK;
+
+/* The same upload is the job's own from now on, which has its number: a file of its folder, charged
+ * as what is fetched. Return: likewise. */
+int vrt_job_remote_take_upload(struct vrt_disk_space *space, struct vrt_job *job,
+                               const struct vrt_job_request *request,
+                               struct vrt_error *error) VRT_MUST_CHECK;
 
 /* Whether the job must fetch its input, or be admitted with it, before it can start. */
 bool vrt_job_remote_lacks_input(const struct vrt_job *job);

@@ -6,10 +6,12 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/clock.h"
 #include "base/log.h"
 #include "daemon/devices/pool.h"
+#include "daemon/jobs/queue-context.h"
 
 #define VRT_LOG_TOPIC "queue"
 
@@ -254,6 +256,15 @@ void vrt_job_report_retried(struct vrt_job *job)
     info->bottleneck[0] = '\0';
 }
 
+/* How large the result is that is kept. */
+static void note_result(struct vrt_job *job)
+{
+    struct stat result;
+
+    if (job->keeps_result && fstat(job->parts->files.fds[VRT_JOB_OUTPUT], &result) == 0)
+        job->info.result_bytes = result.st_size;
+}
+
 void vrt_job_report_end(struct vrt_job *job, const struct vrt_error *error)
 {
     struct vrt_job_info *info = &job->info;
@@ -269,6 +280,7 @@ void vrt_job_report_end(struct vrt_job *job, const struct vrt_error *error)
         info->frames_total = info->frames_done;
         info->frames_estimated = false;
         info->segments_done = VRT_MAX(info->segments_done, job->n_made);
+        note_result(job);
     } else if (info->state == VRT_JOB_CANCELLED) {
         info->segments_done = 0;
     }

@@ -84,7 +84,8 @@ struct vrt_job {
     struct vrt_job_info info;           /* what is told of it; its arrays are the job's */
     uint64_t ended;                     /* as the how many-th it was over; 0: it isn't */
     int64_t ended_ns;                   /* and when, by the clock that doesn't jump */
-    bool is_remote;                     /* its input has a URL */
+    bool is_remote;                     /* its input has a URL, or was uploaded */
+    bool keeps_result;                  /* its output is vrtd's own file, to be downloaded */
     bool has_webhook;                   /* somebody wants to be told of its end */
     bool shows_model;                   /* everybody may know its model's name */
     struct vrt_buf short_texts[VRT_JOB_VIEW_COUNT];     /* as JSON; empty: to be printed again */

@@ -444,13 +444,12 @@ static void take_up(struct vrt_queue *queue, struct vrt_job *job)
 }
 
 /* Whether its working files stay. */
-static bool is_known(void *ctx, int64_t job_id)
+static bool is_known(void *ctx, int64_t job_id, bool is_result)
 {
     const struct vrt_queue *queue = ctx;
     const struct vrt_job *job = vrt_jobs_find(&queue->context.jobs, job_id);
 
-    return vrt_job_store_left_out(&queue->store, job_id) ||
-           (job && job->info.state != VRT_JOB_DONE && job->info.state != VRT_JOB_CANCELLED);
+    return vrt_job_store_left_out(&queue->store, job_id) || vrt_disk_space_keeps(job, is_result);
 }
 
 /* Reads the store, and takes up the jobs that weren't over. Return: 0; -errno with `error`. */
@@ -483,7 +482,7 @@ static void init_objects(struct vrt_queue *queue)
     vrt_jobs_init(&context->jobs);
     vrt_job_store_init(store, context, &store_events);
     *space = (struct vrt_disk_space){ .context = context, .store = store };
-    vrt_admission_init(&queue->admission, context, store);
+    vrt_admission_init(&queue->admission, context, store, &queue->space);
     queue->runs = (struct vrt_runs){ .context = context, .store = store, .space = space };
     queue->remote = (struct vrt_job_remote){ .context = context, .store = store, .space = space,
                                              .admission = &queue->admission };

@@ -47,6 +47,7 @@ struct vrt_queue;
 struct vrt_quota;
 struct vrt_remote;
 struct vrt_store;
+struct vrt_uploads;
 
 struct vrt_queue_params {
     struct uv_loop_s *loop;
@@ -57,6 +58,7 @@ struct vrt_queue_params {
     struct vrt_quota *quota;            /* charged for each job that isn't over */
     struct vrt_store *store;            /* opened, and not read yet */
     struct vrt_remote *remote;          /* for inputs and notices; lives longer */
+    struct vrt_uploads *uploads;        /* for inputs; lives longer; NULL: there are none */
     struct vrt_fd_store *fd_store;      /* what holds descriptors past the daemon's end */
     struct vrt_pipeline_totals *totals; /* of pipelines: counted up; may be NULL */
     int spool_fd;                       /* a folder for working files; stays the caller's */

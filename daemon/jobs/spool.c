@@ -24,6 +24,7 @@
 
 #define NAME_BYTES 24
 #define NAMES_MAX 1000              /* files that are being made */
+#define RESULT_ENDING ".result"
 
 static void folder_name(int64_t job_id, char name[NAME_BYTES])
 {
@@ -71,6 +72,45 @@ int vrt_spool_open_input(int spool_fd, int64_t job_id)
 
     snprintf(path, sizeof(path), "%" PRId64 "/" VRT_SPOOL_INPUT, job_id);
     return openat(spool_fd, path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+}
+
+int vrt_spool_give_input(int spool_fd, const char *name, int64_t job_id)
+{
+    VRT_CLEANUP(vrt_closep) int folder_fd = -1;
+
+    int r = vrt_spool_open(spool_fd, job_id, &folder_fd);
+    if (r < 0)
+        return vrt_fold(r);
+    if (renameat(spool_fd, name, folder_fd, VRT_SPOOL_INPUT) < 0)
+        return vrt_raise(-errno);
+    return fsync(folder_fd) < 0 ? vrt_raise(-errno) : 0;
+}
+
+const char *vrt_spool_name_result(int64_t job_id, char *name, size_t size)
+{
+    snprintf(name, size, "%" PRId64 RESULT_ENDING, job_id);
+    return name;
+}
+
+int vrt_spool_make_result(int spool_fd, int64_t job_id, int *ret_fd)
+{
+    char name[2 * NAME_BYTES];
+    int fd = openat(spool_fd, vrt_spool_name_result(job_id, name, sizeof(name)),
+                    O_RDWR | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+
+    if (fd < 0)
+        return vrt_raise(-errno);
+    fsync(spool_fd);
+    *ret_fd = fd;
+    return 0;
+}
+
+int vrt_spool_open_result(int spool_fd, int64_t job_id)
+{
+    char name[2 * NAME_BYTES];
+
+    return openat(spool_fd, vrt_spool_name_result(job_id, name, sizeof(name)),
+                  O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
 }
 
 static void complain(const char *name)
@@ -130,20 +170,24 @@ void vrt_spool_take_back(int spool_fd, const char *from, int64_t job_id, const c
         complain(old);
 }
 
-/* The number that a folder of ours is called by, or 0. */
-static int64_t number_of(const char *name)
+/* The number that a folder of ours is called by, or a result; or 0. */
+static int64_t number_of(const char *name, bool *ret_is_result)
 {
-    char *end, again[NAME_BYTES];
+    char *end, again[2 * NAME_BYTES];
 
     errno = 0;
     int64_t id = strtoll(name, &end, 10);
     if (errno || id <= 0)
         return 0;
+    *ret_is_result = *end;
     folder_name(id, again);
+    if (*ret_is_result)
+        vrt_spool_name_result(id, again, sizeof(again));
     return strcmp(name, again) == 0 ? id : 0;
 }
 
-int vrt_spool_clean(int spool_fd, bool (*is_wanted)(void *ctx, int64_t job_id), void *ctx)
+int vrt_spool_clean(int spool_fd, bool (*is_wanted)(void *ctx, int64_t job_id, bool is_result),
+                    void *ctx)
 {
     int fd = openat(spool_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *folder = fd < 0 ? NULL : fdopendir(fd);
@@ -155,9 +199,10 @@ int vrt_spool_clean(int spool_fd, bool (*is_wanted)(void *ctx, int64_t job_id), 
         return r;
     }
     while ((entry = readdir(folder))) {
-        int64_t id = number_of(entry->d_name);
+        bool is_result = false;
+        int64_t id = number_of(entry->d_name, &is_result);
         if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0 ||
-            (id && is_wanted(ctx, id)))
+            (id && is_wanted(ctx, id, is_result)))
             continue;
         vrt_log_info("%s in the spool folder belongs to no job: removed", entry->d_name);
         vrt_spool_remove(spool_fd, entry->d_name);

@@ -5,6 +5,8 @@
  * The spool folder: a folder of working files for each job that was started, named by its number;
  * and how much those will still take, as far as it is known
  *
+ * Beside it is its result, where vrtd keeps that, and what was uploaded and no job has taken yet.
+ *
  * A job's folder holds each segment of the result, and at the end all of them once more, joined.
  * What segments that are stored took says most about the others; before there is one, the estimate
  * of the admission.
@@ -32,8 +34,22 @@ int vrt_spool_open(int spool_fd, int64_t job_id, int *ret_fd) VRT_MUST_CHECK;
 /* A file without a name, for what comes by a pipe. Return: 0; -errno. *ret_fd is the caller's. */
 int vrt_spool_make_file(int spool_fd, int *ret_fd) VRT_MUST_CHECK;
 
-/* The input that was fetched for a job. Return: a descriptor; -1: there is none. */
+/* The input that was fetched or uploaded for a job. Return: a descriptor; -1: there is none. */
 int vrt_spool_open_input(int spool_fd, int64_t job_id);
+
+/* Has a file of the spool folder itself be the job's input, on the disk for good. Return: 0;
+ * -ENOENT: there is no such file; -errno. */
+int vrt_spool_give_input(int spool_fd, const char *name, int64_t job_id) VRT_MUST_CHECK;
+
+/* The file of a result that is kept, beside the job's folder, empty, whatever was in it. Return: 0;
+ * -errno. *ret_fd is the caller's. */
+int vrt_spool_make_result(int spool_fd, int64_t job_id, int *ret_fd) VRT_MUST_CHECK;
+
+/* The same, to be read. Return: a descriptor; -1: there is none. */
+int vrt_spool_open_result(int spool_fd, int64_t job_id);
+
+/* What it is called. Return: name. */
+const char *vrt_spool_name_result(int64_t job_id, char *name, size_t size);
 
 /*
  * Takes the job's folder away from under its name, so that another can be made, and says what it is
@@ -48,8 +64,10 @@ void vrt_spool_take_back(int spool_fd, const char *from, int64_t job_id, const c
 /* Removes a folder with what is in it, if there is one. What can't go is logged. */
 void vrt_spool_remove(int spool_fd, const char *name);
 
-/* Removes whatever belongs to no job: `is_wanted` says which numbers stay. Return: 0; -errno. */
-int vrt_spool_clean(int spool_fd, bool (*is_wanted)(void *ctx, int64_t job_id), void *ctx);
+/* Removes whatever belongs to no job: `is_wanted` says of which jobs folders, or results, stay.
+ * Return: 0; -errno. */
+int vrt_spool_clean(int spool_fd, bool (*is_wanted)(void *ctx, int64_t job_id, bool is_result),
+                    void *ctx);
 
 /* Bytes that are free for vrtd on the disk that `fd` is on; INT64_MAX where nobody can tell. */
 int64_t vrt_spool_free_bytes(int fd);

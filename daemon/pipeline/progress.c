@@ -83,7 +83,7 @@ void vrt_progress_note_choice(struct vrt_progress *progress,
             n += (size_t)snprintf(names + n, sizeof(names) - n, "%s%s", n ? ", " : "",
                                   infos[d]->name);
     if (choice->is_redirected)
-        vrt_log_info("job %s: uid %d asked for %s, and gets %s", progress->job_id, (int)uid,
+        vrt_log_info("job %s: uid %u asked for %s, and gets %s", progress->job_id, (unsigned)uid,
                      vrt_printable(request, shown, sizeof(shown)), names);
 }
 

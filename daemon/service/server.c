@@ -57,6 +57,7 @@
 #include "daemon/service/service.h"
 #include "daemon/service/setup.h"
 #include "daemon/store/store.h"
+#include "daemon/uploads/uploads.h"
 #include "daemon/web/gate.h"
 #include "daemon/web/tokens.h"
 
@@ -214,6 +215,7 @@ static struct vrt_queue_params queue_params(struct server *server)
         .media = server->media,
         .store = server->store,
         .remote = server->api.remote,
+        .uploads = server->api.uploads,
         .fd_store = server->params->fd_store,
         .totals = &server->api.totals,
         .spool_fd = server->params->spool_fd,
@@ -240,10 +242,9 @@ static int start_events(struct server *server, struct vrt_error *error)
     return r < 0 ? vrt_refuse_errno(error, vrt_fold(r), "starting the events") : 0;
 }
 
-/* Before anything is written to the store. */
-static int start_tokens(struct server *server, struct vrt_error *error)
+static int load_web(struct server *server, struct vrt_error *error)
 {
-    return vrt_fold(vrt_tokens_new(server->store, &server->api.tokens, error));
+    return vrt_fold(vrt_web_load(&server->conf, server->store, &server->api, error));
 }
 
 static int start_web(struct server *server, struct vrt_error *error)
@@ -321,6 +322,8 @@ static void configure_api(struct server *server)
     server->api.fallback = vrt_configured_fallback(server->conf.devices.fallback);
     server->api.device = server->conf.jobs.device;
     server->api.precision = server->conf.jobs.precision;
+    if (server->api.uploads)
+        vrt_uploads_set_max(server->api.uploads, server->conf.web.max_upload);
 }
 
 static void on_configured(void *ctx)
@@ -408,7 +411,7 @@ static int start_signals(struct server *server, struct vrt_error *error)
 static int start(struct server *server, struct vrt_error *error)
 {
     static int (*const steps[])(struct server *server, struct vrt_error *error) = {
-        start_service, start_quota, start_access, start_media, start_store, start_tokens,
+        start_service, start_quota, start_access, start_media, start_store, load_web,
         start_models, start_remote, start_pool, start_queue, start_events, start_reload,
         start_signals, start_web,
     };
@@ -539,6 +542,7 @@ static int end(struct server *server, struct vrt_error *error)
     vrt_pool_free(server->api.pool);
     vrt_models_free(server->models);
     vrt_tokens_free(server->api.tokens);
+    vrt_uploads_free(server->api.uploads);
     vrt_quota_free(server->quota);
     vrt_access_free(server->api.access);
     vrt_accounts_free(server->groups);

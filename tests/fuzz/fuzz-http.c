@@ -10,7 +10,7 @@
 
 /* Small, so that short inputs reach them. */
 static const struct vrt_http_limits limits = {
-    .url_bytes = 64, .header_bytes = 256, .body_bytes = 64,
+    .url_bytes = 64, .header_bytes = 256, .body_bytes = 64, .streamed_path = "/u",
 };
 
 /* Appends the requests in the stream to `out`, one after the other, and how it ended. */
@@ -18,12 +18,17 @@ static void play(const char *data, size_t size, size_t piece, struct vrt_buf *ou
 {
     struct vrt_http http;
     enum vrt_http_outcome outcome = VRT_HTTP_MORE;
+    size_t n_streamed = 0;
     int r = 0;
 
     vrt_http_init(&http, &limits);
     for (size_t at = 0, used; at < size && outcome != VRT_HTTP_REFUSED; at += used) {
         outcome = vrt_http_feed(&http, data + at, VRT_MIN(piece, size - at), &used);
         vrt_assert(used <= VRT_MIN(piece, size - at));
+        if (http.is_streamed) {
+            n_streamed += http.body.size_bytes;
+            vrt_buf_consume(&http.body, http.body.size_bytes);
+        }
         if (outcome == VRT_HTTP_REQUEST) {
             const char *path, *query;
             vrt_assert(http.url.size_bytes <= limits.url_bytes);
@@ -34,6 +39,13 @@ static void play(const char *data, size_t size, size_t piece, struct vrt_buf *ou
             vrt_assert(r == 0);
             r = vrt_buf_append(out, http.body.data, http.body.size_bytes);
             vrt_assert(r == 0);
+            const struct vrt_http_headers *h = &http.headers;
+            r = vrt_buf_printf(out, "%zu %d|%s|%s|%s|%s|%s|%s|%s|%s|%s|%d\n", n_streamed,
+                               http.is_streamed, h->host, h->origin, h->authorization, h->cookie,
+                               h->forwarded_for, h->fetch_site, h->range, h->if_range,
+                               h->if_none_match, (int)h->body_bytes);
+            vrt_assert(r == 0);
+            n_streamed = 0;
             if (!http.keep_alive)
                 break;
             vrt_http_next(&http);

@@ -31,14 +31,17 @@ ROOMS = {
     'models': set(),
     'http': {'access'},
     'web': {'access', 'http', 'store'},
+    'uploads': {'access'},
     'log': set(),
     'remote': {'models'},
     'devices': {'sched', 'store'},
     'pipeline': {'devices', 'sched'},
-    'jobs': {'access', 'devices', 'models', 'pipeline', 'remote', 'sched', 'store', 'systemd'},
-    'api': {'access', 'devices', 'http', 'jobs', 'models', 'pipeline', 'remote', 'web'},
+    'jobs': {'access', 'devices', 'models', 'pipeline', 'remote', 'sched', 'store', 'systemd',
+             'uploads'},
+    'api': {'access', 'devices', 'http', 'jobs', 'models', 'pipeline', 'remote', 'uploads',
+            'web'},
     'service': {'access', 'api', 'devices', 'http', 'jobs', 'log', 'models', 'remote', 'store',
-                'systemd', 'web'},
+                'systemd', 'uploads', 'web'},
 }
 
 LAYERS = {

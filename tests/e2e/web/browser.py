@@ -48,7 +48,8 @@ class Visitor:
         try:
             data = response.read()
             kind = response.getheader('Content-Type') or ''
-            return response.status, json.loads(data) if 'json' in kind else data, response.headers
+            return response.status, json.loads(data) if data and 'json' in kind else data, \
+                response.headers
         finally:
             connection.close()
 

@@ -15,6 +15,7 @@
 #include "msg_plan.h"
 #include "msg_preview.h"
 #include "web/msg_token.h"
+#include "web/msg_upload.h"
 
 static const char *const type_names[VRT_FIELD_TYPE_COUNT] = {
     [VRT_FIELD_BOOL] = "boolean",
@@ -92,6 +93,7 @@ int main(void)
         { "History", vrt_history_fields },
         { "DevicesHistory", vrt_devices_history_fields },
         { "Status", vrt_status_fields },
+        { "Upload", vrt_upload_fields },
         { "TokenRequest", vrt_token_request_fields },
         { "Token", vrt_token_fields },
         { "SessionRequest", vrt_session_request_fields },

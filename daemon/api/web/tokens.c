@@ -113,7 +113,7 @@ void vrt_api_token_create(const struct vrt_call *call)
         vrt_conn_refuse(call->conn, &error);
         return;
     }
-    vrt_log_info("token %s: made by uid %d%s", wanted.name, (int)call->request->peer->uid,
+    vrt_log_info("token %s: made by uid %u%s", wanted.name, (unsigned)call->request->peer->uid,
                  wanted.is_admin ? ", an administrator's" : "");
     vrt_conn_watch(call->conn, &answer->watch);
 }
@@ -163,8 +163,8 @@ void vrt_api_token_revoke(const struct vrt_call *call)
         vrt_conn_refuse(call->conn, &error);
         return;
     }
-    vrt_log_info("token %s: revoked by uid %d", answer->report.name,
-                 (int)call->request->peer->uid);
+    vrt_log_info("token %s: revoked by uid %u", answer->report.name,
+                 (unsigned)call->request->peer->uid);
     vrt_conn_watch(call->conn, &answer->watch);
     vrt_gate_cut(call->api->gate, call->job_id);
 }

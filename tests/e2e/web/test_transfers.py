@@ -1,0 +1,324 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Videos go up to a vrtd over TCP, and results come down."""
+import json
+import os
+import re
+import socket
+import sys
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'))
+
+import harness
+from browser import Visitor, free_port
+
+QUOTA = 1 << 20
+
+
+class TransferCase(harness.Case):
+    few_jobs = True
+    access = {}
+    web = {}
+
+    @classmethod
+    def setUpClass(cls):
+        cls.port = free_port()
+        cls.config = {'web': {'listen': f'127.0.0.1:{cls.port}', **cls.web}, 'access': cls.access}
+        super().setUpClass()
+
+    def visitor(self, name, *options, daemon=None):
+        return Visitor(self.port,
+                       self.vrtctl('token', 'new', name, *options, daemon=daemon).stdout.strip())
+
+    def spool(self):
+        return sorted(os.listdir(os.path.join(self.folder, 'state', 'spool')))
+
+    def upload(self, visitor, data, **headers):
+        status, answer, _ = visitor.ask('POST', '/v1/uploads', data, headers)
+        self.assertEqual(status, 201, answer)
+        return answer['id']
+
+    def submit(self, visitor, upload, output='out.mkv', **more):
+        return visitor.ask('POST', '/v1/jobs', {
+            'input': {'upload': upload, 'name': 'in.mkv'}, 'output': {'name': output}, **more})
+
+    def done(self, visitor, job, state='done'):
+        def is_over():
+            self.job = visitor.ask('GET', f'/v1/jobs/{job["id"]}')[1]
+            return self.job['state'] in ('done', 'failed', 'cancelled')
+        self.wait_until(is_over)
+        self.assertEqual(self.job['state'], state, self.job)
+        return self.job
+
+    def refused(self, answer, status, error_id):
+        self.assertEqual((answer[0], answer[1]['error']['id']), (status, error_id), answer[1])
+        self.assertTrue(self.daemon.answers())
+
+
+class Transfers(TransferCase):
+    def test_up_and_down(self):
+        """The result is what vrtctl gets, by ranges too, and goes with its job."""
+        with open(harness.clip(self.path('in.mkv'), frames=6), 'rb') as f:
+            data = f.read()
+        visitor = self.visitor('ann')
+        upload = self.upload(visitor, data)
+        plan = self.submit(visitor, upload, dry_run=True)
+        self.assertEqual((plan[0], plan[1]['video']['output_width']), (200, 128), plan[1])
+        # A wrong request leaves it where it is.
+        self.refused(self.submit(visitor, upload, 'out.txt'), 422, 'output.container')
+        self.refused(self.submit(visitor, upload, 'out.png'), 422, 'output.container')
+        self.refused(self.submit(visitor, upload, codec='vp9', output='out.mov'), 422,
+                     'output.container')
+        status, job, _ = self.submit(visitor, upload)
+        self.assertEqual(status, 201, job)
+        self.assertEqual(job['owner'], 'token:ann')
+        self.refused(self.submit(visitor, upload), 404, 'upload.not_found')
+        self.done(visitor, job)
+        path = f'/v1/jobs/{job["id"]}/output'
+        status, result, headers = visitor.ask('GET', path)
+        self.assertEqual(status, 200)
+        self.assertEqual(len(result), self.job['result_bytes'])
+        self.assertEqual(headers['Content-Disposition'],
+                         "attachment; filename=\"out.mkv\"; filename*=UTF-8''out.mkv")
+        self.assertEqual(headers['Content-Type'], 'video/x-matroska')
+        self.follow(self.path('in.mkv'), self.path('wanted.mkv'))
+        with open(self.path('wanted.mkv'), 'rb') as f:
+            self.assertEqual(result, f.read())
+        self.ranges(visitor, path, result, headers['ETag'])
+        self.wait_until(lambda: str(job['id']) not in self.spool())
+        self.assertIn(f'{job["id"]}.result', self.spool())
+        # Others have none of it.
+        other = self.visitor('ann-other')
+        for method, more in (('GET', '/output'), ('HEAD', '/output'), ('POST', '/forget')):
+            self.assertEqual(other.ask(method, f'/v1/jobs/{job["id"]}{more}')[0], 404)
+        self.assertEqual(self.visitor('ann-admin', '--admin').ask('GET', path)[1], result)
+        self.assertEqual(visitor.ask('POST', f'/v1/jobs/{job["id"]}/forget')[0], 200)
+        self.refused(visitor.ask('GET', path), 404, 'job.not_found')
+        self.wait_until(lambda: f'{job["id"]}.result' not in self.spool())
+
+    def ranges(self, visitor, path, result, etag):
+        n = len(result)
+        for text, first, end in (('bytes=0-9', 0, 10), (f'bytes={n - 5}-', n - 5, n),
+                                 ('bytes=-7', n - 7, n), (f'bytes=10-{n * 2}', 10, n)):
+            status, part, headers = visitor.ask('GET', path, headers={'Range': text})
+            self.assertEqual((status, part), (206, result[first:end]), text)
+            self.assertEqual(headers['Content-Range'], f'bytes {first}-{end - 1}/{n}')
+        for text in (f'bytes={n}-', 'bytes=-0', f'bytes={1 << 70}-'):
+            answer = visitor.ask('GET', path, headers={'Range': text})
+            self.refused(answer, 416, 'output.range')
+            self.assertEqual(answer[2]['Content-Range'], f'bytes */{n}')
+        for headers in ({'Range': 'bytes=0-1,3-4'}, {'Range': 'lines=1'},
+                        {'Range': 'bytes=0-1', 'If-Range': '"other"'}):
+            status, whole, _ = visitor.ask('GET', path, headers=headers)
+            self.assertEqual((status, whole), (200, result))
+        self.assertEqual(visitor.ask('GET', path, headers={'Range': 'bytes=0-1',
+                                                           'If-Range': etag})[1], result[:2])
+        self.assertEqual(visitor.ask('GET', path, headers={'If-None-Match': etag})[0], 304)
+        status, nothing, headers = visitor.ask('HEAD', path)
+        self.assertEqual((status, nothing, headers['Content-Length']), (200, b'', str(n)))
+
+    def test_names(self):
+        """What a result is called comes back as one name, whatever it is."""
+        with open(harness.clip(self.path('n.mkv'), frames=1), 'rb') as f:
+            data = f.read()
+        visitor = self.visitor('nan')
+        for name in ('../../etc/x.mkv', '.hidden.mkv', 'a"\\b;c.mkv', 'ä€.mkv', 'a\r\nX: y.mkv'):
+            status, job, _ = self.submit(visitor, self.upload(visitor, data), name)
+            if status != 201:               # one that can't be a name
+                self.assertEqual(status, 400, job)
+                continue
+            self.done(visitor, job)
+            headers = visitor.ask('GET', f'/v1/jobs/{job["id"]}/output')[2]
+            self.assertRegex(headers['Content-Disposition'], r'^attachment; filename="[\w-]'
+                             r"""[\w.-]*"; filename\*=UTF-8''[\w.%-]+$""")
+            self.assertNotIn('X', headers)
+
+    def test_what_isnt_kept(self):
+        job = self.follow(harness.clip(self.path('k.mkv'), frames=2), self.path('k-out.mkv'))
+        admin = self.visitor('kim', '--admin')
+        self.refused(admin.ask('GET', f'/v1/jobs/{job["id"]}/output'), 404, 'output.not_kept')
+        self.assertIsNone(job['result_bytes'])
+
+    def test_no_video(self):
+        visitor = self.visitor('vic')
+        for data in (b'', b'no video', os.urandom(100000)):
+            upload = self.upload(visitor, data)
+            status, answer, _ = self.submit(visitor, upload)
+            self.assertEqual(status, 422, answer)
+            self.assertEqual(visitor.ask('DELETE', f'/v1/uploads/{upload}')[0], 204)
+        self.refused(visitor.ask('DELETE', f'/v1/uploads/{upload}'), 404, 'upload.not_found')
+
+    def test_others_uploads(self):
+        upload = self.upload(self.visitor('una'), b'x' * 1000)
+        other = self.visitor('otto', '--admin')
+        self.refused(self.submit(other, upload), 404, 'upload.not_found')
+        self.refused(other.ask('DELETE', f'/v1/uploads/{upload}'), 404, 'upload.not_found')
+        self.refused(Visitor(self.port).ask('POST', '/v1/uploads', b'x'), 401, 'web.login')
+
+    def test_chunks_and_large_ones(self):
+        """Some megabytes, in pieces of whatever size; also by the socket."""
+        visitor = self.visitor('lea')
+        data = os.urandom(5 << 20)
+        pieces = [data[at:at + 70001] for at in range(0, len(data), 70001)]
+        uploads = [self.upload(visitor, data), self.upload(visitor, iter(pieces))]
+        self.assertEqual(self.daemon.request('POST', '/v1/uploads', data)[0], 201)
+        for upload in uploads:
+            with open(os.path.join(self.folder, 'state', 'spool', f'upload-{upload}'), 'rb') as f:
+                self.assertEqual(f.read(), data)
+        head = (f'POST /v1/uploads HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer '
+                f'{visitor.token}\r\nExpect: 100-continue\r\nConnection: close\r\n'
+                'Content-Length: 3\r\n\r\n').encode()
+        with socket.create_connection(('127.0.0.1', self.port), harness.PATIENCE_S) as s:
+            s.sendall(head)
+            self.assertIn(b'100 Continue', s.recv(4096))
+            s.sendall(b'abc')
+            self.assertIn(b'"size_bytes":3', s.recv(4096))
+
+    def test_broken_off(self):
+        """Who goes away leaves nothing; nor does a chunk that is none."""
+        visitor = self.visitor('bea')
+        before = self.spool()
+        head = (f'POST /v1/uploads HTTP/1.1\r\nHost: 127.0.0.1\r\n'
+                f'Authorization: Bearer {visitor.token}\r\n').encode()
+        for rest in (b'Content-Length: 9999999\r\n\r\n' + b'x' * 700000,
+                     b'Content-Length: 5\r\n\r\n',
+                     b'Transfer-Encoding: chunked\r\n\r\n5\r\nhel'):
+            with socket.create_connection(('127.0.0.1', self.port), harness.PATIENCE_S) as s:
+                s.sendall(head + rest)
+                self.wait_until(lambda: self.spool() != before)
+            self.wait_until(lambda: self.spool() == before)
+        answer = visitor.raw(head + b'Transfer-Encoding: chunked\r\n\r\nzz\r\nhello\r\n')
+        self.assertIn(b'http.malformed', answer)
+        self.wait_until(lambda: self.spool() == before)
+
+    def test_reader_who_goes_away(self):
+        """In the middle of a download, and of one that he doesn't read."""
+        with open(harness.clip(self.path('r.mkv'), frames=8, size='320x240', source='life'),
+                  'rb') as f:
+            data = f.read()
+        visitor = self.visitor('rea')
+        _, job, _ = self.submit(visitor, self.upload(visitor, data), codec='ffv1')
+        self.done(visitor, job)
+        n_before = self.daemon.n_descriptors()
+        for _ in range(5):
+            with socket.create_connection(('127.0.0.1', self.port), harness.PATIENCE_S) as s:
+                s.sendall(f'GET /v1/jobs/{job["id"]}/output HTTP/1.1\r\nHost: 127.0.0.1\r\n'
+                          f'Authorization: Bearer {visitor.token}\r\n\r\n'.encode())
+                self.assertTrue(s.recv(1000))
+        self.wait_until(lambda: self.daemon.n_descriptors() <= n_before)
+
+    def test_revoked_while_uploading(self):
+        visitor = self.visitor('rex')
+        before = self.spool()
+        with socket.create_connection(('127.0.0.1', self.port), harness.PATIENCE_S) as s:
+            s.sendall(f'POST /v1/uploads HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer '
+                      f'{visitor.token}\r\nContent-Length: 1000000\r\n\r\nxx'.encode())
+            self.wait_until(lambda: self.spool() != before)
+            self.vrtctl('token', 'revoke', 'rex')
+            self.wait_until(lambda: self.spool() == before)
+
+
+class Quotas(TransferCase):
+    access = {'spool_per_user': QUOTA}
+    web = {'max_upload': 600000}
+
+    def test_too_large(self):
+        """Refused at the first byte where it is said, else as soon as it is too much."""
+        visitor = self.visitor('max')
+        head = (f'POST /v1/uploads HTTP/1.1\r\nHost: 127.0.0.1\r\n'
+                f'Authorization: Bearer {visitor.token}\r\n').encode()
+        before = self.spool()
+        for length in (600001, 1 << 40, (1 << 63) - 1):
+            answer = visitor.raw(head + f'Content-Length: {length}\r\n\r\n'.encode())
+            self.assertIn(b'upload.too_large', answer)
+        for length in ('-1', '1e3', '99999999999999999999999'):
+            answer = visitor.raw(head + f'Content-Length: {length}\r\n\r\n'.encode())
+            self.assertIn(b'http.malformed', answer)
+        chunk = b'10000\r\n' + b'x' * 65536 + b'\r\n'
+        try:
+            answer = visitor.raw(head + b'Transfer-Encoding: chunked\r\n\r\n' + chunk * 12)
+        except ConnectionError:
+            answer = b'upload.too_large'
+        self.assertIn(b'upload.too_large', answer)
+        self.wait_until(lambda: self.spool() == before)
+        # Two of them are more than a user may have; others have theirs.
+        first = self.upload(visitor, b'x' * 600000)
+        self.refused(visitor.ask('POST', '/v1/uploads', b'x' * 600000), 507, 'spool.quota')
+        self.upload(self.visitor('mia'), b'x' * 600000)
+        self.assertEqual(visitor.ask('DELETE', f'/v1/uploads/{first}')[0], 204)
+        for _ in range(8):
+            self.upload(visitor, b'xyz')
+        self.refused(visitor.ask('POST', '/v1/uploads', b'x'), 503, 'upload.too_many')
+
+    def test_results_count(self):
+        """What is kept of results is charged until the job is forgotten."""
+        with open(harness.clip(self.path('q.mkv'), frames=4, size='160x120', source='life'),
+                  'rb') as f:
+            data = f.read()
+        visitor = self.visitor('quinn')
+        _, job, _ = self.submit(visitor, self.upload(visitor, data), codec='ffv1')
+        kept = self.done(visitor, job)['result_bytes']
+        self.assertGreater(kept, 1000)
+        # Its working files go a moment after its end is told.
+        self.wait_until(lambda: str(job['id']) not in self.spool())
+        left = QUOTA - kept
+        self.assertLess(QUOTA - 600000, left)
+        self.upload(visitor, b'x' * 500000)
+        self.refused(visitor.ask('POST', '/v1/uploads', b'x' * (left - 500000 + 1)), 507,
+                     'spool.quota')
+        self.upload(visitor, b'x' * (left - 500000))
+        self.refused(visitor.ask('POST', '/v1/uploads', b'x'), 507, 'spool.quota')
+        self.assertEqual(visitor.ask('POST', f'/v1/jobs/{job["id"]}/forget')[0], 200)
+        self.upload(visitor, b'x' * kept)
+
+
+class Crashes(harness.FolderCase):
+    def test_kill(self):
+        """Results and inputs of jobs outlive vrtd; what no job has taken doesn't."""
+        port = free_port()
+        config = {'web': {'listen': f'127.0.0.1:{port}'}, 'jobs': {'segment_frames': 2}}
+        daemon = harness.Daemon(self.folder, config)
+        spool = os.path.join(self.folder, 'state', 'spool')
+        status, token = daemon.request('POST', '/v1/tokens', {'name': 'ann'})
+        self.assertEqual(status, 200)
+        visitor = Visitor(port, token['token'])
+        with open(harness.clip(self.path('in.mkv'), frames=4), 'rb') as f:
+            short = f.read()
+        n = 60 if harness.SANITIZED else 250
+        with open(harness.clip(self.path('long.mkv'), frames=n, size='128x96'), 'rb') as f:
+            long = f.read()
+        done, running = [visitor.ask('POST', '/v1/jobs', {
+            'input': {'upload': visitor.ask('POST', '/v1/uploads', data)[1]['id'], 'name': 'i.mkv'},
+            'output': {'name': 'o.mkv'}})[1] for data in (short, long)]
+        visitor.ask('POST', '/v1/uploads', b'nobody takes it')
+
+        def state(job, *more):
+            info = visitor.ask('GET', f'/v1/jobs/{job["id"]}')[1]
+            return info['state'], info['segments_done'] if more else None
+        while state(done)[0] != 'done' or state(running, 1)[1] < 2:
+            self.assertNotIn(state(running)[0], ('done', 'failed'), daemon.log_text())
+            time.sleep(0.02)
+        path = f'/v1/jobs/{done["id"]}/output'
+        result = visitor.ask('GET', path)[1]
+        daemon.kill()
+        daemon = harness.Daemon(self.folder, config)
+        self.addCleanup(daemon.stop)
+        self.assertEqual(visitor.ask('GET', path)[1], result)
+        self.assertFalse([name for name in os.listdir(spool) if name.startswith('upload')])
+        while state(running)[0] != 'done':
+            self.assertNotEqual(state(running)[0], 'failed', daemon.log_text())
+            time.sleep(0.05)
+        self.assertGreater(visitor.ask('GET', f'/v1/jobs/{running["id"]}')[1]['n_starts'], 1)
+        resumed = visitor.ask('GET', f'/v1/jobs/{running["id"]}/output')[1]
+        again = visitor.ask('POST', '/v1/jobs', {
+            'input': {'upload': visitor.ask('POST', '/v1/uploads', long)[1]['id'], 'name': 'i.mkv'},
+            'output': {'name': 'o.mkv'}})[1]
+        while state(again)[0] != 'done':
+            time.sleep(0.05)
+        # To the byte what an undisturbed run gives.
+        self.assertEqual(visitor.ask('GET', f'/v1/jobs/{again["id"]}/output')[1], resumed)
+
+
+if __name__ == '__main__':
+    harness.main()
