@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: MIT
+"""One-line mistakes that a person might make in C: a flipped comparison, a dropped call, another
+constant. Text, logs and assertions stay as they are."""
+import re
+
+# Comments and literals, which keep their length and lose their content.
+OPAQUE = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])+\'', re.S)
+
+# Lines of which a mistake changes what is said, or nothing.
+UNTOUCHED = re.compile(r'^\s*(#|case |static_assert|\w*assert)|_log_|_LOG|\bPRI\w\d+|snprintf|'
+                       r'calloc')
+
+# A call on a line of its own; what only gives memory back is for a sanitizer to notice.
+STATEMENT = re.compile(r'^\s+[a-z_]\w*\([^;{}]*\);$')
+RELEASE = re.compile(r'^\s+(?:\w*free\w*|\w*_unref|\w*_done|close|uv_close)\(')
+
+SWAPS = [
+    (r'(?<= )<(?= )', '<='), (r'(?<= )<=(?= )', '<'), (r'(?<= )>(?= )', '>='),
+    (r'(?<= )>=(?= )', '>'), (r'(?<= )==(?= )', '!='), (r'(?<= )!=(?= )', '=='),
+    (r'(?<= )&&', '||'), (r'(?<= )\|\|', '&&'), (r'(?<= )\+(?= )', '-'), (r'(?<=\w )-(?= )', '+'),
+    (r'(?<= )\+=', '-='), (r'(?<= )-=', '+='), (r'(?<=\w)\+\+', '--'), (r'(?<=\w)--', '++'),
+    (r'(?<= )\|=', '&='), (r'(?<=[( !])!(?=[\w(*])', ''), (r'\btrue\b', 'false'),
+    (r'\bfalse\b', 'true'), (r'\bcontinue;', 'break;'), (r'\bMAX\(', 'MIN('), (r'\bMIN\(', 'MAX('),
+    (r'\breturn -\w+;', 'return 0;'), (r'\breturn r;', 'return 0;'),
+]
+NUMBER = re.compile(r'(?<![\w.])(\d+)(?![\w.])')
+
+
+def masked(text):
+    """The text with comments and literals blanked out: every character keeps its place."""
+    return OPAQUE.sub(lambda m: re.sub(r'[^\n]', ' ', m.group()), text)
+
+
+def closing(text, at):
+    """Where the parenthesis that opens at `at` is closed."""
+    depth = 0
+    for i in range(at, len(text)):
+        depth += (text[i] == '(') - (text[i] == ')')
+        if not depth:
+            return i
+    return -1
+
+
+class Mutant:
+    """A change of one file: (from, to, text) of its characters, the last place first."""
+
+    def __init__(self, source, line, kind, edits):
+        self.source, self.line, self.kind = source, line, kind
+        self.edits = sorted(edits, reverse=True)
+
+    def apply(self):
+        text = self.source.text
+        for start, end, new in self.edits:
+            text = text[:start] + new + text[end:]
+        return text
+
+    def changed(self):
+        """The line after the change, without its indentation."""
+        return self.apply().split('\n')[self.line - 1].strip()
+
+    def key(self):
+        """Names it for as long as the line and its file stay."""
+        return f'{self.source.name}: {self.source.lines[self.line - 1].strip()} => {self.changed()}'
+
+
+class Source:
+    def __init__(self, name, text):
+        self.name, self.text, self.code = name, text, masked(text)
+        self.lines, self.starts, at = text.split('\n'), [], 0
+        for line in self.lines:
+            self.starts.append(at)
+            at += len(line) + 1
+
+    def mutants(self, number):
+        """All mistakes there are for line `number`, counted from 1."""
+        start = self.starts[number - 1]
+        code = self.code[start:start + len(self.lines[number - 1])]
+        if UNTOUCHED.search(self.lines[number - 1]):
+            return []
+        found = []
+        for pattern, new in SWAPS:
+            for m in re.finditer(pattern, code):
+                found.append(Mutant(self, number, f'{m.group().strip()} -> {new or "nothing"}',
+                                    [(start + m.start(), start + m.end(), new)]))
+        for m in NUMBER.finditer(code):
+            found.append(Mutant(self, number, 'constant', [
+                (start + m.start(1), start + m.end(1), str(int(m.group(1)) + 1))]))
+        for m in re.finditer(r'\bif \(', code):
+            opens = start + m.end() - 1
+            closes = closing(self.code, opens)
+            for kind, new in ('never', '(0 && ('), ('always', '(1 || ('):
+                found.append(Mutant(self, number, kind, [(opens, opens + 1, new),
+                                                         (closes, closes + 1, '))')]))
+        before = self.code[:start].rstrip()[-1:]
+        if STATEMENT.match(code) and not RELEASE.match(code) and before in ';{}:)':
+            first = len(code) - len(code.lstrip())
+            found.append(Mutant(self, number, 'dropped call', [
+                (start + first, start + len(code), '(void)0;')]))
+        return found

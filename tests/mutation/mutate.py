@@ -1,0 +1,321 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Do the tests notice plausible mistakes? Makes them, one at a time, in a copy of the tree.
+
+usage: mutate.py [--seed N] [--count N] [--minutes M] [--limit S] [--suites NAMES] [--again]
+                 [--report] [FILE-PATTERN...]
+
+  --seed N      which mistakes are taken (default 1)
+  --count N     how many (default 50)
+  --minutes M   stop after so long; the same command goes on from there
+  --limit S     a mistake's tests are stopped after S seconds (default 180)
+  --suites A,B  only tests of these suites (default unit,unit-slow,flow,conformance,fuzz,e2e,fault)
+  --again       try those anew that survived or were uncovered, with the tests as they are now
+  --report      only print what was found so far with this seed
+
+FILE-PATTERN is for example 'daemon/jobs/*.c'; without one all of daemon/, workers/, proto/ and
+client/ are meant, but the kernels, which conformance holds bit by bit. The first run builds the
+tree twice and runs each test once to learn which lines it passes (clang's coverage, an hour on two
+cores, resumable); --count 0 does only that, and without build-mutate/map.jsonl it is done anew. All
+is kept in build-mutate/, the working tree isn't touched. Of a mistake the tests that pass its line
+run, the quickest first, until one fails. Printed is what became of it: killed (by which test), hung
+(a test outlasted five times its time), survived, uncovered (no test passes the line); and, not
+counted, same (the compiler makes the same programs of it), broken (it doesn't compile). Mistakes
+that make no difference stand with the reason in equivalent.txt and are left out.
+"""
+import argparse
+import concurrent.futures
+import fnmatch
+import glob
+import hashlib
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+from mutants import Source
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+TOP = os.path.dirname(os.path.dirname(HERE))
+WORK = os.path.join(TOP, 'build-mutate')
+TREE = os.path.join(WORK, 'tree')
+CORES = len(os.sched_getaffinity(0))
+
+SUITES = 'unit,unit-slow,flow,conformance,fuzz,e2e,fault'
+PRODUCT = 'daemon', 'workers', 'proto', 'client'
+KERNELS = ['workers/backend/*']
+QUICK = 2.0                     # seconds: of the tests below so many run, and all the others
+QUICK_MAX = 30
+
+OPTIONS = ['-Dcuda=disabled', '-Dsimulated_cuda=disabled', '-Dsimulated_mps=disabled',
+           '-Dxpu=disabled', '-Dsimulated_xpu=disabled', '-Ddebug=false', '-Doptimization=1']
+COVERAGE = ['-fprofile-instr-generate', '-fcoverage-mapping', '-mllvm',
+            '-runtime-counter-relocation']
+
+
+def copy_tree():
+    """Brings the copy up to date; what has not changed keeps its time."""
+    names = subprocess.run(['git', 'ls-files', '-co', '--exclude-standard', '-z'], cwd=TOP,
+                           text=True, check=True, capture_output=True).stdout.split('\0')
+    names = {n for n in names if n and os.path.exists(os.path.join(TOP, n))}
+    for name in names:
+        source, target = os.path.join(TOP, name), os.path.join(TREE, name)
+        if not (os.path.exists(target) and open(source, 'rb').read() == open(target, 'rb').read()):
+            os.makedirs(os.path.dirname(target), exist_ok=True)
+            shutil.copy(source, target)
+    for folder, _, files in os.walk(TREE):
+        for file in files:
+            path = os.path.join(folder, file)
+            if os.path.relpath(path, TREE) not in names:
+                os.unlink(path)
+
+
+class Build:
+    def __init__(self, name, cc, suites, flags=()):
+        self.folder = os.path.join(WORK, name)
+        if not os.path.exists(os.path.join(self.folder, 'build.ninja')):
+            subprocess.run(['meson', 'setup', self.folder, TREE, *OPTIONS,
+                            '-Dc_args=' + ' '.join(flags), '-Dc_link_args=' + ' '.join(flags)],
+                           check=True, env=dict(os.environ, CC=cc), stdout=subprocess.DEVNULL)
+        assert self.ninja('all', 'meson-test-prereq'), f'{self.folder} does not build: see ninja'
+        files = {t['id']: t['filename'] for t in self.introspect('--targets')}
+        self.tests = {}
+        for test in self.introspect('--tests'):
+            if suites & {s.split(':')[-1] for s in test['suite']}:
+                test['files'] = [os.path.relpath(f, self.folder) for d in test['depends']
+                                 for f in files[d]]
+                self.tests[test['name']] = test
+
+    def introspect(self, what):
+        return json.loads(subprocess.run(['meson', 'introspect', self.folder, what], check=True,
+                                         capture_output=True, text=True).stdout)
+
+    def ninja(self, *targets):
+        return subprocess.run(['ninja', '-C', self.folder, *targets],
+                              capture_output=True).returncode == 0
+
+    def run(self, name, limit, more=None):
+        """Return: (exit status; None: it took longer than `limit` seconds; seconds)."""
+        test, started = self.tests[name], time.monotonic()
+        folder = tempfile.mkdtemp(prefix='vrt-')
+        environment = dict(os.environ, **test['env'], **(more or {}), TMPDIR=folder)
+        process = subprocess.Popen(test['cmd'], env=environment, cwd=test['workdir'] or self.folder,
+                                   stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                   stderr=subprocess.DEVNULL, start_new_session=True)
+        try:
+            status = process.wait(limit)
+        except subprocess.TimeoutExpired:
+            status = None
+        finally:
+            try:
+                os.killpg(process.pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+            process.wait()
+            shutil.rmtree(folder, ignore_errors=True)
+        return status, time.monotonic() - started
+
+
+def lines_passed(build, name, profiles):
+    """Which lines of the tree a test passed: {file: [[passed], [not passed]]}."""
+    raw, merged = glob.glob(os.path.join(profiles, '*')), os.path.join(profiles, 'merged')
+    if not raw or subprocess.run(['llvm-profdata', 'merge', '-sparse', '-failure-mode=all', *raw,
+                                  '-o', merged], capture_output=True).returncode:
+        return {}
+    programs = [os.path.join(build.folder, f) for f in build.tests[name]['files']]
+    programs += glob.glob(os.path.join(build.folder, 'workers', 'frames', '**', 'vrt-media'),
+                          recursive=True)
+    programs = [p for p in programs if os.access(p, os.X_OK) and os.path.isfile(p)]
+    if not programs:
+        return {}
+    objects = [word for p in programs[1:] for word in ('-object', p)]
+    told = subprocess.run(['llvm-cov', 'export', '-format=lcov', '-instr-profile', merged,
+                           programs[0], *objects], capture_output=True, text=True).stdout
+    found, lines = {}, None
+    for line in told.splitlines():
+        if line.startswith('SF:'):
+            lines = found.setdefault(os.path.relpath(line[3:], TREE), [[], []])
+        elif line.startswith('DA:'):
+            number, count = map(int, line[3:].split(',')[:2])
+            lines[0 if count else 1].append(number)
+    return {f: v for f, v in found.items() if not f.startswith('..')}
+
+
+def read_lines(name):
+    path = os.path.join(WORK, name)
+    if not os.path.exists(path):
+        return []
+    with open(path, encoding='utf-8') as f:
+        return [json.loads(line) for line in f]
+
+
+def make_map(suites):
+    """Runs each test once that didn't yet. Return: {test: (seconds, lines as lines_passed())} of
+    those that pass."""
+    build = Build('cover', 'clang', suites, COVERAGE)
+    told = {name: (seconds, lines) for name, seconds, lines in read_lines('map.jsonl')}
+
+    def learn(name):
+        with tempfile.TemporaryDirectory(prefix='vrt-profile-') as folder:
+            profile = os.path.join(folder, '%c%m.profraw')
+            status, seconds = build.run(name, 1200, {'LLVM_PROFILE_FILE': profile})
+            lines = lines_passed(build, name, folder) if status == 0 else None
+        told[name] = seconds, lines
+        found = 'not used' if lines is None else f'{len(lines)} files'
+        print(f'map: {name}: {seconds:.1f} s, {found}', flush=True)
+        return json.dumps([name, seconds, lines]) + '\n'
+
+    new = [name for name in build.tests if name not in told]
+    with concurrent.futures.ThreadPoolExecutor(CORES) as pool, \
+            open(os.path.join(WORK, 'map.jsonl'), 'a', encoding='utf-8') as f:
+        for line in pool.map(learn, new):
+            f.write(line)
+            f.flush()
+    return {name: told[name] for name in build.tests if told[name][1] is not None}
+
+
+def choose(told, patterns, seed, count):
+    """A seeded choice of mistakes, spread evenly over the lines that compilers know of."""
+    with open(os.path.join(HERE, 'equivalent.txt'), encoding='utf-8') as f:
+        equivalent = {line.rsplit(' -- ', 1)[0] for line in f}
+    lines = {(file, n) for _, t in told.values() for file, sides in t.items()
+             for side in sides for n in side
+             if file.endswith('.c') and file.split('/')[0] in PRODUCT
+             and (any(fnmatch.fnmatch(file, p) for p in patterns) if patterns
+                  else not any(fnmatch.fnmatch(file, p) for p in KERNELS))}
+    lines, sources, chosen = sorted(lines), {}, []
+    dice = random.Random(seed)
+    dice.shuffle(lines)
+    for file, number in lines:
+        if len(chosen) == count:
+            break
+        if file not in sources:
+            with open(os.path.join(TREE, file), encoding='utf-8') as f:
+                sources[file] = Source(file, f.read())
+        possible = [m for m in sources[file].mutants(number) if m.key() not in equivalent]
+        if possible:
+            chosen.append(dice.choice(possible))
+    return chosen
+
+
+class Mill:
+    """The plain build, which gets one mistake after the other."""
+
+    def __init__(self, told, suites, limit):
+        self.told, self.limit = told, limit
+        self.build = Build('plain', 'gcc', suites)
+        self.sound = {f: self.digest(f) for t in self.build.tests.values() for f in t['files']}
+
+    def digest(self, file):
+        with open(os.path.join(self.build.folder, file), 'rb') as f:
+            return hashlib.sha256(f.read()).digest()
+
+    def tests_for(self, mutant):
+        names = [n for n, (_, lines) in self.told.items() if n in self.build.tests
+                 and mutant.line in lines.get(mutant.source.name, [[]])[0]]
+        names.sort(key=lambda n: self.told[n][0])
+        quick = [n for n in names if self.told[n][0] < QUICK]
+        return quick[:QUICK_MAX] + names[len(quick):]
+
+    def noticed(self, names):
+        """What the tests say: ('killed' or 'hung', by which), or ('survived', '')."""
+        end, verdict = time.monotonic() + self.limit, ['survived', '']
+
+        def try_one(name):
+            left = end - time.monotonic()
+            if verdict[0] != 'survived' or left <= 0:
+                return
+            patience = 30 + 5 * self.told[name][0]
+            status, _ = self.build.run(name, min(patience, left + 30))
+            if status not in (0, 77) and verdict[0] == 'survived':
+                if status is not None:
+                    verdict[:] = 'killed', name
+                elif patience <= left + 30:
+                    verdict[:] = 'hung', name
+
+        with concurrent.futures.ThreadPoolExecutor(CORES) as pool:
+            list(pool.map(try_one, names))
+        return verdict
+
+    def try_mutant(self, mutant):
+        names, path = self.tests_for(mutant), os.path.join(TREE, mutant.source.name)
+        if not names:
+            return ['uncovered', '']
+        files = {f for n in names for f in self.build.tests[n]['files']}
+        try:
+            with open(path, 'w', encoding='utf-8') as f:
+                f.write(mutant.apply())
+            if not self.build.ninja(*files):
+                return ['broken', '']
+            if all(self.digest(f) == self.sound[f] for f in files):
+                return ['same', '']
+            return self.noticed(names)
+        finally:
+            with open(path, 'w', encoding='utf-8') as f:
+                f.write(mutant.source.text)
+
+
+def report(results):
+    counts = {}
+    for _, verdict, _ in results:
+        counts[verdict] = counts.get(verdict, 0) + 1
+    noticed = counts.get('killed', 0) + counts.get('hung', 0)
+    counted = noticed + counts.get('survived', 0) + counts.get('uncovered', 0)
+    print(', '.join(f'{n} {verdict}' for verdict, n in sorted(counts.items())))
+    if counted:
+        print(f'noticed: {noticed} of {counted} ({100 * noticed / counted:.0f} %)')
+
+
+def work(arguments, told, found):
+    """Tries what was not tried yet; found: {key: (verdict, by)}."""
+    mutants = choose(told, arguments.patterns, arguments.seed, arguments.count)
+    again = ('survived', 'uncovered') if arguments.again else ()
+    todo = [m for m in mutants if m.key() not in found or found[m.key()][0] in again]
+    end = time.monotonic() + (arguments.minutes or 1e6) * 60
+    mill = Mill(told, arguments.suites, arguments.limit) if todo and not arguments.report else None
+    with open(os.path.join(WORK, 'found.jsonl'), 'a', encoding='utf-8') as log:
+        for mutant in todo if mill else []:
+            if time.monotonic() > end:
+                break
+            started = time.monotonic()
+            found[mutant.key()] = verdict = mill.try_mutant(mutant)
+            log.write(json.dumps([mutant.key(), *verdict]) + '\n')
+            log.flush()
+            print(f'{verdict[0]:9} {mutant.source.name}:{mutant.line}: {mutant.kind}: '
+                  f'{mutant.changed()}  [{verdict[1]} {time.monotonic() - started:.0f} s]',
+                  flush=True)
+    return [(m, *found[m.key()]) for m in mutants if m.key() in found]
+
+
+def main():
+    parser = argparse.ArgumentParser(usage=__doc__.split('usage: ')[1])
+    parser.add_argument('--seed', type=int, default=1)
+    parser.add_argument('--count', type=int, default=50)
+    parser.add_argument('--minutes', type=float)
+    parser.add_argument('--suites', type=lambda s: set(s.split(',')), default=SUITES)
+    parser.add_argument('--limit', type=float, default=180)
+    parser.add_argument('--again', action='store_true')
+    parser.add_argument('--report', action='store_true')
+    parser.add_argument('patterns', nargs='*')
+    arguments = parser.parse_args()
+    # Of programs that run while others are built nothing is kept.
+    os.environ['LLVM_PROFILE_FILE'] = os.devnull
+    os.makedirs(TREE, exist_ok=True)
+    copy_tree()
+    told = make_map(arguments.suites)
+    found = {key: verdict for key, *verdict in read_lines('found.jsonl')}
+    results = work(arguments, told, found)
+    for mutant, verdict, _ in results:
+        if verdict in ('survived', 'uncovered'):
+            print(f'{verdict}: {mutant.source.name}:{mutant.line}: {mutant.kind}:\n'
+                  f'    {mutant.source.lines[mutant.line - 1].strip()}\n    {mutant.changed()}')
+    report(results)
+
+
+if __name__ == '__main__':
+    sys.exit(main())
