@@ -317,7 +317,7 @@ static const char *pick_ending(const char *dot, int codec)
 
     if (dot[0] && vrt_container_find(dot + 1, &container) &&
         (is_auto || vrt_container_holds(container, likely) ||
-         (codec == VRT_UNKNOWN && vrt_container_is_picture(container))))
+         (codec == VRT_UNKNOWN && vrt_container_has_own_codec(container))))
         return vrt_container_names[container];
     if (dot[0] && codec == VRT_UNKNOWN && vrt_ending_is_picture(dot + 1))
         return vrt_container_names[VRT_CONTAINER_PNG];

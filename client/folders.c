@@ -111,7 +111,7 @@ static enum vrt_codec codec_of(const char *name)
     enum vrt_container container;
 
     return dot && vrt_container_find(dot + 1, &container) && vrt_container_is_picture(container) ?
-           vrt_container_picture_codec(container) : VRT_CODEC_PNG;
+           vrt_container_own_codec(container) : VRT_CODEC_PNG;
 }
 
 enum vrt_codec vrt_folder_codec(const struct vrt_folder_input *input)

@@ -71,7 +71,7 @@ _vrtctl() {
         ;;
     --precision) _vrtctl_words 'auto f32 f16 bf16' "$current"; return ;;
     --codec) _vrtctl_words 'h264 hevc ffv1 av1 vp9 prores dnxhr mjpeg png jpeg
-            tiff webp exr auto' "$current"
+            tiff webp exr gif apng auto' "$current"
         return
         ;;
     --preset)
@@ -95,7 +95,7 @@ _vrtctl() {
         ;;
     --hwaccel) _vrtctl_words 'off auto nvenc qsv vaapi videotoolbox' "$current"; return ;;
     --output-format)
-        _vrtctl_words 'mkv mp4 mov webm ts mxf png jpg tiff webp exr' "$current"
+        _vrtctl_words 'mkv mp4 mov webm ts mxf gif apng png jpg tiff webp exr' "$current"
         return
         ;;
     --deinterlace) _vrtctl_words 'off auto frame field telecine' "$current"; return ;;

@@ -69,8 +69,9 @@ static int pick_codec(const struct vrt_queue_params *params, const char *output_
     const char *dot = strrchr(output_name, '.');
     enum vrt_container container;
 
-    return dot && vrt_container_find(dot + 1, &container) && vrt_container_is_picture(container) ?
-           (int)vrt_container_picture_codec(container) : params->left_open.codec;
+    return dot && vrt_container_find(dot + 1, &container) &&
+           vrt_container_has_own_codec(container) ?
+           (int)vrt_container_own_codec(container) : params->left_open.codec;
 }
 
 /* The configured hardware, or none where there is no such for the codec: who didn't ask for any

@@ -16,6 +16,8 @@
 #define WEBM VRT_CONTAINER_BIT(VRT_CONTAINER_WEBM)
 #define TS VRT_CONTAINER_BIT(VRT_CONTAINER_TS)
 #define MXF VRT_CONTAINER_BIT(VRT_CONTAINER_MXF)
+#define GIF VRT_CONTAINER_BIT(VRT_CONTAINER_GIF)
+#define APNG VRT_CONTAINER_BIT(VRT_CONTAINER_APNG)
 #define PNG VRT_CONTAINER_BIT(VRT_CONTAINER_PNG)
 #define JPG VRT_CONTAINER_BIT(VRT_CONTAINER_JPG)
 #define TIFF VRT_CONTAINER_BIT(VRT_CONTAINER_TIFF)
@@ -112,6 +114,19 @@ static const struct vrt_codec_facts facts[VRT_CODEC_COUNT] = {
         .rgb_only = true,
         .max_side = SIDE_MAX, .instead = "PNG or TIFF",
     },
+    /* Segments have pictures, in PNG: which colours there are to be only all of them tell. */
+    [VRT_CODEC_GIF] = {
+        .title = "GIF", .ffmpeg = "png", .encoders = { "png" }, .joined_by = "gif",
+        .containers = GIF, .container = VRT_CONTAINER_GIF,
+        .rgb_only = true, .alpha = GIF, .max_depth = 8,
+        .max_side = SIDE_MAX, .instead = "APNG",
+    },
+    [VRT_CODEC_APNG] = {
+        .title = "APNG", .ffmpeg = "png", .encoders = { "png" }, .joined_by = "apng",
+        .containers = APNG, .container = VRT_CONTAINER_APNG,
+        .rgb_only = true, .alpha = APNG,
+        .max_side = SIDE_MAX, .instead = "a shallower input",
+    },
 };
 
 const char *const vrt_codec_names[] = {
@@ -128,6 +143,8 @@ const char *const vrt_codec_names[] = {
     [VRT_CODEC_TIFF] = "tiff",
     [VRT_CODEC_WEBP] = "webp",
     [VRT_CODEC_EXR] = "exr",
+    [VRT_CODEC_GIF] = "gif",
+    [VRT_CODEC_APNG] = "apng",
     [VRT_CODEC_AUTO] = "auto",
     NULL,
 };
@@ -139,6 +156,8 @@ const char *const vrt_container_names[] = {
     [VRT_CONTAINER_WEBM] = "webm",
     [VRT_CONTAINER_TS] = "ts",
     [VRT_CONTAINER_MXF] = "mxf",
+    [VRT_CONTAINER_GIF] = "gif",
+    [VRT_CONTAINER_APNG] = "apng",
     [VRT_CONTAINER_PNG] = "png",
     [VRT_CONTAINER_JPG] = "jpg",
     [VRT_CONTAINER_TIFF] = "tiff",
@@ -259,9 +278,21 @@ bool vrt_container_is_picture(enum vrt_container container)
     return container >= VRT_CONTAINER_PNG;
 }
 
-enum vrt_codec vrt_container_picture_codec(enum vrt_container container)
+bool vrt_container_is_animation(enum vrt_container container)
+{
+    return container == VRT_CONTAINER_GIF || container == VRT_CONTAINER_APNG;
+}
+
+bool vrt_container_has_own_codec(enum vrt_container container)
+{
+    return container >= VRT_CONTAINER_GIF;
+}
+
+enum vrt_codec vrt_container_own_codec(enum vrt_container container)
 {
     static const enum vrt_codec codecs[VRT_CONTAINER_COUNT] = {
+        [VRT_CONTAINER_GIF] = VRT_CODEC_GIF,
+        [VRT_CONTAINER_APNG] = VRT_CODEC_APNG,
         [VRT_CONTAINER_PNG] = VRT_CODEC_PNG,
         [VRT_CONTAINER_JPG] = VRT_CODEC_JPEG,
         [VRT_CONTAINER_TIFF] = VRT_CODEC_TIFF,
@@ -269,7 +300,7 @@ enum vrt_codec vrt_container_picture_codec(enum vrt_container container)
         [VRT_CONTAINER_EXR] = VRT_CODEC_EXR,
     };
 
-    vrt_assert(vrt_container_is_picture(container));
+    vrt_assert(vrt_container_has_own_codec(container));
     return codecs[container];
 }
 

@@ -32,6 +32,8 @@ enum vrt_codec {
     VRT_CODEC_TIFF,
     VRT_CODEC_WEBP,
     VRT_CODEC_EXR,
+    VRT_CODEC_GIF,
+    VRT_CODEC_APNG,
     VRT_CODEC_COUNT,
     VRT_CODEC_AUTO = VRT_CODEC_COUNT,   /* of what is asked for: by container and input */
 };
@@ -43,6 +45,8 @@ enum vrt_container {
     VRT_CONTAINER_WEBM,
     VRT_CONTAINER_TS,
     VRT_CONTAINER_MXF,
+    VRT_CONTAINER_GIF,             /* from here on files with a codec of their own: animations */
+    VRT_CONTAINER_APNG,
     VRT_CONTAINER_PNG,             /* from here on files of one picture */
     VRT_CONTAINER_JPG,
     VRT_CONTAINER_TIFF,
@@ -74,6 +78,8 @@ struct vrt_codec_facts {
     const char *title;              /* for people */
     const char *ffmpeg;             /* FFmpeg's name of it */
     const char *encoders[VRT_CODEC_ENCODERS_MAX];   /* FFmpeg's, the best first; NULL: no more */
+    const char *joined_by;          /* FFmpeg's encoder that makes the file of what those made,
+                                     * where frames depend on all others; NULL: packets stay */
     unsigned int containers;        /* that hold it: VRT_CONTAINER_BIT() of each */
     enum vrt_container container;   /* where nobody named one */
     const char *quality_name;       /* what its numbers are called; NULL: there is none to choose */
@@ -134,8 +140,14 @@ bool vrt_ending_is_picture(const char *ending);
 /* Whether it is a file of one picture, which has a codec of its own. */
 bool vrt_container_is_picture(enum vrt_container container);
 
+/* Whether it is one of an animation, which is made of whole pictures at the end. */
+bool vrt_container_is_animation(enum vrt_container container);
+
+/* Whether its files have a codec of their own, which nobody has to name: pictures, animations. */
+bool vrt_container_has_own_codec(enum vrt_container container);
+
 /* The codec of such files. */
-enum vrt_codec vrt_container_picture_codec(enum vrt_container container);
+enum vrt_codec vrt_container_own_codec(enum vrt_container container);
 
 /* The place of `preset` among vrt_preset_names. Return: -1: there is no such. */
 int vrt_preset_find(const char *preset);

@@ -232,14 +232,14 @@ class Crashes(harness.FolderCase):
 class Kills(Crashes):
     def test_killed(self):
         source = self.source()
-        variants = [('h264', 'mp4'), ('av1', 'webm'), ('ffv1', 'mkv'), ('hevc', 'mkv'),
-                    ('prores', 'mov'), ('vp9', 'mkv')]
+        variants = [('h264', 'mp4'), ('gif', 'gif'), ('av1', 'webm'), ('ffv1', 'mkv'),
+                    ('apng', 'apng'), ('hevc', 'mkv'), ('prores', 'mov'), ('vp9', 'mkv')]
         n_kills, n = 80 if LONG else 8, 0
         while n < n_kills:
             codec, kind = variants.pop(0)
             variants.append((codec, kind))
             # All variants have their share of a long run.
-            n += self.suffer(CONFIG, min(n_kills - n, 20), source, self.path(f'{n}.{kind}'),
+            n += self.suffer(CONFIG, min(n_kills - n, 4), source, self.path(f'{n}.{kind}'),
                              '--codec', codec)
 
     def test_killed_while_deinterlacing(self):

@@ -180,8 +180,8 @@ static int take_settings(const struct vrt_job_check *check, enum vrt_codec asked
     const struct vrt_job_settings *settings = check->settings;
 
     encoder->codec = settings->codec != VRT_CODEC_AUTO ? asked
-                     : vrt_container_is_picture(check->container)
-                         ? vrt_container_picture_codec(check->container)
+                     : vrt_container_has_own_codec(check->container)
+                         ? vrt_container_own_codec(check->container)
                          : vrt_codec_for(check->container, check->input.format.depth);
     const struct vrt_codec_facts *facts = vrt_codec_facts(encoder->codec);
     int64_t quality = settings->quality;
@@ -307,8 +307,8 @@ static int check_kind(struct vrt_job_check *check, enum vrt_codec codec, struct 
 
     if (is_picture && !check->is_folder && !check->input.is_still)
         return vrt_refuse(error, vrt_raise(-EINVAL), "output.container",
-                          "an .%s file holds one picture, and the input is a video: name the "
-                          "output .mp4 or .mkv", vrt_container_name(check->container));
+                          "an .%s file holds one picture, and the input is a video: name it .mkv, "
+                          "or .apng or .gif", vrt_container_name(check->container));
     if (is_picture && !check->is_folder && check->input.fields.deinterlace == VRT_DEINTERLACE_FIELD)
         return vrt_refuse(error, vrt_raise(-EINVAL), "output.container",
                           "an .%s file holds one picture, and of each field one makes two: "
@@ -480,7 +480,7 @@ static int choose_encoder(struct vrt_job_check *check, struct vrt_child *child,
     if (r < 0)
         return vrt_fold(r);
     r = vrt_container_check_rate(check->container, encoder->fps, check->input.variable_rate,
-                                 error);
+                                 &check->warnings, error);
     if (r < 0)
         return vrt_fold(r);
     r = vrt_child_codec_check(child, encoder->codec, error);

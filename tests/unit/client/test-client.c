@@ -340,7 +340,7 @@ static void test_argument_refusals(void)
         { "--priority 99999999999999999999 a", "from -100 to 100" },
         { "--enc= a", "--enc: expected KEY=VALUE without spaces, got \"\"" },
         { "--codec vp3 a", "--codec: expected h264, hevc, ffv1, av1, vp9, prores, dnxhr, mjpeg, "
-                           "png, jpeg, tiff, webp, exr or auto, got \"vp3\"" },
+                           "png, jpeg, tiff, webp, exr, gif, apng or auto, got \"vp3\"" },
         { "--precision f31 a", "--precision: expected auto, f32, f16 or bf16" },
         { "--til 64 a", "unknown option --til (did you mean --tile?); see" },
         { "--overwirte a", "unknown option --overwirte (did you mean --overwrite?)" },

@@ -45,7 +45,7 @@ static const struct input inputs[] = {
 /* Files of pictures have no place for a film: see e2e/test_pictures.py. */
 static bool is_of_pictures(enum vrt_codec codec)
 {
-    return vrt_container_is_picture(vrt_codec_facts(codec)->container);
+    return vrt_container_has_own_codec(vrt_codec_facts(codec)->container);
 }
 
 static const char *make_input(const struct input *input)
@@ -455,14 +455,14 @@ static void test_lists(void)
     }
 }
 
-/* MXF has no times but its rate's. */
+/* MXF has no times but its rate's, GIF none but hundredths of seconds. */
 static void test_rates(void)
 {
     static const struct {
         enum vrt_container container;
         struct vrt_rational fps;
         bool variable;
-        int r;
+        int r, n_warnings;
     } cases[] = {
         { VRT_CONTAINER_MXF, { 25, 1 }, false, 0 },
         { VRT_CONTAINER_MXF, { 30000, 1001 }, false, 0 },
@@ -470,14 +470,24 @@ static void test_rates(void)
         { VRT_CONTAINER_MXF, { 15, 1 }, false, -EINVAL },
         { VRT_CONTAINER_MXF, { 0, 1 }, false, -EINVAL },
         { VRT_CONTAINER_MOV, { 15, 1 }, true, 0 },
+        { VRT_CONTAINER_GIF, { 25, 1 }, false, 0 },
+        { VRT_CONTAINER_GIF, { 50, 1 }, false, 0 },
+        { VRT_CONTAINER_GIF, { 25, 1 }, true, 0, 1 },
+        { VRT_CONTAINER_GIF, { 30000, 1001 }, false, 0, 1 },
+        { VRT_CONTAINER_GIF, { 0, 1 }, false, 0, 1 },
+        { VRT_CONTAINER_GIF, { 60, 1 }, false, -EINVAL },
+        { VRT_CONTAINER_APNG, { 60, 1 }, true, 0 },
     };
 
     for (size_t i = 0; i < VRT_ARRAY_SIZE(cases); i++) {
+        struct vrt_warnings warnings = { .n = 0 };
         struct vrt_error error = { 0 };
         expect_int(vrt_container_check_rate(cases[i].container, cases[i].fps, cases[i].variable,
-                                            &error), cases[i].r);
+                                            &warnings, &error), cases[i].r);
+        expect_int(warnings.n, cases[i].n_warnings);
         if (cases[i].r)
-            expect_contains(error.message, ".mov");
+            expect_contains(error.message,
+                            cases[i].container == VRT_CONTAINER_MXF ? ".mov" : ".apng");
     }
 }
 

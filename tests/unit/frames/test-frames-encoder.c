@@ -323,7 +323,7 @@ static void test_refused(void)
     expect_int(vrt_container_from_name("a/b.c/Clip.MKV", &container, &error), 0);
     expect_int(container, VRT_CONTAINER_MKV);
     expect_int(vrt_container_from_name("a.mkv/clip", &container, &error), -EINVAL);
-    expect_contains(error.message, ".ts, .mxf, .png, .jpg, .tiff, .webp or .exr, which");
+    expect_contains(error.message, ".mxf, .gif, .apng, .png, .jpg, .tiff, .webp or .exr, which");
     error = (struct vrt_error){ 0 };
     expect_int(vrt_container_check_codec(VRT_CONTAINER_MP4, VRT_CODEC_FFV1, &error), -EINVAL);
     expect_int(check_colors(VRT_CONTAINER_MKV, VRT_CODEC_FFV1, true, 2), 0);

@@ -42,6 +42,8 @@ bool vrt_codec_is_there(enum vrt_codec codec)
 {
     const struct vrt_codec_facts *facts = vrt_codec_facts(codec);
 
+    if (facts->joined_by && !avcodec_find_encoder_by_name(facts->joined_by))
+        return false;
     for (int i = 0; i < VRT_CODEC_ENCODERS_MAX && facts->encoders[i]; i++)
         if (avcodec_find_encoder_by_name(facts->encoders[i]))
             return true;
@@ -370,8 +372,9 @@ void vrt_codec_find(enum vrt_codec codec, struct vrt_codec_found *ret_found)
     const struct vrt_codec_facts *facts = vrt_codec_facts(codec);
     size_t n = 0;
 
-    ret_found->encoders[0] = '\0';
-    for (int i = 0; i < VRT_CODEC_ENCODERS_MAX && facts->encoders[i]; i++)
+    n = (size_t)snprintf(ret_found->encoders, sizeof(ret_found->encoders), "%s",
+                         facts->joined_by && vrt_codec_is_there(codec) ? facts->joined_by : "");
+    for (int i = 0; !facts->joined_by && i < VRT_CODEC_ENCODERS_MAX && facts->encoders[i]; i++)
         if (avcodec_find_encoder_by_name(facts->encoders[i]))
             n += (size_t)snprintf(ret_found->encoders + n, sizeof(ret_found->encoders) - n,
                                   "%s%s", n ? ", " : "", facts->encoders[i]);

@@ -79,14 +79,31 @@ int vrt_container_check_codec(enum vrt_container container, enum vrt_codec codec
 }
 
 /* Those of SMPTE's standards; it has no times but the rate's. */
-int vrt_container_check_rate(enum vrt_container container, struct vrt_rational fps, bool variable,
+/* A GIF counts hundredths of a second, and players take frames of less than two for ones of ten. */
+static int check_rate_of_gif(struct vrt_rational fps, bool variable, struct vrt_warnings *warnings,
                              struct vrt_error *error)
+{
+    if (fps.num > (int64_t)fps.den * 50)
+        return vrt_refuse(error, vrt_raise(-EINVAL), "output.container",
+                          "a .gif file shows 50 frames a second at most, and these are %.6g: name "
+                          "the output .apng, or make the input slower with ffmpeg first",
+                          (double)fps.num / fps.den);
+    if (variable || fps.num <= 0 || (int64_t)fps.den * 100 % fps.num != 0)
+        vrt_warnings_add(warnings, "a .gif file counts hundredths of a second: frames' times are "
+                         "rounded to those; name the output .apng to keep them exact");
+    return 0;
+}
+
+int vrt_container_check_rate(enum vrt_container container, struct vrt_rational fps, bool variable,
+                             struct vrt_warnings *warnings, struct vrt_error *error)
 {
     static const struct vrt_rational rates[] = {
         { 24000, 1001 }, { 24, 1 }, { 25, 1 }, { 30000, 1001 }, { 30, 1 }, { 50, 1 },
         { 60000, 1001 }, { 60, 1 },
     };
 
+    if (container == VRT_CONTAINER_GIF)
+        return vrt_fold(check_rate_of_gif(fps, variable, warnings, error));
     if (container != VRT_CONTAINER_MXF)
         return 0;
     for (size_t i = 0; !variable && i < VRT_ARRAY_SIZE(rates); i++)

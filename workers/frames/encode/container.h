@@ -28,11 +28,12 @@ int vrt_container_check_codec(enum vrt_container container, enum vrt_codec codec
                               struct vrt_error *error);
 
 /*
- * Whether `container` can hold pictures that come at this rate; `fps` 0/1: unknown.
+ * Whether `container` can hold pictures that come at this rate; `fps` 0/1: unknown. What is rounded
+ * is a warning.
  * Return: 0; -EINVAL with a sentence. Thread: any.
  */
 int vrt_container_check_rate(enum vrt_container container, struct vrt_rational fps, bool variable,
-                             struct vrt_error *error);
+                             struct vrt_warnings *warnings, struct vrt_error *error);
 
 /* What a file holds: frames of its video, and other packets. */
 struct vrt_container_load {

@@ -36,6 +36,8 @@ static const struct {
     [VRT_CODEC_TIFF] = { 6, 0, 1, 0 },
     [VRT_CODEC_WEBP] = { 1.4, 8, 0, 12 },
     [VRT_CODEC_EXR] = { 4, 0, 1, 0 },
+    [VRT_CODEC_GIF] = { 4.2, 0, 0.95, 0 },
+    [VRT_CODEC_APNG] = { 4.2, 0, 0.95, 0 },
 };
 
 double vrt_encoder_frame_bytes(const struct vrt_encoder_params *params)

@@ -348,6 +348,7 @@ static const struct vrt_encoder_kind kinds[] = {
     { "dnxhd", 1, .set_options = set_dnxhd },
     { "mjpeg", 1, .set_options = set_mjpeg },
     { "png", 1, .set_options = set_png },
+    { "apng", 1, .set_options = set_png },
     { "tiff", 1, .set_options = set_tiff },
     { "libwebp", 1, .set_options = set_webp },
     { "exr", 1, .set_options = set_exr },

@@ -118,6 +118,19 @@ int vrt_sink_flush(struct vrt_sink *sink, struct vrt_error *error)
     return vrt_fold(vrt_sink_check(sink, sink->io->error, error));
 }
 
+int vrt_sink_sync(struct vrt_sink *sink, struct vrt_error *error)
+{
+    int r = vrt_sink_flush(sink, error);
+
+    if (r < 0)
+        return vrt_fold(r);
+    /* Where there is nothing to sync (EINVAL), there is nothing to lose. */
+    if (fsync(sink->fd) == 0 || errno == EINVAL || errno == ENOTSUP)
+        return 0;
+    sink->write_error = -errno;
+    return vrt_fold(vrt_sink_check(sink, 0, error));
+}
+
 struct vrt_sink *vrt_sink_close(struct vrt_sink *sink)
 {
     if (!sink)

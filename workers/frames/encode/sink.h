@@ -36,6 +36,9 @@ int vrt_sink_check(const struct vrt_sink *sink, int r, struct vrt_error *error);
 /* Writes what the AVIO still buffers. Return: as vrt_sink_check(). */
 int vrt_sink_flush(struct vrt_sink *sink, struct vrt_error *error);
 
+/* Likewise, to the disk itself: only after that is it a file. Return: as vrt_sink_check(). */
+int vrt_sink_sync(struct vrt_sink *sink, struct vrt_error *error);
+
 /* Frees it; what is buffered is lost without a flush. Return: NULL. */
 struct vrt_sink *vrt_sink_close(struct vrt_sink *sink);
 

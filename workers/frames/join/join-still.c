@@ -21,14 +21,7 @@ static int write_out(int fd, const struct vrt_buf *file, struct vrt_error *error
     if (r < 0)
         return vrt_fold(r);
     avio_write(sink->io, (const uint8_t *)file->data, (int)file->size_bytes);
-    r = vrt_sink_flush(sink, error);
-    if (r < 0)
-        return vrt_fold(r);
-    /* Where there is nothing to sync (EINVAL), there is nothing to lose. */
-    if (fsync(fd) == 0 || errno == EINVAL || errno == ENOTSUP)
-        return 0;
-    sink->write_error = -errno;
-    return vrt_fold(vrt_sink_check(sink, 0, error));
+    return vrt_fold(vrt_sink_sync(sink, error));
 }
 
 static int make_file(const struct vrt_joiner_params *params, struct vrt_join_video *video,

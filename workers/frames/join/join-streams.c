@@ -29,6 +29,8 @@ static const struct {
     [VRT_CONTAINER_WEBM] = { "webm", AV_CODEC_ID_WEBVTT },
     [VRT_CONTAINER_TS] = { "mpegts", AV_CODEC_ID_NONE },
     [VRT_CONTAINER_MXF] = { "mxf", AV_CODEC_ID_NONE },
+    [VRT_CONTAINER_GIF] = { "gif", AV_CODEC_ID_NONE },
+    [VRT_CONTAINER_APNG] = { "apng", AV_CODEC_ID_NONE },
 };
 
 /* What a transport stream holds, which FFmpeg doesn't say of it. */
@@ -55,7 +57,8 @@ static bool holds(enum vrt_container container, enum AVCodecID id)
     for (size_t i = 0; container == VRT_CONTAINER_TS && i < VRT_ARRAY_SIZE(held_by_ts); i++)
         if (held_by_ts[i] == id)
             return true;
-    if (container == VRT_CONTAINER_TS || container == VRT_CONTAINER_MXF)
+    if (container == VRT_CONTAINER_TS || container == VRT_CONTAINER_MXF ||
+        vrt_container_is_animation(container))
         return false;
     return muxer && id != AV_CODEC_ID_NONE &&
            avformat_query_codec(muxer, id, FF_COMPLIANCE_EXPERIMENTAL) == 1;
@@ -176,7 +179,8 @@ static int warn_of_description(const struct vrt_join_streams *plan, struct vrt_w
     const AVFormatContext *format = plan->source->format;
     AVDictionary *tags = NULL;
 
-    if (plan->container != VRT_CONTAINER_TS && plan->container != VRT_CONTAINER_MXF)
+    if (plan->container != VRT_CONTAINER_TS && plan->container != VRT_CONTAINER_MXF &&
+        !vrt_container_is_animation(plan->container))
         return 0;
     int r = vrt_tags_copy(&tags, format->metadata, false);
     if (r == 0 && (format->nb_chapters || av_dict_count(tags)))

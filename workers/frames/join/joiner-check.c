@@ -42,15 +42,28 @@ static int count_packets(struct vrt_source *source, int video, struct found *fou
     return r < 0 ? vrt_fold(r) : 0;
 }
 
-static int compare(const struct vrt_joiner_expected *expected, int64_t n_frames, int64_t span_ns,
-                   struct vrt_error *error)
+/* By how much times may have been rounded, at both ends: a GIF's count hundredths of a second. */
+static int64_t tolerance_ns(const AVStream *stream)
 {
+    const bool is_gif = stream->codecpar->codec_id == AV_CODEC_ID_GIF;
+
+    return is_gif ? vrt_av_ns(1, stream->time_base) : TOLERANCE_NS;
+}
+
+static int compare(const struct vrt_joiner_expected *expected, const AVStream *stream,
+                   const struct found *found, struct vrt_error *error)
+{
+    const int64_t n_frames = found->n_frames;
+    const int64_t span_ns = vrt_av_ns(n_frames ? found->last - found->first : 0,
+                                      stream->time_base);
+
     if (n_frames != expected->n_frames)
         return vrt_refuse(error, vrt_raise(-EBADMSG), "output.verify",
                           "the finished file holds %lld frames where %lld were restored: it is "
                           "not to be trusted, run the job again", (long long)n_frames,
                           (long long)expected->n_frames);
-    if (expected->span_ns >= 0 && llabs(span_ns - expected->span_ns) > TOLERANCE_NS)
+    if (expected->span_ns >= 0 &&
+        llabs(span_ns - expected->span_ns) > tolerance_ns(stream))
         return vrt_refuse(error, vrt_raise(-EBADMSG), "output.verify",
                           "in the finished file the last frame comes %.3f s after the first "
                           "instead of %.3f s: it is not to be trusted, run the job again",
@@ -134,7 +147,5 @@ int vrt_joiner_verify(int output_fd, const struct vrt_joiner_expected *expected,
     r = count_packets(source, video, &found, error);
     if (r < 0)
         return vrt_fold(r);
-    int64_t span = found.n_frames ? found.last - found.first : 0;
-    return vrt_fold(compare(expected, found.n_frames,
-                            vrt_av_ns(span, source->format->streams[video]->time_base), error));
+    return vrt_fold(compare(expected, source->format->streams[video], &found, error));
 }

@@ -17,6 +17,7 @@
 
 #include "base/log.h"
 #include "frames/av.h"
+#include "frames/join/join-animation.h"
 #include "frames/join/join-caps.h"
 #include "frames/join/join-part.h"
 #include "frames/join/join-still.h"
@@ -457,14 +458,9 @@ static int finish_output(struct joiner *joiner, struct vrt_error *error)
     int r = vrt_sink_check(joiner->sink, av_write_trailer(joiner->output), error);
     if (r < 0)
         return vrt_fold(r);
-    r = vrt_sink_flush(joiner->sink, error);
+    r = vrt_sink_sync(joiner->sink, error);
     if (r < 0)
         return vrt_fold(r);
-    /* Where there is nothing to sync (EINVAL), there is nothing to lose. */
-    if (fsync(joiner->params->output_fd) < 0 && errno != EINVAL && errno != ENOTSUP) {
-        joiner->sink->write_error = -errno;
-        return vrt_fold(vrt_sink_check(joiner->sink, 0, error));
-    }
     warn_of_streams(joiner);
     result->n_frames = video->n_frames;
     result->duration_ns = vrt_av_ns(video->end_pts - video->first_pts[0],
@@ -515,6 +511,8 @@ int vrt_joiner_run(const struct vrt_joiner_params *params, struct vrt_joiner_res
 
     if (vrt_container_is_picture(params->container))
         return vrt_fold(vrt_join_still(params, ret_result, error));
+    if (vrt_container_is_animation(params->container))
+        return vrt_fold(vrt_join_animation(params, ret_result, error));
     vrt_av_log_install();
     if (!result)
         return refuse_memory(error);

@@ -106,7 +106,7 @@ static int encode(enum vrt_codec codec, const struct vrt_frame_format *format, A
 static int put_alpha(const struct vrt_still_params *params, const AVFrame *original,
                      AVPacket *packet)
 {
-    const enum vrt_codec codec = vrt_container_picture_codec(params->container);
+    const enum vrt_codec codec = vrt_container_own_codec(params->container);
     VRT_CLEANUP(vrt_av_frame_freep) AVFrame *picture = av_frame_alloc();
     VRT_CLEANUP(vrt_av_frame_freep) AVFrame *alpha = NULL, *both = NULL;
     VRT_CLEANUP(avcodec_parameters_free) AVCodecParameters *par = avcodec_parameters_alloc();
@@ -171,7 +171,7 @@ static bool loses_exif(const struct vrt_still_params *params, const struct vrt_e
 int vrt_still_make(const struct vrt_still_params *params, struct vrt_buf *out,
                    struct vrt_warnings *warnings, struct vrt_error *error)
 {
-    const enum vrt_codec codec = vrt_container_picture_codec(params->container);
+    const enum vrt_codec codec = vrt_container_own_codec(params->container);
     VRT_CLEANUP(vrt_av_frame_freep) AVFrame *original = av_frame_alloc();
     VRT_CLEANUP(vrt_av_packet_freep) AVPacket *packet = av_packet_clone(params->packet);
     struct vrt_exif exif = { .is_part = false };
