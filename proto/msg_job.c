@@ -207,6 +207,7 @@ const struct vrt_field vrt_job_recipe_fields[] = {
     COUNT(T, encoder_threads, NULLABLE),
     VRT_FIELD_ENUM(T, deinterlace, 0, vrt_deinterlace_names),
     COUNT(T, times, NULLABLE),
+    COUNT(T, times_every, NULLABLE),
     VRT_FIELD_ENUM(T, alpha, NULLABLE, vrt_alpha_names),
     VRT_FIELD_ENUM(T, tonemap, 0, vrt_tonemap_names),
     VRT_FIELD_ENUM(T, hwaccel, 0, vrt_hwaccel_names),

@@ -133,6 +133,7 @@ struct vrt_job_recipe {
     int64_t encoder_threads;
     int deinterlace;                        /* enum vrt_deinterlace; never auto */
     int64_t times;                          /* frames that become of each; 1: no others */
+    int64_t times_every;                    /* of all of those, one of so many is shown */
     int alpha;                              /* enum vrt_alpha; unknown: the input has none */
     int tonemap;                            /* enum vrt_tonemap */
     int hwaccel;                            /* enum vrt_hwaccel; never auto */

@@ -110,7 +110,8 @@ static void print_work(const struct vrt_plan_report *plan)
     if (recipe->deinterlace != VRT_DEINTERLACE_OFF)
         printf(", deinterlaced by %s", vrt_name_of(vrt_deinterlace_names, recipe->deinterlace));
     if (recipe->times > 1)
-        printf(", %" PRId64 " times those of the video", recipe->times);
+        printf(", %s times those of the video",
+               vrt_format_ratio(recipe->times, recipe->times_every, seconds, sizeof(seconds)));
     if (recipe->tonemap != VRT_TONEMAP_OFF)
         printf(", HDR to SDR by %s", vrt_name_of(vrt_tonemap_names, recipe->tonemap));
     putchar('\n');

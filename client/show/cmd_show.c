@@ -175,7 +175,8 @@ static void show_recipe(const struct vrt_job_info *job)
     if (recipe->deinterlace != VRT_DEINTERLACE_OFF)
         printf(", deinterlaced by %s", vrt_name_of(vrt_deinterlace_names, recipe->deinterlace));
     if (recipe->times > 1)
-        printf(", %" PRId64 " times the frames", recipe->times);
+        printf(", %s times the frames", vrt_format_ratio(recipe->times, recipe->times_every,
+                                                         frames.data, sizeof(frames.data)));
     if (recipe->tonemap != VRT_TONEMAP_OFF)
         printf(", HDR to SDR by %s", vrt_name_of(vrt_tonemap_names, recipe->tonemap));
     if (recipe->sigma >= 0)

@@ -77,6 +77,15 @@ const char *vrt_format_part(double start_s, double duration_s, char *buffer, siz
     return buffer;
 }
 
+const char *vrt_format_ratio(int64_t num, int64_t den, char *buffer, size_t size)
+{
+    if (den > 1)
+        snprintf(buffer, size, "%" PRId64 "/%" PRId64, num, den);
+    else
+        snprintf(buffer, size, "%" PRId64, num);
+    return buffer;
+}
+
 const char *vrt_format_rate(double rate, char *buffer, size_t size)
 {
     if (!(rate >= 0) || isinf(rate))

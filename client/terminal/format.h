@@ -24,6 +24,9 @@ const char *vrt_format_duration(double seconds, char *buffer, size_t size);
 /* Of a part of a video: "0:10", "0:10 from 1:30". */
 const char *vrt_format_part(double start_s, double duration_s, char *buffer, size_t size);
 
+/* "5/2", and "3" where den is 1, or unknown. */
+const char *vrt_format_ratio(int64_t num, int64_t den, char *buffer, size_t size);
+
 /* "12.3", "0.042", "240". */
 const char *vrt_format_rate(double rate, char *buffer, size_t size);
 

@@ -74,10 +74,10 @@ static void print_question(size_t d, const struct vrt_probe *probe, char *text, 
     n += (size_t)print_axis(text + n, size - n, &spec->grid.y);
     n += (size_t)snprintf(text + n, size - n, "%d %d %d %d;", (int)spec->needs.joint,
                           spec->needs.multiple, spec->needs.overlap, spec->needs.least);
-    n += (size_t)snprintf(text + n, size - n, "%d %d %d %d %d %d %d %d %d", rule->overlap.size,
+    n += (size_t)snprintf(text + n, size - n, "%d %d %d %d %d %d %d %d %d %d", rule->overlap.size,
                           rule->overlap.shared, rule->overlap.averaged, rule->overlap.drop_first,
                           rule->overlap.drop_last, rule->temporal, rule->least, rule->multiple,
-                          rule->times);
+                          rule->times, rule->every);
     vrt_assert(n < size);
 }
 

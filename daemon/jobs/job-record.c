@@ -27,7 +27,7 @@
 struct recipe_text {
     int64_t clip_frames, clip_overlap, tiling, segment_frames, tile_w, tile_h, overlap;
     double scene_threshold, sigma;
-    int64_t precision, encoder_threads, deinterlace, field_order, times, tonemap;
+    int64_t precision, encoder_threads, deinterlace, field_order, times, every, tonemap;
     bool exact_clip, exact_tile;
 };
 
@@ -66,6 +66,7 @@ static const struct vrt_field recipe_fields[] = {
     ANY(T, deinterlace),
     ANY(T, field_order),
     ANY(T, times),
+    ANY(T, every),
     ANY(T, tonemap),
     VRT_FIELD_BOOL(T, exact_clip, 0),
     VRT_FIELD_BOOL(T, exact_tile, 0),
@@ -123,6 +124,7 @@ static void fill_recipe(const struct vrt_recipe *recipe, struct recipe_text *tex
         .deinterlace = recipe->fields.deinterlace,
         .field_order = recipe->fields.order,
         .times = recipe->times,
+        .every = recipe->every,
         .tonemap = recipe->tonemap,
         .exact_clip = recipe->exact_clip,
         .exact_tile = recipe->exact_tile,
@@ -145,7 +147,8 @@ static bool read_recipe(const struct recipe_text *text, struct vrt_recipe *recip
         text->field_order >= VRT_FIELD_ORDER_COUNT || text->tonemap < 0 ||
         text->tonemap >= VRT_TONEMAP_COUNT || text->segment_frames < 1 ||
         text->clip_frames < 1 || text->tile_w < 1 || text->tile_h < 1 || text->times < 0 ||
-        text->times > VRT_API_TIMES_MAX)
+        text->times > VRT_RECIPE_TIMES_MAX || text->every < 0 ||
+        text->every > VRT_MAX(text->times, 1))
         return false;
     *recipe = (struct vrt_recipe){
         .clip_frames = (int)text->clip_frames,
@@ -165,6 +168,7 @@ static bool read_recipe(const struct recipe_text *text, struct vrt_recipe *recip
         },
         /* Of one that was stored before there were such: 0. */
         .times = VRT_MAX((int)text->times, 1),
+        .every = VRT_MAX((int)text->every, 1),
         .tonemap = (enum vrt_tonemap)text->tonemap,
         .exact_clip = text->exact_clip,
         .exact_tile = text->exact_tile,

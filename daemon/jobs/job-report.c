@@ -50,6 +50,7 @@ void vrt_job_report_admitted(struct vrt_job *job)
         info->recipe.preset[0] = '\0';
     info->recipe.deinterlace = (int)found->recipe.fields.deinterlace;
     info->recipe.times = found->recipe.times;
+    info->recipe.times_every = found->recipe.every;
     info->recipe.alpha = found->out_alpha;
     info->recipe.tonemap = (int)found->recipe.tonemap;
     info->recipe.encoder_threads = found->recipe.encoder_threads;

@@ -180,7 +180,8 @@ void vrt_shards_describe(struct vrt_shards *shards)
         n_left = shards->n_ready;
     } else if (frames_total >= 0) {
         n_clips = vrt_clip_count(&shards->work.spec->rule,
-                                 frames_total / shards->work.spec->recipe.times);
+                                 frames_total * shards->work.spec->recipe.every /
+                                     shards->work.spec->recipe.times);
         n_left = VRT_MAX(n_clips - shards->n_handed, shards->n_ready + 1);
     }
     shards->job.n_ready = shards->is_held ? 0 : shards->n_ready;

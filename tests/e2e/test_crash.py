@@ -289,10 +289,10 @@ class Kills(Crashes):
 
     def test_killed_while_frames_are_made_at_any_time(self):
         model = checkpoints.write_safetensors(self.path('m'), checkpoints.mixing_rife(-4, 2))
-        source = clip(self.path('s.mp4'), frames=16, size=SIZE, audio=True)
+        source = clip(self.path('s.mp4'), frames=16, size=SIZE, audio=True, rate=24)
         config = merged(CONFIG, {'jobs': {'segment_frames': 7}})
         self.suffer(config, 20 if LONG else 3, source, self.path('t.mkv'), '-m', model,
-                    '--times', 3, calm=config, shards=16)
+                    '--fps', 60, calm=config, shards=16)
 
     def test_killed_with_transparency(self):
         """It is decoded beside the frames, and found again from the beginning."""

@@ -81,15 +81,16 @@ static int make_between(const struct vrt_job_spec *spec, struct vrt_shard_frames
 
     if (r < 0)
         return vrt_fold(r);
-    out->pts = frames->times * in->pts + i * frames->span;
-    out->duration = frames->span;
-    out->index = frames->times * in->index + i;
+    const int place = vrt_shard_place(frames, i), every = VRT_MAX(frames->every, 1);
+    out->pts = frames->times * in->pts + place * frames->span;
+    out->duration = every * frames->span;
+    out->index = (frames->times * in->index + place) / every;
     out->concealed = i == 0 && in->concealed;
     /* Captions are spelled out once. */
     if (i == 0)
         out->extra = in->extra;
     frames->out[i] = out;
-    if (spec->passes && (i == 0 || frames->depth == 0))
+    if (spec->passes && (place == 0 || frames->depth == 0))
         vrt_frame_copy_samples(in, out);
     return 0;
 }
@@ -101,7 +102,7 @@ static int make_results(const struct vrt_job_spec *spec, struct vrt_shard_frames
     const bool is_between = vrt_clip_is_between(&spec->rule);
     int r = 0;
 
-    for (int i = 0; r == 0 && i < (is_between ? frames->times : n); i++)
+    for (int i = 0; r == 0 && i < (is_between ? vrt_shard_n_out(frames) : n); i++)
         r = is_between ? make_between(spec, frames, i) : make_result(spec, frames, first + i);
     return r;
 }
@@ -111,7 +112,7 @@ static void hold(const struct vrt_job_spec *spec, struct vrt_shard_frames *frame
 {
     if (!vrt_clip_is_between(&spec->rule) || spec->passes || frames->depth)
         return;
-    for (int i = 1; i < frames->times; i++)
+    for (int i = 1; i < vrt_shard_n_out(frames); i++)
         vrt_frame_copy_samples(frames->out[0], frames->out[i]);
 }
 
@@ -174,6 +175,8 @@ static void begin(struct vrt_device_executor_shard *shard)
     const struct vrt_session_clip clip = {
         .n = n,
         .depth = spec->rule.temporal ? frames->depth : n,
+        .first = frames->first,
+        .n_between = vrt_shard_n_out(frames),
         .in = frames->in + first,
         .out = frames->out + first,
         .shared = frames->shared + first,
@@ -196,7 +199,7 @@ static void end(struct vrt_device_executor_shard *shard)
     struct vrt_session_evidence evidence[VRT_CLIP_FRAMES_MAX];
     const int n = step_of(shard, shard->n_ended);
     const struct vrt_job_spec *spec = shard->order.spec;
-    const int n_out = vrt_clip_is_between(&spec->rule) ? spec->rule.times : n;
+    const int n_out = vrt_clip_is_between(&spec->rule) ? vrt_shard_n_out(shard->frames) : n;
     int r = vrt_session_end(shard->session, shard->times,
                             shard->result == 0 ? evidence : NULL);
 

@@ -6,7 +6,14 @@
 
 int vrt_shard_n_out(const struct vrt_shard_frames *frames)
 {
-    return frames->n && frames->times > 1 ? frames->times : frames->n;
+    if (!frames->n || frames->times <= 1)
+        return frames->n;
+    return (frames->times - 1 - frames->first) / VRT_MAX(frames->every, 1) + 1;
+}
+
+int vrt_shard_place(const struct vrt_shard_frames *frames, int i)
+{
+    return frames->first + i * VRT_MAX(frames->every, 1);
 }
 
 int vrt_shard_at(const struct vrt_shard_frames *frames)
@@ -22,6 +29,8 @@ void vrt_shard_frames_copy(const struct vrt_shard_frames *from, struct vrt_shard
     to->n_new = from->n_new;
     to->depth = from->depth;
     to->times = from->times;
+    to->every = from->every;
+    to->first = from->first;
     to->span = from->span;
     memcpy(to->shares, from->shares, sizeof(to->shares));
     for (int i = 0; i < from->n; i++)

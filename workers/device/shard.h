@@ -14,7 +14,8 @@ struct vrt_shard_frames {
     int depth;                      /* frames that the network sees: as of struct vrt_clip */
     struct vrt_frame *in[VRT_CLIP_FRAMES_MAX];
     struct vrt_share shares[VRT_CLIP_FRAMES_MAX];
-    int times;                      /* as of struct vrt_clip_rule */
+    int times, every;               /* as of struct vrt_clip_rule */
+    int first;                      /* as of struct vrt_clip_shown */
     int64_t span;                   /* as of struct vrt_cut */
 
     /* Once restored: a frame where the shard alone makes it up, a picture where it is one of
@@ -25,6 +26,9 @@ struct vrt_shard_frames {
 
 /* How many frames become of it: out[] and shared[] have so many. */
 int vrt_shard_n_out(const struct vrt_shard_frames *frames);
+
+/* Which of the `times` that its frame becomes is the i-th that is shown. */
+int vrt_shard_place(const struct vrt_shard_frames *frames, int i);
 
 /* Which of in[] is shown before those that are made: as of a shard where some are. */
 int vrt_shard_at(const struct vrt_shard_frames *frames);

@@ -85,7 +85,7 @@ int vrt_speed_shard_init(const struct vrt_job_spec *spec, int n,
     }
     *ret_frames = (struct vrt_shard_frames){
         .n = n, .n_new = n, .depth = vrt_clip_depth(&spec->rule, n),
-        .times = spec->rule.times, .span = 1,
+        .times = spec->rule.times, .every = spec->rule.every, .span = 1,
     };
     for (int i = 0; i < n; i++) {
         ret_frames->in[i] = vrt_frame_ref(frame);

@@ -63,9 +63,15 @@ static int64_t span_ns(const struct decode_thread *decode_thread)
 {
     const struct vrt_reader_info *info = vrt_input_info(decode_thread->own.input);
     double tick_s = (double)info->time_base.num / info->time_base.den;
-    const double times = VRT_MAX(decode_thread->cutter_params.rule.times, 1);
+    const struct vrt_clip_rule *rule = &decode_thread->cutter_params.rule;
+    double ticks = 0;
+
     /* What is shown behind the last frame, to its end. */
-    double ticks = (double)decode_thread->own.last_duration * (times - 1) / times;
+    if (vrt_clip_is_between(rule)) {
+        const struct vrt_clip_shown shown = vrt_clip_shown(rule, info->n_frames - 1);
+        const int last = shown.first + (shown.n - 1) * VRT_MAX(rule->every, 1);
+        ticks = (double)decode_thread->own.last_duration * last / rule->times;
+    }
 
     ticks += (double)(decode_thread->own.last_pts - decode_thread->own.first_pts);
     double ns = ticks * tick_s * VRT_NS_PER_S + 0.5;
@@ -178,6 +184,8 @@ static void take_clip(const struct decode_thread *decode_thread, const struct vr
                       struct vrt_shard_frames *ret_frames)
 {
     ret_frames->times = decode_thread->cutter_params.rule.times;
+    ret_frames->every = decode_thread->cutter_params.rule.every;
+    ret_frames->first = cut->shown.first;
     ret_frames->span = cut->span;
     ret_frames->n = cut->clip.n;
     ret_frames->n_new = cut->clip.n_new;

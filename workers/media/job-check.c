@@ -58,9 +58,7 @@ static bool keeps_extra(const struct vrt_job_settings *settings)
 
 int64_t vrt_job_check_n_frames(const struct vrt_job_check *check)
 {
-    const int64_t n = check->input.n_frames_estimate;
-
-    return n < 0 ? -1 : n * check->recipe.times;
+    return vrt_recipe_n_frames(&check->recipe, check->input.n_frames_estimate);
 }
 
 static int probe_input(struct vrt_job_check *check, struct vrt_child *child,
@@ -283,15 +281,11 @@ static int check_alpha(struct vrt_job_check *check, enum vrt_codec codec, struct
     return vrt_fold(lose_alpha(check, why, error));
 }
 
-/* Pictures have no times, and nothing else takes any. Return: 0; -EINVAL with a sentence. */
+/* Pictures have no times. Return: 0; -EINVAL with a sentence. */
 static int check_fps(const struct vrt_job_check *check, struct vrt_error *error)
 {
     const double fps = check->settings->fps;
 
-    if (!check->files.is_sequence && fps > 0 && !check->has_recipe)
-        return vrt_refuse(error, vrt_raise(-EINVAL), "output.container",
-                          "a rate (fps) is for folders of pictures, and the input has times of its "
-                          "own: leave it out");
     if (check->files.is_sequence && !vrt_container_is_picture(check->container) &&
         vrt_input_fps(fps).num <= 0)
         return vrt_refuse(error, vrt_raise(-EINVAL), "output.container", "a video needs to be told "
@@ -434,11 +428,11 @@ static int pick_format(struct vrt_job_check *check, struct vrt_child *child,
  * a sentence: nobody counts so fast. */
 static int choose_rate(struct vrt_job_check *check, struct vrt_error *error)
 {
-    const int times = check->recipe.times;
+    const int times = check->recipe.times, every = VRT_MAX(check->recipe.every, 1);
     struct vrt_encoder_params *encoder = &check->encoder;
 
     if (vrt_rational_scale(check->input.time_base, 1, times, &encoder->time_base) == 0 &&
-        vrt_rational_scale(check->input.fps, times, 1, &encoder->fps) == 0)
+        vrt_rational_scale(check->input.fps, times, every, &encoder->fps) == 0)
         return 0;
     return vrt_refuse(error, -EINVAL, "job.input", "the input counts time in %d/%d of a second, "
                       "and what would be shown between its frames has no time in it: convert it to "
@@ -506,6 +500,7 @@ static int choose_encoder(struct vrt_job_check *check, struct vrt_child *child,
 
 static int choose_recipe(struct vrt_job_check *check, struct vrt_error *error)
 {
+    const struct vrt_rational unknown = { 0, 1 };
     const struct vrt_recipe_params params = {
         .network = vrt_network_info(check->network),
         .width = check->input.format.width,
@@ -513,6 +508,9 @@ static int choose_recipe(struct vrt_job_check *check, struct vrt_error *error)
         .n_frames = check->input.n_frames_estimate,
         .fields = check->input.fields,
         .tonemap = check->input.tonemap,
+        .fps = check->input.variable_rate ? unknown : check->input.fps,
+        /* That of pictures is the video's own. */
+        .wanted_fps = check->files.is_sequence ? unknown : vrt_input_fps(check->settings->fps),
     };
 
     if (check->has_recipe)

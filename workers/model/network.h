@@ -56,11 +56,18 @@ struct vrt_network_taps {
                 const struct vrt_tensor *tensor);
 };
 
+/* When the frames are that a network makes between two: frame k at (first + k * every) / of of the
+ * time from one to the other; of 0: evenly, as many as it makes. */
+struct vrt_network_moments {
+    int first, every, of;
+};
+
 /* What a network is built for. It needs to live only until the function returns. */
 struct vrt_network_use {
     enum vrt_dtype dtype;           /* of activations; the replica's */
     float noise;                    /* standard deviation of the noise, where 1 is white;
                                      * for networks that take it (info.takes_noise) */
+    struct vrt_network_moments moments;     /* of info.any_times */
     const struct vrt_network_taps *taps;    /* for tests; NULL: none */
 };
 

@@ -230,10 +230,11 @@ void vrt_rife_build(const struct vrt_network *network, struct vrt_graph *graph,
                     const struct vrt_tensor *in, const struct vrt_tensor *out,
                     const struct vrt_network_use *use)
 {
+    const struct vrt_network_moments evenly = { 1, 1, out->shape.d + 1 };
+    const struct vrt_network_moments moments = use->moments.of ? use->moments : evenly;
     struct builder b = { .rife = &network->rife, .graph = graph };
     const struct vrt_tensor features = encode(&b, in);
 
-    (void)use;
     if (vrt_graph_status(graph) < 0)
         return;
     for (int i = 0; i < 2; i++) {
@@ -244,7 +245,7 @@ void vrt_rife_build(const struct vrt_network *network, struct vrt_graph *graph,
         struct vrt_tensor made = VRT_TENSOR_NONE, flows = VRT_TENSOR_NONE;
         const struct vrt_tensor frame = vrt_tensor_frames(out, k, 1);
 
-        b.time = (float)(k + 1) / (float)(out->shape.d + 1);
+        b.time = (float)(moments.first + k * moments.every) / (float)moments.of;
         for (int i = 0; i < b.rife->n_blocks; i++) {
             made = block(&b, i ? &flows : NULL, i ? &made : NULL, i);
             flows = correct(&b, i ? &flows : NULL, &made, i);

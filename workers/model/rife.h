@@ -36,8 +36,7 @@ struct vrt_rife {
  * the mask, the hints and the flows. */
 int vrt_rife_in_channels(const struct vrt_rife *rife, int i);
 
-/* As vrt_architecture.build wants it. Frame i of n of `out` is at (i + 1) / (n + 1) of the time
- * between both frames of `in`. */
+/* As vrt_architecture.build wants it. */
 void vrt_rife_build(const struct vrt_network *network, struct vrt_graph *graph,
                     const struct vrt_tensor *in, const struct vrt_tensor *out,
                     const struct vrt_network_use *use);

@@ -57,10 +57,18 @@ struct vrt_clip_rule vrt_recipe_rule(const struct vrt_recipe *recipe,
         },
         .temporal = true,
         .times = recipe->times,
+        .every = recipe->every,
         .least = network->min_frames,
         /* The authors extend no clip that the network takes. */
         .multiple = is_official ? 1 : network->window_frames,
     };
+}
+
+int64_t vrt_recipe_n_frames(const struct vrt_recipe *recipe, int64_t n)
+{
+    const struct vrt_clip_rule rule = { .times = recipe->times, .every = recipe->every };
+
+    return n < 0 ? -1 : vrt_clip_n_shown(&rule, n);
 }
 
 void vrt_recipe_shorten(struct vrt_recipe *recipe, int clip_frames)
@@ -161,6 +169,42 @@ static int check_still(const struct choice *choice)
     return 0;
 }
 
+/* How many frames become of one, so that the video has the rate that was asked for: of how many
+ * that divide the time between two evenly one of how many is shown. */
+static int choose_rate(const struct choice *choice, struct vrt_recipe *recipe)
+{
+    const struct vrt_rational was = choice->params->fps, wanted = choice->params->wanted_fps;
+    const char *description = choice->params->network->description;
+    struct vrt_rational q = { 0, 1 };
+
+    vrt_error_set_field(choice->error, "fps");
+    if (!choice->params->network->any_times)
+        return vrt_refuse(choice->error, -EINVAL, "request.field", "a rate (fps) is for folders of "
+                          "pictures and for networks that make frames at any time, which %s "
+                          "doesn't: leave it out", description);
+    if (choice->asked->times != VRT_UNKNOWN)
+        return vrt_refuse(choice->error, -EINVAL, "request.field", "both a rate (fps) and times "
+                          "say how many frames there are to be: leave one out");
+    if (was.num <= 0)
+        return vrt_refuse(choice->error, -EINVAL, "request.field", "the input has no constant "
+                          "rate, of which another (fps) could be made: give times instead");
+    if ((int64_t)wanted.num * was.den <= (int64_t)was.num * wanted.den)
+        return vrt_refuse(choice->error, -EINVAL, "request.field", "the input has %.6g frames a "
+                          "second, and only more of them can be made: ask for more, or leave the "
+                          "rate (fps) out", (double)was.num / was.den);
+    if (vrt_rational_scale(wanted, was.den, was.num, &q) < 0 || q.num > VRT_RECIPE_TIMES_MAX ||
+        q.den > VRT_RECIPE_EVERY_MAX)
+        return vrt_refuse(choice->error, -EINVAL, "request.field", "%d/%d frames a second are "
+                          "%.6g times the input's %d/%d, which is no fraction of small numbers: "
+                          "ask for a multiple of its rate, such as %.6g", wanted.num, wanted.den,
+                          (double)wanted.num * was.den / ((double)wanted.den * was.num), was.num,
+                          was.den, 2.0 * was.num / was.den);
+    vrt_error_set_field(choice->error, "");
+    recipe->times = q.num;
+    recipe->every = q.den;
+    return 0;
+}
+
 /* How many frames become of one, as the network has it; who asks for another number is told. */
 static int choose_times(const struct choice *choice, struct vrt_recipe *recipe)
 {
@@ -168,6 +212,8 @@ static int choose_times(const struct choice *choice, struct vrt_recipe *recipe)
     const int64_t asked = choice->asked->times;
 
     recipe->times = 1 + network->out_frames;
+    if (choice->params->wanted_fps.num > 0)
+        return vrt_fold(choose_rate(choice, recipe));
     if (asked != VRT_UNKNOWN && network->any_times) {
         recipe->times = (int)asked;
         return 0;
@@ -332,6 +378,7 @@ int vrt_recipe_choose(const struct vrt_job_settings *settings,
         .encoder_threads = encoder_threads(params),
         .fields = params->fields,
         .tonemap = params->tonemap,
+        .every = 1,
     };
     int r = choose_times(&choice, &recipe);
 

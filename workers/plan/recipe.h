@@ -15,7 +15,13 @@
 #include "frames/clips/clip.h"
 #include "frames/clips/tile.h"
 #include "frames/fields.h"
+#include "frames/format.h"
 #include "model/network.h"
+
+/* The time between two frames is divided in no more parts, of which one of no more is shown: a
+ * device has a program for each rest. */
+#define VRT_RECIPE_TIMES_MAX 64
+#define VRT_RECIPE_EVERY_MAX 24
 
 struct vrt_recipe {
     int clip_frames;                /* frames of a shard; of one that the network doesn't see as a
@@ -24,6 +30,7 @@ struct vrt_recipe {
     int clip_overlap;               /* frames that clips share, and blend */
     int times;                      /* frames that become of each: itself, and those between it and
                                      * the next; 1: no others */
+    int every;                      /* of all of those, one of so many is shown; 1: each */
     enum vrt_tiling tiling;
     double scene_threshold;         /* 0: no cuts */
     double sigma;                   /* of the noise, where white is 255; 0 where the network isn't
@@ -45,6 +52,8 @@ struct vrt_recipe_params {
     int64_t n_frames;               /* -1: unknown */
     struct vrt_fields fields;       /* as was decided */
     enum vrt_tonemap tonemap;       /* likewise */
+    struct vrt_rational fps;        /* of the input; 0/1: unknown, or it varies */
+    struct vrt_rational wanted_fps; /* of the result; 0/1: as it becomes */
 };
 
 /*
@@ -57,6 +66,9 @@ int vrt_recipe_choose(const struct vrt_job_settings *settings,
 
 /* Whether the network sees whole clips. */
 bool vrt_recipe_is_temporal(const struct vrt_network_info *network);
+
+/* How many frames become of n; -1 where that is -1, unknown. */
+int64_t vrt_recipe_n_frames(const struct vrt_recipe *recipe, int64_t n);
 
 /* How the recipe cuts a video into clips. */
 struct vrt_clip_rule vrt_recipe_rule(const struct vrt_recipe *recipe,

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Frames made between those of a video by a network that makes them at any time (RIFE): at which,
 and when they are shown."""
+import fractions
 import json
 import math
 import os
@@ -45,25 +46,25 @@ class Times(harness.Case):
         return job, target
 
     def expect_mixed(self, source, target, times, held=()):
-        """Each frame, then those on the way to the next, each with its share of both; it is shown
-        on where it is the last of all, or one of `held`."""
+        """So many times the frames, each where it is in time: a frame of the video, or on the way
+        to the next, with its share of both. One is shown on where it is the last of all, or one of
+        `held`."""
         frames, shown = frames_of(source), frames_of(target)
-        self.assertEqual(len(shown), times * len(frames))
-        for i, frame in enumerate(frames):
-            self.assertEqual(shown[times * i], frame, f'frame {i} is another')
-            for k in range(1, times):
-                now = shown[times * i + k]
-                if i in held or i + 1 == len(frames):
-                    self.assertEqual(now, frame, f'{k} behind frame {i}')
-                    continue
-                first = share(k / times)
-                wrong = max(abs(first * a + (1 - first) * b - c)
-                            for a, b, c in zip(frame, frames[i + 1], now))
-                self.assertLessEqual(wrong, 0.51, f'{k} behind frame {i}')
+        times = fractions.Fraction(times)
+        self.assertEqual(len(shown), math.ceil(times * len(frames)))
+        for k, now in enumerate(shown):
+            i, time = divmod(k / times, 1)
+            if time == 0 or i in held or i + 1 == len(frames):
+                self.assertEqual(now, frames[i], f'{k}, frame {i}')
+                continue
+            first = share(float(time))
+            wrong = max(abs(first * a + (1 - first) * b - c)
+                        for a, b, c in zip(frames[i], frames[i + 1], now))
+            self.assertLessEqual(wrong, 0.51, f'{k}, behind frame {i}')
 
-    def rgb(self, name, *options, frames=5, size=SIZE):
+    def rgb(self, name, *options, frames=5, rate=25):
         return clip(self.path(name), *options, '-c:v', 'ffv1', '-pix_fmt', 'gbrp', frames=frames,
-                    size=size)
+                    size=SIZE, rate=rate)
 
     def test_times(self):
         source = self.rgb('s.mkv', '-vf', MOTION)
@@ -78,6 +79,49 @@ class Times(harness.Case):
     def test_most(self):
         source = self.rgb('most.mkv', frames=2)
         self.expect_mixed(source, self.made(source, '--times', 16)[1], 16)
+
+    def test_any_rate(self):
+        """24 frames a second become 60: five of two, the first of them, and so on."""
+        for rate, fps, times in ((24, 60, '5/2'), ('24000/1001', 59.94, '5/2'), (25, 60, '12/5'),
+                                 (30, 50, '5/3'), (24, 25, '25/24'), (25, 50, '2')):
+            source = self.rgb('rate.mkv', '-vf', MOTION, frames=7, rate=rate)
+            job, target = self.made(source, '--fps', fps)
+            times = fractions.Fraction(times)
+            self.expect_mixed(source, target, times)
+            self.assertEqual((job['recipe']['times'], job['recipe']['times_every']),
+                             (times.numerator, times.denominator))
+            self.assertEqual(job['frames_total'], math.ceil(7 * times))
+            # Matroska counts in milliseconds.
+            for k, time in enumerate(timestamps(target)):
+                self.assertAlmostEqual(time, float(k / (fractions.Fraction(rate) * times)),
+                                       delta=0.0012)
+            self.assertIn(f'{times} times the frames', self.vrtctl('show', job['id']).stdout)
+
+    def test_any_rate_in_step(self):
+        """To the tick, as long as the video was, with its sound; a scene's last frame is held."""
+        source, target = self.path('step.mp4'), self.path('step.out.mp4')
+        ffmpeg('-f', 'lavfi', '-i', 'testsrc2=size=64x64:rate=24:duration=0.5', '-f', 'lavfi', '-i',
+               'mandelbrot=size=64x64:rate=24', '-f', 'lavfi', '-i', 'sine', '-filter_complex',
+               '[1]trim=end_frame=11[m];[0][m]concat=n=2', '-c:v', 'libx264', '-pix_fmt', 'yuv420p',
+               '-c:a', 'aac', '-t', 0.96, source)
+        job = self.follow(source, target, '-m', self.model, '--fps', 60, '--overwrite')
+        shown = timestamps(target)
+        self.assertEqual(len(shown), math.ceil(23 * 5 / 2))
+        for k, time in enumerate(shown):
+            self.assertAlmostEqual(time, k / 60, delta=2e-6)
+        self.assertEqual(video_stream(target)['avg_frame_rate'], '60/1')
+        self.assertEqual(timestamps(target, 'a:0'), timestamps(source, 'a:0'))
+        self.assertIn('in 1 place, where scenes change', str(job['warnings']))
+
+    def test_stored_otherwise(self):
+        """Where frames are converted: those of which the first isn't shown, too."""
+        source = self.rgb('s.mkv', '-vf', MOTION, rate=24)
+        _, target = self.made(source, '--fps', 60, '--pix-fmt', 'yuv444p16le')
+        self.expect_mixed(source, target, '5/2')
+        # Of the last frame, which is the second of its pair, the first is not.
+        source = self.rgb('even.mkv', '-vf', MOTION, frames=4, rate=24)
+        _, target = self.made(source, '--fps', 60, '--pix-fmt', 'yuv444p16le')
+        self.expect_mixed(source, target, '5/2')
 
     def test_rate(self):
         """24000/1001 become three times that, to the tick, with their sound."""
@@ -110,24 +154,39 @@ class Times(harness.Case):
                '-i', f'mandelbrot=size={SIZE}:rate=25', '-filter_complex',
                '[1]trim=end_frame=5[m];[0][m]concat=n=2', '-c:v', 'ffv1', '-pix_fmt', 'gbrp',
                source)
-        job, target = self.made(source, '--times', 3)
-        self.expect_mixed(source, target, 3, held=(4,))
-        self.assertIn('in 1 place, where scenes change', str(job['warnings']))
+        for options, times in ((('--times', 3), 3), (('--fps', 60), '12/5')):
+            job, target = self.made(source, *options)
+            self.expect_mixed(source, target, times, held=(4,))
+            self.assertIn('in 1 place, where scenes change', str(job['warnings']))
 
     def test_refused(self):
         source = self.rgb('r.mkv')
         self.refused('submit', '-m', self.model, '--times', 17, source, says='times', status=2)
         self.refused('submit', '-m', self.model, '--clip', 4, source, says='leave clip out')
+        for fps, says in ((25, 'has 25 frames a second, and only more'), (12, 'only more of them'),
+                          (59.94, 'no fraction of small numbers'), (999, 'such as 50')):
+            self.refused('submit', '-m', self.model, '--fps', fps, source, says=says)
+        self.refused('submit', '-m', self.model, '--fps', 60, '--times', 3, source,
+                     says='leave one out')
+        self.refused('submit', '--fps', 60, source, says='networks that make frames at any time')
+        varying = self.path('varying.mp4')
+        clip(varying, '-vf', "setpts='(N*N+3*N)/TB/100'", '-fps_mode', 'passthrough', '-c:v',
+             'libx264', '-video_track_timescale', 600, frames=12, size=SIZE)
+        self.refused('submit', '-m', self.model, '--fps', 60, varying, says='give times instead')
 
     def test_plan(self):
-        source = self.rgb('plan.mkv', frames=4)
-        plan = json.loads(self.vrtctl('submit', '--dry-run', '--json', '-m', self.model, *EXACT,
-                                      '--times', 4, source).stdout)
-        job, _ = self.made(source, '--times', 4)
-        self.assertEqual(plan['recipe'], job['recipe'])
-        self.assertEqual((plan['frames_total'], plan['shards']), (16, 4))
-        for key in ('replica_bytes', 'workspace_bytes', 'peak_bytes'):
-            self.assertEqual(plan['devices'][0][key], job['devices'][0][key], key)
+        source = self.rgb('plan.mkv', frames=4, rate=24)
+        for option, value, total in (('--times', 4, 16), ('--fps', 60, 10)):
+            plan = json.loads(self.vrtctl('submit', '--dry-run', '--json', '-m', self.model, *EXACT,
+                                          option, value, source).stdout)
+            job, _ = self.made(source, option, value)
+            self.assertEqual(plan['recipe'], job['recipe'])
+            self.assertEqual((plan['frames_total'], plan['shards']), (total, 4))
+            for key in ('replica_bytes', 'workspace_bytes', 'peak_bytes'):
+                self.assertEqual(plan['devices'][0][key], job['devices'][0][key], key)
+        self.assertIn('5/2 times those of the video',
+                      self.vrtctl('submit', '--dry-run', '-m', self.model, '--fps', 60,
+                                  source).stdout)
 
 
 if __name__ == '__main__':

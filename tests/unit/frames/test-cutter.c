@@ -322,9 +322,32 @@ static void test_between_lengths(void)
     }
 }
 
+/* Of all places, each frame's `times` of them, every so many-th: counted one by one. */
+static void test_between_rates(void)
+{
+    for (int times = 2; times <= 16; times++)
+        for (int every = 0; every <= times; every++) {
+            const struct vrt_clip_rule rule = { .overlap = { .size = 2 }, .temporal = true,
+                                                .times = times, .every = every };
+            int64_t n_shown = 0, next = 0;
+
+            for (int64_t i = 0; i < 3 * times; i++) {
+                const struct vrt_clip_shown shown = vrt_clip_shown(&rule, i);
+
+                expect_int(shown.first, next - i * times);
+                for (int k = 0; k < shown.n; k++, n_shown++)
+                    next += VRT_MAX(every, 1);
+                expect_true(shown.n > 0 && shown.n <= vrt_clip_n_new(&rule));
+                expect_true(next >= (i + 1) * times);
+                expect_int(vrt_clip_n_shown(&rule, i + 1), n_shown);
+            }
+        }
+}
+
 TEST_MAIN(
     { "between", test_between },
     { "between-lengths", test_between_lengths },
+    { "between-rates", test_between_rates },
     { "sketch", test_sketch },
     { "cuts", test_cuts },
     { "no-cuts", test_no_cuts },

@@ -118,8 +118,68 @@ static void test_between(void)
     }
 }
 
+/* Another rate, of a network that makes frames at any time. */
+static void test_rates(void)
+{
+    static const struct vrt_network_info makes = {
+        .description = "N", .scale = 1, .multiple = 8, .min_size = 8, .window_frames = 2,
+        .min_frames = 2, .max_frames = 2, .out_frames = 1, .any_times = true, .clip_frames = 2,
+    };
+    static const struct {
+        struct vrt_rational was, wanted;
+        bool fixed;
+        int64_t asked;
+        int times, every;           /* 0: refused */
+        const char *says;
+    } cases[] = {
+        { { 24, 1 }, { 60, 1 }, false, VRT_UNKNOWN, 5, 2, "" },
+        { { 24000, 1001 }, { 60000, 1001 }, false, VRT_UNKNOWN, 5, 2, "" },
+        { { 25, 1 }, { 60, 1 }, false, VRT_UNKNOWN, 12, 5, "" },
+        { { 24, 1 }, { 25, 1 }, false, VRT_UNKNOWN, 25, 24, "" },
+        { { 30, 1 }, { 120, 1 }, false, VRT_UNKNOWN, 4, 1, "" },
+        { { 12500, 1000 }, { 25, 1 }, false, VRT_UNKNOWN, 2, 1, "" },
+        { { 1, 1 }, { 64, 1 }, false, VRT_UNKNOWN, 64, 1, "" },
+        { { 1, 1 }, { 65, 1 }, false, VRT_UNKNOWN, 0, 0, "65 times the input's 1/1" },
+        { { 24000, 1001 }, { 60, 1 }, false, VRT_UNKNOWN, 0, 0, "such as 47.952" },
+        { { 25, 1 }, { 26, 1 }, false, VRT_UNKNOWN, 0, 0, "no fraction of small numbers" },
+        { { 25, 1 }, { 25, 1 }, false, VRT_UNKNOWN, 0, 0, "has 25 frames a second" },
+        { { 25, 1 }, { 12, 1 }, false, VRT_UNKNOWN, 0, 0, "only more of them" },
+        { { 0, 1 }, { 50, 1 }, false, VRT_UNKNOWN, 0, 0, "no constant rate" },
+        { { 25, 1 }, { 50, 1 }, false, 2, 0, 0, "leave one out" },
+        { { 25, 1 }, { 50, 1 }, true, VRT_UNKNOWN, 0, 0, "at any time" },
+        { { 2147483647, 1 }, { 1, 2147483647 }, false, VRT_UNKNOWN, 0, 0, "only more" },
+        { { 1, 2147483647 }, { 2147483647, 1 }, false, VRT_UNKNOWN, 0, 0, "no fraction" },
+    };
+
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(cases); i++) {
+        struct vrt_network_info network = makes;
+        const struct vrt_recipe_params params = {
+            .network = &network, .width = 64, .height = 64, .n_frames = 9, .fps = cases[i].was,
+            .wanted_fps = cases[i].wanted,
+        };
+        struct vrt_job_settings asked;
+        struct vrt_recipe recipe;
+        struct vrt_error error = { .id = NULL };
+
+        network.any_times = !cases[i].fixed;
+        vrt_job_settings_init(&asked);
+        asked.times = cases[i].asked;
+        expect_int(vrt_recipe_choose(&asked, &params, &recipe, &error),
+                   cases[i].times ? 0 : -EINVAL);
+        if (!cases[i].times) {
+            expect_str(error.field, "fps");
+            expect_contains(error.message, cases[i].says);
+            continue;
+        }
+        expect_int(recipe.times, cases[i].times);
+        expect_int(recipe.every, cases[i].every);
+        expect_int(vrt_recipe_rule(&recipe, &network).every, cases[i].every);
+    }
+}
+
 TEST_MAIN(
     { "between", test_between },
+    { "rates", test_rates },
     { "still", test_still },
     { "clips", test_clips },
 )

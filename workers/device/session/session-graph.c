@@ -53,10 +53,12 @@ static void lay_out_weights(const struct vrt_job_spec *spec, const struct vrt_jo
     layout->weights_bytes = bytes + align_up((size_t)spec->out.width * sizeof(float));
 }
 
-/* Frames that the network makes of a clip. */
-static int n_made(const struct vrt_job_spec *spec, const struct vrt_job_spec_size *size)
+/* Frames that the network makes of a clip; between two from place `first` on: from 1, the most. */
+static int n_made(const struct vrt_job_spec *spec, const struct vrt_job_spec_size *size, int first)
 {
-    return vrt_clip_is_between(&spec->rule) ? spec->rule.times - 1 : size->frames;
+    return vrt_clip_is_between(&spec->rule)
+               ? (spec->rule.times - 1 - first) / VRT_MAX(spec->rule.every, 1) + 1
+               : size->frames;
 }
 
 void vrt_session_layout(const struct vrt_job_spec *spec, const struct vrt_job_spec_size *size,
@@ -64,7 +66,7 @@ void vrt_session_layout(const struct vrt_job_spec *spec, const struct vrt_job_sp
 {
     const struct vrt_frame_format *const formats[2] = { &spec->in, &spec->out };
     int scale = vrt_network_info(spec->network)->scale;
-    const size_t n_rgb[2] = { (size_t)size->frames, (size_t)n_made(spec, size) };
+    const size_t n_rgb[2] = { (size_t)size->frames, (size_t)n_made(spec, size, 1) };
     /* One that is passed on isn't made. */
     const size_t n_planes[2] = { n_rgb[0], n_rgb[1] + vrt_clip_is_between(&spec->rule) };
     struct vrt_session_layout layout = { 0 };
@@ -137,18 +139,22 @@ static struct vrt_tensor rgb_view(struct view v)
 
 /* Bindings: a tile of the frames' rgb; what the network makes of it. */
 static int build_network(struct vrt_graph *graph, const struct vrt_job_spec *spec,
-                         const struct vrt_job_spec_size *size, enum vrt_dtype dtype)
+                         const struct vrt_job_spec_size *size, enum vrt_dtype dtype, int first)
 {
     const struct vrt_network_info *info = vrt_network_info(spec->network);
     bool tiled = is_tiled(size);
     int out_h = size->grid.y.size * info->scale, out_w = size->grid.x.size * info->scale;
-    const struct vrt_network_use use = { .dtype = dtype, .noise = spec->noise };
+    const struct vrt_network_use use = {
+        .dtype = dtype,
+        .noise = spec->noise,
+        .moments = { first, VRT_MAX(spec->rule.every, 1), spec->rule.times },
+    };
     struct vrt_tensor in = rgb_view((struct view){
         .depth = size->frames, .h = size->grid.y.size, .w = size->grid.x.size,
         .channels = info->in_channels, .frame_w = spec->in.width, .frame_h = spec->in.height,
     });
     struct vrt_tensor out = rgb_view((struct view){
-        .depth = n_made(spec, size), .h = out_h, .w = out_w, .channels = info->out_channels,
+        .depth = n_made(spec, size, first), .h = out_h, .w = out_w, .channels = info->out_channels,
         .frame_w = tiled ? out_w : spec->out.width, .frame_h = tiled ? out_h : spec->out.height,
     });
 
@@ -247,7 +253,7 @@ static int build(struct vrt_graph *graph, const struct vrt_job_spec *spec,
     switch (g) {
     case VRT_SESSION_TO_RGB:    return vrt_colour_graph_to_rgb(graph, &spec->in);
     case VRT_SESSION_TO_PLANES: return build_to_planes(graph, &spec->out);
-    case VRT_SESSION_NETWORK:   return build_network(graph, spec, size, dtype);
+    case VRT_SESSION_NETWORK:   return build_network(graph, spec, size, dtype, 1);
     case VRT_SESSION_CLEAR:     return build_clear(graph, spec);
     case VRT_SESSION_BLEND:     return build_blend(graph, spec, &size->grid);
     case VRT_SESSION_DIVIDE:    return build_divide(graph, spec);
@@ -273,8 +279,8 @@ int vrt_session_graphs_new(const struct vrt_job_spec *spec, const struct vrt_job
     return 0;
 }
 
-int vrt_session_network_graph_new(const struct vrt_job_spec *spec, int depth, enum vrt_dtype dtype,
-                              struct vrt_graph **ret_graph)
+int vrt_session_network_graph_new(const struct vrt_job_spec *spec, int depth, int first,
+                              enum vrt_dtype dtype, struct vrt_graph **ret_graph)
 {
     struct vrt_job_spec_size size = { .grid = spec->grid, .frames = depth };
     VRT_CLEANUP(vrt_graph_freep) struct vrt_graph *graph = NULL;
@@ -282,7 +288,7 @@ int vrt_session_network_graph_new(const struct vrt_job_spec *spec, int depth, en
 
     if (r != 0)
         return vrt_fold(r);
-    r = build_network(graph, spec, &size, dtype);
+    r = build_network(graph, spec, &size, dtype, first);
     if (r != 0)
         return vrt_fold(r);
     *ret_graph = VRT_STEAL(graph);

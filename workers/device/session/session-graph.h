@@ -52,6 +52,6 @@ int vrt_session_graphs_new(const struct vrt_job_spec *spec, const struct vrt_job
                        enum vrt_dtype dtype, struct vrt_graph *ret_graphs[VRT_SESSION_GRAPH_COUNT]);
 
 /* Builds the network's graph alone, for clips of so many frames. Return: 0; -EINVAL; -ENOMEM. */
-int vrt_session_network_graph_new(const struct vrt_job_spec *spec, int depth, enum vrt_dtype dtype,
-                              struct vrt_graph **ret_graph);
+int vrt_session_network_graph_new(const struct vrt_job_spec *spec, int depth, int first,
+                              enum vrt_dtype dtype, struct vrt_graph **ret_graph);
 

@@ -9,8 +9,9 @@
 #include "workers/device/session/session-graph.h"
 #include "workers/device/session/session.h"
 
-/* Programs for clips that are shorter than the recipe's: so many are kept. */
-#define VRT_SESSION_N_SHORTER 4
+/* Programs for clips that are shorter than the recipe's, or of which others are shown: so many are
+ * kept. */
+#define VRT_SESSION_N_SHORTER VRT_RECIPE_EVERY_MAX
 
 enum {
     VRT_SESSION_IN,
@@ -37,7 +38,7 @@ struct vrt_session {
     struct vrt_session_layout layout;
     struct vrt_graph_executor *executors[VRT_SESSION_GRAPH_COUNT]; /* NULL: not needed */
     struct {
-        int depth;
+        int depth, first;
         struct vrt_graph_executor *executor; /* NULL: none yet */
     } shorter[VRT_SESSION_N_SHORTER];
     int n_shorter;                      /* ever made */
@@ -51,7 +52,7 @@ struct vrt_session {
     struct vrt_graph_executor_watch watch; /* of the clip that is submitted */
 };
 
-/* The network's program for clips of so many frames, made if need be. Return: 0; outcome;
- * -errno. */
-int vrt_session_network(struct vrt_session *session, int depth,
+/* The network's program for clips of so many frames, of which what is made between begins at place
+ * `first`, 1 where none is, made if need be. Return: 0; outcome; -errno. */
+int vrt_session_network(struct vrt_session *session, int depth, int first,
                         struct vrt_graph_executor **ret_executor);

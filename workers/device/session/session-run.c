@@ -94,15 +94,28 @@ static bool is_between(const struct vrt_session *session)
     return vrt_clip_is_between(&session->spec->rule);
 }
 
-bool vrt_session_makes(const struct vrt_job_spec *spec, int depth, int i)
+bool vrt_session_makes(const struct vrt_job_spec *spec, int depth, int place)
 {
-    return i == 0 ? !spec->passes : depth > 0;
+    return place == 0 ? !spec->passes : depth > 0;
+}
+
+/* Where result `d` stands between the clip's frame, 0, and the next. Where none are made, all are
+ * what that frame becomes. */
+static int place_of(const struct vrt_session *session, const struct vrt_session_clip *clip, int d)
+{
+    return clip->depth ? clip->first + d * VRT_MAX(session->spec->rule.every, 1) : d;
+}
+
+/* The first place of those that the network makes. */
+static int first_made(const struct vrt_session *session, const struct vrt_session_clip *clip)
+{
+    return clip->first ? clip->first : VRT_MAX(session->spec->rule.every, 1);
 }
 
 /* What becomes of the clip: so many frames. */
 static int n_results(const struct vrt_session *session, const struct vrt_session_clip *clip)
 {
-    return is_between(session) ? session->spec->rule.times : clip->n;
+    return is_between(session) ? clip->n_between : clip->n;
 }
 
 /* Which of the clip's frames result `d` is compared with; where it is between two, that and the
@@ -118,8 +131,9 @@ static struct vrt_binding result_of(const struct vrt_session *session,
 {
     if (!is_between(session))
         return frame_of(session, VRT_SESSION_OUT, d);
-    return d == 0 ? frame_of(session, VRT_SESSION_IN, original(session, clip, 0)) :
-                    frame_of(session, VRT_SESSION_OUT, d - 1);
+    return place_of(session, clip, d) == 0 ?
+               frame_of(session, VRT_SESSION_IN, original(session, clip, 0)) :
+               frame_of(session, VRT_SESSION_OUT, d - (clip->first == 0));
 }
 
 /* Result `d` of the clip becomes frame `to` of the slot. */
@@ -253,12 +267,13 @@ static int divide(struct vrt_session *session, int n)
 static int submit_network(struct vrt_session *session, const struct vrt_session_clip *clip)
 {
     const struct vrt_tile_grid *grid = &session->spec->grid;
-    const int n = is_between(session) ? session->spec->rule.times - 1 : clip->n;
+    const int n = is_between(session) ? clip->n_between - (clip->first == 0) : clip->n;
     struct vrt_graph_executor *network = NULL;
 
     if (clip->depth == 0)
         return 0;
-    int r = vrt_session_network(session, clip->depth, &network);
+    int r = vrt_session_network(session, clip->depth,
+                                is_between(session) ? first_made(session, clip) : 1, &network);
     if (r != 0)
         return r;
     r = clear(session, n);
@@ -280,7 +295,8 @@ static int submit_network(struct vrt_session *session, const struct vrt_session_
 
 static bool is_wanted(const struct vrt_session *session, const struct vrt_session_clip *clip, int d)
 {
-    return is_between(session) ? vrt_session_makes(session->spec, clip->depth, d) :
+    return is_between(session) ? vrt_session_makes(session->spec, clip->depth,
+                                                   place_of(session, clip, d)) :
                                  clip->out[d] || clip->shared[d];
 }
 
@@ -395,7 +411,7 @@ static int judge(const struct vrt_session *session, const struct vrt_session_cli
     const struct vrt_means *in = &means[0], *out = &means[1];
     struct vrt_means next;
 
-    if (!is_between(session) || d == 0) {
+    if (!is_between(session) || place_of(session, clip, d) == 0) {
         *ret_flaw = vrt_means_judge(in, out);
         return 0;
     }

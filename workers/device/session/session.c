@@ -240,24 +240,25 @@ size_t vrt_session_bytes(const struct vrt_session *session)
            (size_t)(session->n_slots - 1) * slot_bytes(&session->layout);
 }
 
-int vrt_session_network(struct vrt_session *session, int depth,
+int vrt_session_network(struct vrt_session *session, int depth, int first,
                         struct vrt_graph_executor **ret_executor)
 {
     VRT_CLEANUP(vrt_graph_freep) struct vrt_graph *graph = NULL;
     struct vrt_graph_executor *executor;
     int i = 0, r;
 
-    if (depth == session->depth) {
+    if (depth == session->depth && first == 1) {
         *ret_executor = session->executors[VRT_SESSION_NETWORK];
         return 0;
     }
-    while (i < VRT_SESSION_N_SHORTER && session->shorter[i].depth != depth)
+    while (i < VRT_SESSION_N_SHORTER &&
+           (session->shorter[i].depth != depth || session->shorter[i].first != first))
         i++;
     if (i < VRT_SESSION_N_SHORTER) {
         *ret_executor = session->shorter[i].executor;
         return 0;
     }
-    r = vrt_session_network_graph_new(session->spec, depth, session->dtype, &graph);
+    r = vrt_session_network_graph_new(session->spec, depth, first, session->dtype, &graph);
     if (r != 0)
         return vrt_fold(r);
     r = vrt_graph_executor_new_in(session->device, session->replica, graph, &session->arena,
@@ -269,6 +270,7 @@ int vrt_session_network(struct vrt_session *session, int depth,
     vrt_graph_executor_free(session->shorter[i].executor);
     session->shorter[i].executor = executor;
     session->shorter[i].depth = depth;
+    session->shorter[i].first = first;
     *ret_executor = executor;
     return 0;
 }

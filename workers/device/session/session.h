@@ -34,10 +34,11 @@ struct vrt_session_evidence {
 };
 
 /* Frames on their way through a session: all of a clip, or one. Where frames are made between, the
- * results are the clip's frame and those that follow it, as many as the job's rule says, and of
- * these only what vrt_session_makes(). */
+ * results are those of the clip's frame and of what follows it that are shown, and of these only
+ * what vrt_session_makes(). */
 struct vrt_session_clip {
     int n, depth;                   /* frames; those that the network sees (frames/clips/clip.h) */
+    int first, n_between;           /* where frames are made between: as of struct vrt_clip_shown */
     struct vrt_frame *const *in;    /* [n], of spec->in */
     struct vrt_frame *const *out;   /* [n], or of the results, of spec->out, writable: samples are
                                      * filled in; NULL: */
@@ -101,9 +102,9 @@ int vrt_session_begin(struct vrt_session *session, const struct vrt_session_clip
                       const struct vrt_graph_executor_watch *watch,
                       struct vrt_session_times *times);
 
-/* Where frames are made between: whether it fills in result `i` of a clip of this depth. Else the
- * host has its samples. */
-bool vrt_session_makes(const struct vrt_job_spec *spec, int depth, int i);
+/* Where frames are made between: whether it fills in what stands at `place` (0: the frame itself)
+ * of a clip of this depth. Else the host has its samples. */
+bool vrt_session_makes(const struct vrt_job_spec *spec, int depth, int place);
 
 /*
  * Waits for the oldest clip in flight, and fills in its samples and pixels. evidence[] of each

@@ -39,9 +39,31 @@ bool vrt_clip_is_between(const struct vrt_clip_rule *rule)
     return rule->times > 1;
 }
 
+static int every_of(const struct vrt_clip_rule *rule)
+{
+    return VRT_MAX(rule->every, 1);
+}
+
 int vrt_clip_n_new(const struct vrt_clip_rule *rule)
 {
-    return vrt_clip_is_between(rule) ? rule->times : rule->overlap.size - rule->overlap.shared;
+    return vrt_clip_is_between(rule) ? (int)vrt_clip_n_shown(rule, 1)
+                                     : rule->overlap.size - rule->overlap.shared;
+}
+
+struct vrt_clip_shown vrt_clip_shown(const struct vrt_clip_rule *rule, int64_t index)
+{
+    const int every = every_of(rule);
+    /* Of the first `every` frames the remainders are those of all. */
+    const int past = (int)(index % every * rule->times % every), first = (every - past) % every;
+
+    return (struct vrt_clip_shown){ first, (rule->times - 1 - first) / every + 1 };
+}
+
+int64_t vrt_clip_n_shown(const struct vrt_clip_rule *rule, int64_t n)
+{
+    const int every = every_of(rule);
+
+    return (n * VRT_MAX(rule->times, 1) + every - 1) / every;
 }
 
 int64_t vrt_clip_count(const struct vrt_clip_rule *rule, int64_t n_frames)

@@ -33,6 +33,14 @@ struct vrt_clip_rule {
     int multiple;                   /* temporal: to which a short scene is extended; 1: not */
     int times;                      /* temporal: over 1, each frame becomes so many: itself, and
                                      * those between it and the next; 0 and 1 are the same */
+    int every;                      /* of all of those, one of so many is shown, the video's first
+                                     * frame being the first; at most times; 0 and 1: each */
+};
+
+/* Which of the `times` that frame of the video becomes are shown: of those from 0, which is the
+ * frame itself, `first`, first + every and so on, n of them, which is never none. */
+struct vrt_clip_shown {
+    int first, n;
 };
 
 /* One clip of a scene. */
@@ -57,8 +65,14 @@ struct vrt_clip_rule vrt_clip_runs(int frames);
 /* Whether frames are made between those of the video. */
 bool vrt_clip_is_between(const struct vrt_clip_rule *rule);
 
-/* The n_new of a clip in the midst of a scene. */
+/* The n_new of a clip in the midst of a scene; where that differs, the most. */
 int vrt_clip_n_new(const struct vrt_clip_rule *rule);
+
+/* What is shown of frame `index` of the video, where frames are made between. */
+struct vrt_clip_shown vrt_clip_shown(const struct vrt_clip_rule *rule, int64_t index);
+
+/* How many of n frames' are: n * times / every, rounded up. Any rule. */
+int64_t vrt_clip_n_shown(const struct vrt_clip_rule *rule, int64_t n);
 
 /* Clips of a scene, or of a video without cuts, of n_frames (0: none). */
 int64_t vrt_clip_count(const struct vrt_clip_rule *rule, int64_t n_frames);

@@ -139,6 +139,8 @@ static void fill_between(struct vrt_cutter *cutter, const struct vrt_clip *clip,
     const struct vrt_frame *frame = frame_at(cutter, at);
 
     ret_cut->clip = *clip;
+    ret_cut->shown = vrt_clip_shown(&cutter->params.rule, at);
+    ret_cut->clip.n_new = ret_cut->shown.n;
     for (int i = 0; i < clip->n; i++) {
         int64_t from = vrt_clip_source_between(&cutter->params.rule, clip, n, i);
         ret_cut->frames[i] = vrt_frame_ref(frame_at(cutter, cutter->scene_start + from));

@@ -27,6 +27,7 @@ struct vrt_cut {
     struct vrt_clip clip;
     struct vrt_frame *frames[VRT_CLIP_FRAMES_MAX];      /* clip.n references */
     struct vrt_share shares[VRT_CLIP_FRAMES_MAX];
+    struct vrt_clip_shown shown;    /* where frames are made between, and: */
     int64_t span;                   /* where frames are made between: ticks from the clip's frame to
                                      * the next one, of whatever scene; of the last of all frames
                                      * how long it is shown */
