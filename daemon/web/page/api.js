@@ -56,3 +56,59 @@ export async function listJobs() {
     }
     return jobs;
 }
+
+/* Sends a file; `progress` is told the part that is through, 0 to 1. Unlike fetch() an
+ * XMLHttpRequest can tell. `signal` ends it. Return: the answer's JSON. */
+export function send(method, path, file, progress, signal) {
+    return new Promise((resolve, reject) => {
+        const request = new XMLHttpRequest();
+        request.open(method, path);
+        request.upload.addEventListener('progress', (event) => {
+            if (event.lengthComputable)
+                progress(event.loaded / event.total);
+        });
+        request.addEventListener('load', () => {
+            if (request.status < 300)
+                resolve(JSON.parse(request.responseText || 'null'));
+            else
+                reject(refusal(request.status, request.responseText));
+        });
+        request.addEventListener('error', () => reject(new Error(
+            'The upload broke off: vrtd ended the connection, or does not answer.')));
+        request.addEventListener('abort', () => reject(new Error('The upload was cancelled.')));
+        signal.addEventListener('abort', () => request.abort());
+        request.setRequestHeader('Content-Type', 'application/octet-stream');
+        request.send(file);
+    });
+}
+
+/* The upload that no job has taken: what is refused for another reason needn't come up again. */
+let waiting = null;
+
+/* Makes a job of a file, as `request` says. Return: the job. */
+export async function uploadJob(file, request, progress, signal) {
+    if (waiting && waiting.file !== file) {
+        // It goes by itself, too, after an hour.
+        ask('DELETE', `/v1/uploads/${waiting.id}`).catch(() => {});
+        waiting = null;
+    }
+    for (let isNew = false; ; isNew = true) {
+        if (!waiting) {
+            const { id } = await send('POST', '/v1/uploads', file, progress, signal);
+            waiting = { file, id };
+            isNew = true;
+        }
+        try {
+            const input = { ...request.input, upload: waiting.id };
+            const job = await ask('POST', '/v1/jobs', { ...request, input });
+            waiting = null;
+            return job;
+        } catch (e) {
+            if (e.id !== 'upload.not_found')
+                throw e;
+            waiting = null;
+            if (isNew)
+                throw e;
+        }
+    }
+}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The list of jobs: a card for each, which changes in its place.
 
-import { ask, listJobs } from '/api.js';
+import { ask, get, listJobs } from '/api.js';
 import { byId, make, makeButton, say, setText } from '/dom.js';
 import * as format from '/format.js';
 import { makeDetails } from '/job.js';
@@ -94,7 +94,11 @@ function makeActions(card) {
         byId('jobs').focus();
         arrange();
     }
+    const download = make('a', { className: 'button', textContent: 'Download' });
+    download.href = `/v1/jobs/${card.job.id}/output`;
+    download.setAttribute('download', '');
     return [
+        [download, (job) => job.state === 'done' && card.isKept],
         [makeButton('Pause', post('pause'), failed, label('Pause')), (job) => !job.cancelling &&
             ['queued', 'fetching', 'running', 'disk_full'].includes(job.state)],
         [makeButton('Resume', post('resume'), failed, label('Resume')),
@@ -132,6 +136,7 @@ function makeCard(job) {
         progress: make('progress', { max: 100 }),
         facts: make('p', { className: 'facts' }),
         error: make('p', { className: 'error', role: 'alert' }),
+        isKept: false,              /* its result, by vrtd, to be downloaded */
         tenth: 0,
     };
     card.details = makeDetails(job.id);
@@ -150,6 +155,18 @@ function makeCard(job) {
         card.error, make('div', { className: 'row' }, ...card.actions.map(([button]) => button),
             card.stepper.element, toggle), card.details.element);
     return card;
+}
+
+/* Only what is told of a job at length says whether there is a result to be had. */
+async function lookAtResult(card) {
+    try {
+        const job = await get(`/v1/jobs/${card.job.id}`);
+        card.isKept = (job.result_bytes ?? null) !== null;
+        if (card.isKept)
+            update(card, card.job);
+    } catch (e) {
+        setText(card.error, e.message);
+    }
 }
 
 /* Says what those who only listen should know: ends, and every tenth. */
@@ -237,6 +254,8 @@ export function showJob(job) {
         cards.set(job.id, card);
     }
     update(card, job);
+    if (job.state === 'done' && job.input_name !== null && (!before || before.state !== 'done'))
+        lookAtResult(card);
     if (!before || before.state !== job.state || before.priority !== job.priority)
         arrange();
 }

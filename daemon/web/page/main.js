@@ -6,6 +6,7 @@ import { beginDevices, showDevice } from '/devices.js';
 import { byId, setText } from '/dom.js';
 import { beginJobs, loadJobs, showJob } from '/jobs.js';
 import { listen } from '/live.js';
+import { beginForm } from '/submit.js';
 
 function showLink(isUp) {
     byId('link').classList.toggle('lost', !isUp);
@@ -14,6 +15,8 @@ function showLink(isUp) {
 
 byId('logout').addEventListener('click', async () => {
     try {
+        // What is under way would be refused, and look as if the session had ended by itself.
+        window.stop();
         await ask('DELETE', '/v1/session');
         location.reload();
     } catch (e) {
@@ -25,6 +28,7 @@ const session = await get('/v1/session');
 setText(byId('user'), session.user || session.name || '');
 beginJobs();
 beginDevices();
+beginForm();
 listen({
     job: showJob,
     device: showDevice,

@@ -61,6 +61,18 @@ class Page(Case):
         self.browser.press('Enter')
         self.browser.wait(LIVE)
 
+    def submit(self, path, **options):
+        """By the form. Return: the job's number, once the page shows it."""
+        before = self.browser.evaluate("document.querySelectorAll('.card[id]').length")
+        self.browser.choose('#file', path)
+        for key, value in options.items():
+            field = f'document.getElementById("option-{key}")'
+            self.browser.evaluate(f'{field}.value = {json.dumps(value)}')
+        self.browser.click('#go')
+        self.browser.wait(f"document.querySelectorAll('.card[id]').length > {before}")
+        ids = "[...document.querySelectorAll('.card[id]')].map((e) => Number(e.id.slice(4)))"
+        return max(self.browser.evaluate(ids))
+
     def queue(self, path, *options):
         """By vrtctl. Return: the job's number, once the page shows it."""
         target = os.path.join(self.folder, f'{time.monotonic_ns()}.mkv')
@@ -74,7 +86,7 @@ class Page(Case):
         self.browser.evaluate(f"""[...document.querySelectorAll('#job-{job} .row button')].find(
             (e) => e.textContent === '{label}' && !e.hidden).id = 'pressed'""")
         self.browser.click('#pressed')
-        self.browser.evaluate("document.getElementById('pressed').removeAttribute('id')")
+        self.browser.evaluate("document.getElementById('pressed')?.removeAttribute('id')")
 
     def wait_for_state(self, job, state):
         self.browser.wait(f"{text_of(f'#job-{job} .state')} === '{state}'", PATIENCE_S)
@@ -94,8 +106,71 @@ class Page(Case):
         self.assertIn('/v1/session', self.browser.complaints.pop())
         self.log_in()
         self.assertEqual(self.browser.evaluate("document.cookie"), '')
+        self.browser.wait("document.querySelectorAll('#option-codec option').length > 1")
         self.browser.click('#logout')
         self.browser.wait("document.getElementById('token')")
+
+    def test_life(self):
+        """Up, live progress, pause, resume; then another to its end, and down: the same bytes."""
+        self.log_in()
+        job = self.submit(self.long, quality='30')
+        self.wait_for_state(job, 'running')
+        self.assertEqual(self.job(job)['recipe']['quality'], 30)
+        facts = text_of(f'#job-{job} .facts')
+        seen = set()
+        deadline = time.monotonic() + PATIENCE_S
+        while len(seen) < 5:
+            seen.add(self.browser.evaluate(facts))
+            self.assertLess(time.monotonic(), deadline, seen)
+            time.sleep(0.05)
+        self.press(job, 'Pause')
+        self.wait_for_state(job, 'paused')
+        self.press(job, 'Resume')
+        self.wait_for_state(job, 'running')
+        other = self.submit(self.short)
+        self.press(other, '+')
+        self.wait_for_state(other, 'done')
+        self.press(job, 'Cancel')
+        self.browser.wait("document.getElementById('sure').open")
+        self.browser.click('#sure-yes')
+        self.wait_for_state(job, 'cancelled')
+        self.assertEqual(self.job(job)['state'], 'cancelled')
+
+        self.browser.downloads_into(self.folder)
+        self.browser.click(f'#job-{other} a')
+        result = self.path('short.restored.mp4')
+        self.wait_until(lambda: os.path.exists(result))
+        wanted = self.path('wanted.mp4')
+        self.restore(self.short, wanted)
+        self.wait_until(lambda: os.path.getsize(result) == os.path.getsize(wanted))
+        self.assertEqual(harness.digest(result), harness.digest(wanted))
+        self.press(other, 'Remove')
+        self.browser.wait(f"!document.getElementById('job-{other}')")
+
+    def test_refused(self):
+        """In the API's own sentences; the field that is at fault is shown."""
+        self.log_in()
+        self.browser.choose('#file', self.short)
+        self.browser.evaluate("document.getElementById('option-quality').value = '999'")
+        self.browser.click('#go')
+        self.browser.wait("document.getElementById('option-quality').ariaInvalid === 'true'")
+        self.assertRegex(self.browser.evaluate(text_of('#form-error')), 'quality')
+        nothing = self.path('nothing.mp4')
+        with open(nothing, 'w', encoding='utf-8') as f:
+            f.write('no video')
+        self.browser.evaluate("document.getElementById('option-quality').value = ''")
+        self.browser.choose('#file', nothing)
+        self.browser.click('#go')
+        self.browser.wait(f"{text_of('#form-error')}.includes('video')")
+        # Dropped, it is chosen as well; nothing opens it.
+        self.browser.evaluate("""(() => { const data = new DataTransfer();
+            data.items.add(new File(['x'], 'dropped.mp4'));
+            document.body.dispatchEvent(new DragEvent('drop', { dataTransfer: data,
+                bubbles: true, cancelable: true })); })()""")
+        self.assertIn('dropped.mp4', self.browser.evaluate(text_of('#chosen')))
+        # Refusals are said on the console by Chromium itself.
+        self.assertTrue(all('Failed to load' in c for c in self.browser.complaints))
+        self.browser.complaints.clear()
 
     def test_names_are_text(self):
         """A file's name is never taken for markup."""
@@ -116,6 +191,7 @@ class Page(Case):
         self.log_in()
         job = self.queue(long)
         self.press(job, 'Details')
+        self.browser.evaluate("document.querySelector('#form details').open = true")
         for width in WIDTHS:
             for dark in False, True:
                 self.browser.size(width, 844, dark)
@@ -128,6 +204,9 @@ class Page(Case):
     def test_keyboard_alone(self):
         """Whatever can be done, can be done by keys, and each thing says what it is."""
         self.log_in()
+        self.tab_to("document.activeElement.id === 'go'")
+        self.browser.press('Enter')
+        self.browser.wait(f"{text_of('#form-error')}.includes('Choose')")
         job = self.queue(self.long)
         self.wait_for_state(job, 'running')
         self.tab_to("document.activeElement.textContent === 'Pause'")
@@ -164,7 +243,8 @@ class Page(Case):
 class Lost(Page):
     """Tests whose daemon goes."""
 
-    test_login = test_names_are_text = test_widths = test_keyboard_alone = None
+    test_login = test_life = test_refused = test_names_are_text = test_widths = None
+    test_keyboard_alone = None
 
     def test_daemon_goes(self):
         """That it is gone is said; when it is back, one logs in again, and is told why."""
