@@ -124,11 +124,11 @@ int vrt_pipes_open_output(struct vrt_pipes *pipes, struct vrt_file *ret_file,
     if (asprintf(&path, "%s/vrtctl-XXXXXX", folder) < 0)
         return vrt_refuse_errno(error, vrt_raise(-ENOMEM), "the result");
     pipes->result_fd = mkostemp(path, O_CLOEXEC);
-    if (pipes->result_fd < 0 || fstat(pipes->result_fd, &st) < 0)
-        return vrt_refuse(error, vrt_raise(-errno), "client.pipe", "the result waits in a "
-                          "temporary file, and none can be made in %s: %s; set TMPDIR to another "
-                          "folder",
-                          vrt_printable(folder, shown, sizeof(shown)), strerror(errno));
+    const int r = pipes->result_fd < 0 || fstat(pipes->result_fd, &st) < 0 ? -errno : 0;
+    if (r < 0)
+        return vrt_refuse(error, vrt_raise(r), "client.pipe", "the result waits in a temporary "
+                          "file, and none can be made in %s: %s; set TMPDIR to another folder",
+                          vrt_printable(folder, shown, sizeof(shown)), strerror(-r));
     unlink(path);
     int fd = fcntl(pipes->result_fd, F_DUPFD_CLOEXEC, 0);
     if (fd < 0)

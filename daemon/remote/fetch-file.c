@@ -18,6 +18,7 @@
 #include "api.h"
 #include "base/cleanup.h"
 #include "base/thread.h"
+#include "base/io/write.h"
 
 #define BUFFER_BYTES (256 * 1024)  /* hashed and written at a time */
 #define WRITE_BYTES (64 * 1024)         /* not worth a step where fewer are there, but at the end */
@@ -85,23 +86,6 @@ struct vrt_fetch_file *vrt_fetch_file_free(struct vrt_fetch_file *file)
     return NULL;
 }
 
-static int write_all(int fd, const void *data, size_t size, int64_t offset)
-{
-    const char *next = data;
-
-    while (size > 0) {
-        ssize_t n = pwrite(fd, next, size, offset);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return vrt_raise(n < 0 ? -errno : -EIO);
-        next += n;
-        size -= (size_t)n;
-        offset += n;
-    }
-    return 0;
-}
-
 /* Whether NAME.from says that what is there came from the same address, and which version it is. */
 static bool read_note(struct vrt_fetch_file *file)
 {
@@ -135,7 +119,7 @@ static int write_note(const struct vrt_fetch_file *file)
                                             O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (fd < 0)
         return vrt_raise(-errno);
-    return write_all(fd, text, (size_t)n, 0);
+    return vrt_write_at(fd, text, (size_t)n, 0);
 }
 
 static int empty_file(struct vrt_fetch_file *file)
@@ -185,7 +169,7 @@ static int write_buffer(struct vrt_fetch_file *file)
 {
     struct buffer *buffer = file->writing;
 
-    int r = write_all(file->fd, buffer->data, buffer->size, file->size);
+    int r = vrt_write_at(file->fd, buffer->data, buffer->size, file->size);
     if (r < 0)
         return vrt_fold(r);
     file->size += (int64_t)buffer->size;

@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "base/macro.h"
+#include "base/io/write.h"
 
 #define VRT_LOG_TOPIC "encode"
 
@@ -71,13 +72,10 @@ static int copy_plainly(const struct vrt_output_copy *copy, int64_t offset, size
             continue;
         if (n <= 0)
             return vrt_raise(n < 0 ? -errno : -EIO);
-        for (ssize_t done = 0, m; done < n; done += m) {
-            m = pwrite(copy->to_fd, buffer + done, (size_t)(n - done), offset + done);
-            if (m < 0 && errno != EINTR)
-                return vrt_raise(-errno);
-            m = VRT_MAX(m, 0);
-        }
-        int r = check_written(copy, offset, buffer, (size_t)n, buffer + CHUNK_BYTES);
+        int r = vrt_write_at(copy->to_fd, buffer, (size_t)n, offset);
+        if (r < 0)
+            return vrt_fold(r);
+        r = check_written(copy, offset, buffer, (size_t)n, buffer + CHUNK_BYTES);
         if (r < 0)
             return vrt_fold(r);
         offset += n;

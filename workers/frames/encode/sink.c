@@ -14,6 +14,7 @@
 #include <sys/types.h>
 #include <unistd.h>
 
+#include "base/io/write.h"
 #include "frames/av.h"
 
 #define BUFFER_BYTES (256 * 1024)  /* written at a time */
@@ -24,21 +25,14 @@ static const char what[] = "working file";
 static int write_all(void *opaque, VRT_AV_WRITE_CONST uint8_t *data, int size)
 {
     struct vrt_sink *sink = opaque;
-    int done = 0;
 
-    while (done < size && !sink->write_error) {
-        ssize_t n = pwrite(sink->fd, data + done, (size_t)(size - done), sink->offset_bytes);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0) {
-            sink->write_error = n < 0 ? -errno : -EIO;
-            break;
-        }
-        done += (int)n;
-        sink->offset_bytes += n;
-        sink->size_bytes = VRT_MAX(sink->size_bytes, sink->offset_bytes);
-    }
-    return sink->write_error ? AVERROR(-sink->write_error) : size;
+    if (!sink->write_error)
+        sink->write_error = vrt_write_at(sink->fd, data, (size_t)size, sink->offset_bytes);
+    if (sink->write_error)
+        return AVERROR(-sink->write_error);
+    sink->offset_bytes += size;
+    sink->size_bytes = VRT_MAX(sink->size_bytes, sink->offset_bytes);
+    return size;
 }
 
 /* AVIO's seek: muxers go back to fill in sizes. */

@@ -7,6 +7,7 @@
 #include <libswscale/swscale.h>
 #include <unistd.h>
 
+#include "base/io/write.h"
 #include "frames/av.h"
 #include "frames/view.h"
 
@@ -100,18 +101,12 @@ static int encode(const AVFrame *picture, AVPacket *packet)
     return r < 0 ? vrt_raise(vrt_av_errno(r)) : 0;
 }
 
-/* Return: 0; -errno. */
-static int write_all(int fd, const uint8_t *data, int size)
+/* All that the file has. Return: 0; -errno. */
+static int replace(int fd, const uint8_t *data, int size)
 {
     if (ftruncate(fd, 0) < 0)
         return vrt_raise(-errno);
-    for (int done = 0; done < size;) {
-        ssize_t n = pwrite(fd, data + done, (size_t)(size - done), done);
-        if (n < 0 && errno != EINTR)
-            return vrt_raise(-errno);
-        done += (int)VRT_MAX(n, 0);
-    }
-    return 0;
+    return vrt_fold(vrt_write_at(fd, data, (size_t)size, 0));
 }
 
 int vrt_pair_write(int fd, struct vrt_frame *before, struct vrt_frame *after,
@@ -124,7 +119,7 @@ int vrt_pair_write(int fd, struct vrt_frame *before, struct vrt_frame *after,
     if (r == 0)
         r = encode(picture, packet);
     if (r == 0)
-        r = write_all(fd, packet->data, packet->size);
+        r = replace(fd, packet->data, packet->size);
     if (r < 0)
         return refuse_picture(vrt_fold(r), error);
     *ret_size = (struct vrt_pair_size){ picture->width, picture->height };

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/macro.h"
+#include "base/io/write.h"
 
 #define POLL_MS 100
 #define CHUNK_BYTES ((size_t)1 << 20)
@@ -72,18 +73,6 @@ static int refuse_write(int r, struct vrt_error *error)
     return vrt_refuse_errno(error, r, "storing what comes by the pipe");
 }
 
-static int append(const struct vrt_pipe *pipe, int64_t offset, size_t size)
-{
-    for (size_t done = 0; done < size;) {
-        ssize_t n = pwrite(pipe->file_fd, pipe->buffer + done, size - done,
-                           offset + (int64_t)done);
-        if (n < 0 && errno != EINTR)
-            return vrt_raise(-errno);
-        done += (size_t)VRT_MAX(n, 0);
-    }
-    return 0;
-}
-
 int vrt_pipe_more(void *ctx, struct vrt_feed_state *state, struct vrt_error *error)
 {
     struct vrt_pipe *pipe = ctx;
@@ -106,7 +95,7 @@ int vrt_pipe_more(void *ctx, struct vrt_feed_state *state, struct vrt_error *err
     if (n < 0 && n != -EAGAIN)
         return vrt_refuse_errno(error, vrt_raise((int)n), "the pipe");
     state->at_end = n == 0;
-    int r = n > 0 ? append(pipe, st.st_size, (size_t)n) : 0;
+    int r = n > 0 ? vrt_write_at(pipe->file_fd, pipe->buffer, (size_t)n, st.st_size) : 0;
     if (r < 0)
         return refuse_write(r, error);
     state->size_bytes += VRT_MAX(n, 0);

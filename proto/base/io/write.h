@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* Files that are written by position. */
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/macro.h"
+
+/* Writes all of it at `offset`, however often that takes. Return: 0; -errno: some of it may have
+ * been written. Thread: any. */
+int vrt_write_at(int fd, const void *data, size_t size, int64_t offset) VRT_MUST_CHECK;
