@@ -158,8 +158,7 @@ def codecs():
                 case(name, 'in.mkv', make, f'.{ending}', refused=f'an .{ending} file cannot hold',
                      **more)
             elif ending == 'mxf':
-                case(name, 'in.mov', make, '.mxf', left_out=[1],
-                     warns=['audio stream 1 (pcm_s16le) cannot be kept'], **more)
+                case(name, 'in.mov', make, '.mxf', rewrapped=True, cut=True, **more)
             else:
                 case(name, 'in.mkv', make, f'.{ending}', rewrapped=ending == 'ts', **more)
     case('a deep film in av1', 'in.mkv', f'{film} -c:v ffv1 -pix_fmt yuv422p12le', '.mkv',

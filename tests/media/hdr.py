@@ -25,7 +25,7 @@ def light():
               f'{FFMPEG}-i a.mp4 -c copy -bsf:v hevc_metadata,filter_units=remove_types=39 '
               f'in.{ending}'], '.mkv', arguments=['--codec', 'hevc'])
     case('HDR10 to mxf', 'in.mkv', hdr, '.mxf', arguments=['--codec', 'prores'],
-         warns=["doesn't tell of the content's light level"], ignore=['chroma_location'],
+         warns=["doesn't tell of the content's light"], ignore=['chroma_location'],
          hdr_less=['max_content', 'max_average'])
     hlg = f'{film} {X265} colorprim=bt2020:transfer=arib-std-b67:colormatrix=bt2020nc:' \
           'log-level=none'

@@ -224,6 +224,10 @@ def judge_stream(was, now, before, after, given):
     if names[0] != names[1] and was['codec_type'] != 'subtitle':
         found.append(f'{name} is {now["codec_name"]}, not {was["codec_name"]}')
     wanted = given['text'] if 'text' in given else before.times(was)
+    # MXF has sound by the frames, and knows no default.
+    is_cut = 'cut' in given and was['codec_type'] == 'audio'
+    if is_cut:
+        wanted = before.times(before.video)
     found += judge_times(name, wanted, after.times(now), slack_s)
     for key in ('language', 'title'):
         value = was.get('tags', {}).get(key)
@@ -232,7 +236,8 @@ def judge_stream(was, now, before, after, given):
             found.append(f'{name}: {key} {said[0]}, not {value}')
     for key in ('default', 'forced', 'hearing_impaired'):
         # The restored video is the default one, whatever the others were.
-        is_another = (key, was['codec_type']) == ('default', 'video') and 'restored' in given
+        is_another = (key == 'default' and is_cut) or (
+            (key, was['codec_type']) == ('default', 'video') and 'restored' in given)
         if was['disposition'].get(key) and not now['disposition'].get(key) and not is_another:
             found.append(f'{name}: {key} no more')
     if was['codec_type'] == 'audio' and not given.get('rewrapped'):

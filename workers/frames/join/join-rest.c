@@ -31,7 +31,8 @@ static void note_packet(const struct vrt_join_stream *stream, const AVPacket *pa
         return;
     beginning->first_us = VRT_MIN(beginning->first_us, av_rescale_q(time, base, AV_TIME_BASE_Q));
     beginning->last_us = VRT_MAX(beginning->last_us,
-                                 av_rescale_q(time + packet->duration, base, AV_TIME_BASE_Q));
+                                 av_rescale_q(av_sat_add64(time, packet->duration), base,
+                                              AV_TIME_BASE_Q));
 }
 
 /* Streams of packets are read; others are whole in their heads, which *ret_files_bytes has.
@@ -47,7 +48,8 @@ static bool select_streams(const struct vrt_join_streams *plan, int64_t *ret_fil
         const bool is_file = stream->kind == VRT_JOIN_COVER || stream->kind == VRT_JOIN_ATTACHED ||
                              par->codec_type == AVMEDIA_TYPE_ATTACHMENT;
         const bool is_read = !is_file && (stream->kind == VRT_JOIN_COPIED ||
-                                          stream->kind == VRT_JOIN_CONVERTED);
+                                          stream->kind == VRT_JOIN_CONVERTED ||
+                                          stream->kind == VRT_JOIN_CUT);
         if (is_file && stream->kind != VRT_JOIN_LEFT_OUT)
             files_bytes += stream->in->attached_pic.size + par->extradata_size;
         vrt_source_select(plan->source, (unsigned int)i, is_read);
@@ -78,6 +80,12 @@ static int read_beginning(const struct vrt_join_streams *plan, struct beginning 
     return r > 0 || r == -ETIMEDOUT ? 0 : vrt_fold(r);
 }
 
+/* A file may claim any times. */
+static int64_t whole(double number)
+{
+    return llrint(VRT_MIN(number, (double)(INT64_MAX / 1024)));
+}
+
 int vrt_join_rest_estimate(const struct vrt_join_streams *plan, int64_t span_ns,
                            struct vrt_joiner_rest *ret_rest, struct vrt_error *error)
 {
@@ -94,8 +102,8 @@ int vrt_join_rest_estimate(const struct vrt_join_streams *plan, int64_t span_ns,
         double times = seen_us > 0 ? span_us / seen_us : 1;
         if (beginning.is_all)
             times = VRT_MIN(times, 1);
-        ret_rest->size_bytes = llrint((double)beginning.size_bytes * times);
-        ret_rest->n_packets = llrint((double)beginning.n_packets * times);
+        ret_rest->size_bytes = whole((double)beginning.size_bytes * times);
+        ret_rest->n_packets = whole((double)beginning.n_packets * times);
     }
     ret_rest->size_bytes += files_bytes;
     return 0;

@@ -45,11 +45,8 @@ const AVOutputFormat *vrt_join_muxer(enum vrt_container container)
     return av_guess_format(containers[container].muxer, NULL, NULL);
 }
 
-/*
- * Beside the restored video. Of MXF's sound and pictures FFmpeg drops what outlasts the other,
- * so there is no sound. Experimental combinations count: FLAC in MP4 has been one for years, and
- * plays.
- */
+/* Beside the restored video, packet by packet. Experimental combinations count: FLAC in MP4 has
+ * been one for years, and plays. */
 static bool holds(enum vrt_container container, enum AVCodecID id)
 {
     const AVOutputFormat *muxer = vrt_join_muxer(container);
@@ -96,6 +93,8 @@ static enum vrt_join_kind decide(const AVStream *in, enum vrt_container containe
                : container == VRT_CONTAINER_MKV ? VRT_JOIN_ATTACHED
                                                 : VRT_JOIN_LEFT_OUT;
     case AVMEDIA_TYPE_AUDIO:
+        if (container == VRT_CONTAINER_MXF)
+            return vrt_sound_fits(in->codecpar) ? VRT_JOIN_CUT : VRT_JOIN_LEFT_OUT;
         return holds(container, id) ? VRT_JOIN_COPIED : VRT_JOIN_LEFT_OUT;
     case AVMEDIA_TYPE_SUBTITLE:
         if (holds(container, id))
@@ -163,7 +162,8 @@ static void plan_stream(struct vrt_join_streams *plan, int i, enum vrt_join_care
     if (stream->kind != VRT_JOIN_LEFT_OUT &&
         !vrt_join_caps_attaches(stream, attached_bytes, warnings))
         stream->kind = VRT_JOIN_LEFT_OUT;
-    bool read = stream->kind == VRT_JOIN_COPIED || stream->kind == VRT_JOIN_CONVERTED;
+    bool read = stream->kind == VRT_JOIN_COPIED || stream->kind == VRT_JOIN_CONVERTED ||
+                stream->kind == VRT_JOIN_CUT;
     vrt_source_select(plan->source, (unsigned int)i, read);
     if (stream->kind == VRT_JOIN_COPIED && in->codecpar->codec_type == AVMEDIA_TYPE_VIDEO)
         vrt_warnings_add(warnings, "video stream %d is kept as it is: only stream %d is "
@@ -396,6 +396,13 @@ static int create_attached(struct vrt_join_stream *stream)
     return 0;
 }
 
+/* When the video begins, as the stream counts. */
+static int64_t start_in(const struct vrt_join_video *video, const struct vrt_join_stream *stream)
+{
+    return av_rescale_q(video->first_pts[0], vrt_rational_av(video->head.time_base),
+                        stream->in->time_base);
+}
+
 static int create_stream(struct vrt_join_streams *plan, struct vrt_join_stream *stream,
                          const AVOutputFormat *muxer, const struct vrt_join_video *video)
 {
@@ -409,6 +416,9 @@ static int create_stream(struct vrt_join_streams *plan, struct vrt_join_stream *
     case VRT_JOIN_CONVERTED:
         return vrt_fold(vrt_subtitle_open(stream->in, containers[plan->container].subtitles,
                                           stream->out->codecpar, &stream->subtitle));
+    case VRT_JOIN_CUT:
+        return vrt_fold(vrt_sound_open(stream->in, video->head.fps, start_in(video, stream),
+                                            stream->out->codecpar, &stream->sound));
     case VRT_JOIN_ATTACHED:
         r = create_attached(stream);
         return vrt_fold(r < 0 ? r : name_attachment(stream));
@@ -457,7 +467,10 @@ int vrt_join_streams_create(struct vrt_join_streams *plan, AVFormatContext *outp
                             const struct vrt_join_video *video)
 {
     for (int i = 0; i < plan->n; i++) {
-        const int first = is_other_video(&plan->streams[i]) ? plan->video : i;
+        /* MXF wants it before all. */
+        const bool is_behind = is_other_video(&plan->streams[i]) ||
+                               plan->streams[i].kind == VRT_JOIN_CUT;
+        const int first = is_behind ? plan->video : i;
         int r = add_stream(plan, &plan->streams[first], output, video);
         if (r < 0)
             return vrt_fold(r);
@@ -471,8 +484,10 @@ int vrt_join_streams_create(struct vrt_join_streams *plan, AVFormatContext *outp
 
 void vrt_join_streams_done(struct vrt_join_streams *plan)
 {
-    for (int i = 0; i < plan->n; i++)
+    for (int i = 0; i < plan->n; i++) {
         plan->streams[i].subtitle = vrt_subtitle_close(plan->streams[i].subtitle);
+        plan->streams[i].sound = vrt_sound_close(plan->streams[i].sound);
+    }
     free(plan->streams);
     plan->streams = NULL;
     plan->n = 0;

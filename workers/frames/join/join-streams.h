@@ -9,6 +9,7 @@
 #include "frames/join/join-video.h"
 #include "frames/decode/source.h"
 #include "frames/join/subtitle.h"
+#include "frames/streams/sound.h"
 #include "frames/warnings.h"
 
 enum vrt_join_kind {
@@ -16,6 +17,7 @@ enum vrt_join_kind {
     VRT_JOIN_RESTORED,          /* replaced by the restored video */
     VRT_JOIN_COPIED,            /* packet by packet */
     VRT_JOIN_CONVERTED,         /* text subtitles into the container's kind of them */
+    VRT_JOIN_CUT,               /* sound, cut to the video's frames, for MXF */
     VRT_JOIN_COVER,             /* a picture, written once at the head */
     VRT_JOIN_ATTACHED,          /* a picture, as an attached file */
 };
@@ -36,6 +38,7 @@ struct vrt_join_stream {
     const AVStream *in;
     AVStream *out;                      /* NULL: none */
     struct vrt_subtitle *subtitle;      /* of CONVERTED */
+    struct vrt_sound *sound;       /* of CUT */
     int64_t last_dts;                   /* of the last packet written, in out's time base */
     int64_t next_sample;                /* where an audio packet should begin */
     bool has_key;                       /* a video stream of a part: it has begun */

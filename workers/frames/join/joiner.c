@@ -49,6 +49,7 @@ struct joiner {
     AVFormatContext *output;
     AVPacket *video_packet, *other_packet;  /* each the next of its side, if it has data */
     bool video_ended, others_ended;
+    bool sound_ended;                       /* of what is cut to frames */
     bool touched;                           /* the output isn't what it was */
     int64_t offset_us;                      /* taken off every time stamp of the input */
     struct vrt_join_part part;
@@ -355,6 +356,65 @@ static int write_covers(struct joiner *joiner, struct vrt_error *error)
     return 0;
 }
 
+/* Reads on until the samples of frame `k` are there, or no more come. */
+static int gather_sound(struct joiner *joiner, struct vrt_join_stream *wanting, int64_t k,
+                        struct vrt_error *error)
+{
+    AVPacket *packet = joiner->other_packet;
+    int r = 0;
+
+    while (r == 0 && !joiner->sound_ended && !vrt_sound_has(wanting->sound, k)) {
+        r = vrt_source_next(joiner->source, packet, error);
+        joiner->sound_ended = r > 0;
+        if (r != 0)
+            break;
+        struct vrt_sound *sound = packet->stream_index < joiner->plan.n ?
+                                       joiner->plan.streams[packet->stream_index].sound : NULL;
+        if (sound && vrt_sound_add(sound, packet) < 0)
+            r = refuse_memory(error);
+        av_packet_unref(packet);
+    }
+    return r < 0 ? vrt_fold(r) : 0;
+}
+
+/* Counts what lies behind the last frame; of a part that is the rest of the film. */
+static int end_sound(struct joiner *joiner, struct vrt_error *error)
+{
+    struct vrt_join_stream *any = NULL;
+
+    for (int i = 0; i < joiner->plan.n; i++) {
+        if (!joiner->plan.streams[i].sound)
+            continue;
+        any = &joiner->plan.streams[i];
+        vrt_sound_end(any->sound);
+    }
+    return any && !joiner->params->is_part ?
+           vrt_fold(gather_sound(joiner, any, INT32_MAX, error)) : 0;
+}
+
+/* The sound of the frame that was written last. */
+static int write_sound(struct joiner *joiner, struct vrt_error *error)
+{
+    const int64_t k = joiner->video->n_packets - 1;
+
+    for (int i = 0; i < joiner->plan.n; i++) {
+        struct vrt_join_stream *stream = &joiner->plan.streams[i];
+        AVPacket *packet = joiner->other_packet;
+        if (!stream->sound)
+            continue;
+        int r = gather_sound(joiner, stream, k, error);
+        if (r < 0)
+            return vrt_fold(r);
+        if (vrt_sound_take(stream->sound, k, packet) < 0)
+            return refuse_memory(error);
+        packet->stream_index = stream->out->index;
+        r = write_packet(joiner, packet, error);
+        if (r < 0)
+            return vrt_fold(r);
+    }
+    return 0;
+}
+
 /* Which of the two next packets is to be written first; NULL: neither is left. */
 static AVPacket *earlier(const struct joiner *joiner)
 {
@@ -393,9 +453,12 @@ static int write_packets(struct joiner *joiner, struct vrt_error *error)
         AVPacket *next = r == 0 ? earlier(joiner) : NULL;
         if (!next)
             break;
+        const bool is_video = next == joiner->video_packet;
         r = write_packet(joiner, next, error);
+        if (r == 0 && is_video)
+            r = write_sound(joiner, error);
     }
-    return vrt_fold(r);
+    return r < 0 ? vrt_fold(r) : vrt_fold(end_sound(joiner, error));
 }
 
 /*
@@ -442,6 +505,8 @@ static void warn_of_streams(const struct joiner *joiner)
                              "an .%s file and are left out", (long long)stream->n_dropped, i,
                              container);
         vrt_join_caps_warn(stream, warnings);
+        if (stream->sound && !joiner->params->is_part)
+            vrt_sound_warn(stream->sound, i, warnings);
         if (stream->n_stacked && vrt_container_is_mov(joiner->params->container))
             vrt_warnings_add(warnings, "%lld lines of subtitle stream %d begin together with "
                              "another, of which an .%s file shows one: name the output .mkv to "
