@@ -1,8 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """A video goes in, the restored one comes out: sizes, formats, times, and everything beside."""
+import array
+import fractions
 import json
 import os
+import random
+import subprocess
 import unittest
 
 import checkpoints
@@ -87,6 +91,48 @@ class Restore(harness.Case):
         self.assertEqual(job['frames_done'], 48)
         self.assertTrue(any('blackens' in w for w in job['warnings']), job['warnings'])
 
+    def test_network_that_changes_nothing(self):
+        """Of every level that a sample can have none is lost on the way to a network and back, in
+        SDR, PQ and HLG; but in chroma of fewer samples, which was interpolated and reduced."""
+        model = checkpoints.write_safetensors(self.path('identity.safetensors'),
+                                              checkpoints.identity())
+        side, raw = 48, self.path('levels.raw')
+        for depth, layout, matrix, transfer, colour_range in (
+                (8, 'yuv420p', 'bt709', 'bt709', 'tv'), (8, 'yuv444p', 'bt709', 'bt709', 'tv'),
+                (8, 'yuv444p', 'smpte170m', 'smpte170m', 'pc'),
+                (10, 'yuv420p10le', 'bt2020nc', 'smpte2084', 'tv'),
+                (10, 'yuv444p10le', 'bt2020nc', 'smpte2084', 'tv'),
+                (10, 'yuv420p10le', 'bt2020nc', 'arib-std-b67', 'tv'),
+                (10, 'yuv444p10le', 'bt2020nc', 'arib-std-b67', 'tv'),
+                (10, 'yuv444p10le', 'bt2020nc', 'smpte2084', 'pc'),
+                (10, 'yuv420p10le', 'bt709', 'bt709', 'tv'),
+                (12, 'yuv444p12le', 'bt2020nc', 'smpte2084', 'tv'),
+                (16, 'yuv444p16le', 'bt709', 'bt709', 'pc')):
+            with self.subTest(layout=layout, matrix=matrix, transfer=transfer):
+                is_whole = '444' in layout
+                n_luma, n = side * side, side * side * (3 if is_whole else 1.5)
+                draw = random.Random(depth)
+                levels = array.array('B' if depth == 8 else 'H',
+                                     (draw.randrange(1 << depth) for _ in range(int(n) * 2)))
+                with open(raw, 'wb') as f:
+                    levels.tofile(f)
+                colours = ('-colorspace', matrix, '-color_trc', transfer, '-color_range',
+                           colour_range, '-color_primaries', 'bt709' if depth == 8 else 'bt2020')
+                ffmpeg('-f', 'rawvideo', '-pix_fmt', layout, '-s', f'{side}x{side}', '-i',
+                               raw, '-c:v', 'ffv1', *colours, self.path('levels.mkv'))
+                self.restore(self.path('levels.mkv'), self.path('same.mkv'), '--overwrite',
+                             '--model', model, '--precision', 'f32', '--codec', 'ffv1')
+                same = array.array(levels.typecode)
+                same.frombytes(pixels(self.path('same.mkv'), layout))
+                self.assertEqual(len(same), len(levels))
+                for at in 0, int(n):
+                    end = at + (int(n) if is_whole else n_luma)
+                    self.assertEqual(same[at:end], levels[at:end])
+                after = video_stream(self.path('same.mkv'))
+                for key, value in (('color_space', matrix), ('color_transfer', transfer),
+                                   ('color_range', colour_range)):
+                    self.assertEqual(after[key], value)
+
     def test_odd_sizes(self):
         for size in ['65x47', '9x7', '2x300', '17x16']:
             with self.subTest(size=size):
@@ -158,6 +204,40 @@ class Restore(harness.Case):
                 self.restore(source, target)
                 self.assertIn(container.replace('mkv', 'matroska'),
                               probe(target)['format']['format_name'])
+
+    def test_sound_of_mxf(self):
+        """As many samples as are heard with each frame, the first with the first: as they were,
+        silence where there are none, and no more of them than the video has time for."""
+        source, target = self.path('sound.mov'), self.path('sound.mxf')
+        for rate, begins_s, lasts_s in (('30000/1001', 0, 0.4), ('25', 0.1, 0.2), ('25', 0, 2),
+                                        ('24000/1001', 0, 0.5005), ('60000/1001', -0.1, 0.3)):
+            with self.subTest(rate=rate, begins_s=begins_s, lasts_s=lasts_s):
+                tones = [f'aevalsrc={tone}:s=48000:d={lasts_s}' for tone in
+                         ("sin(2000*t)|cos(3000*t)", "sin(500*t)")]
+                # Sound first, which MXF has behind the video.
+                ffmpeg('-itsoffset', begins_s, '-f', 'lavfi', '-i', tones[0], '-f', 'lavfi', '-i',
+                       f'testsrc2=size=64x48:rate={rate},trim=end_frame=12', '-itsoffset',
+                       begins_s, '-f', 'lavfi', '-i', tones[1], '-map', 0, '-map', 1, '-map', 2,
+                       '-c:v', 'prores_ks', '-c:a:0', 'pcm_s16le', '-c:a:1', 'pcm_s24be', source)
+                job = self.restore(source, target, '--codec', 'prores', '--overwrite')
+                n = round(12 * 48000 / fractions.Fraction(rate))
+                first = round(begins_s * 48000)
+                for i, (coding, size) in enumerate((('s16le', 4), ('s24le', 3))):
+                    was, now = (subprocess.run(
+                        ['ffmpeg', '-v', 'error', '-i', path, '-map', f'0:a:{i}', '-f', coding,
+                         '-'], check=True, capture_output=True).stdout for path in (source, target))
+                    # What is before the film QuickTime has no place for either.
+                    wanted = (bytes(max(first, 0) * size) + was)[:n * size]
+                    self.assertEqual(now, wanted + bytes(n * size - len(wanted)))
+                self.assertEqual(harness.video_stream(target)['nb_read_frames'], '12')
+                is_told = begins_s > 0 or abs(lasts_s - n / 48000) > 0.11
+                self.assertEqual(bool(self.own_warnings(job)), is_told, job['warnings'])
+        ffmpeg('-f', 'lavfi', '-i', 'testsrc2=size=64x48:duration=0.4', '-f', 'lavfi', '-i',
+               'sine=sample_rate=44100:duration=0.4', '-c:v', 'prores_ks', '-c:a', 'pcm_s16le',
+               source)
+        job = self.restore(source, target, '--codec', 'prores', '--overwrite')
+        self.assertIn('audio stream 1 (pcm_s16le) cannot be kept in an .mxf file',
+                      self.own_warnings(job)[0])
 
     def test_same_file_twice(self):
         source = clip(self.path('twice.mp4'), frames=9, audio=True)
