@@ -42,8 +42,9 @@ static inline struct axis find_axis(float at, int size, bool border)
     };
 }
 
-/* a, b, c, d, out [n] */
-static void blend_f32(const char *const from[4], const float weights[4], float *restrict out, int n)
+/* a, b, c, d, out [n]; inline, so that few channels, of a number that is known, are no loop. */
+static inline void blend_f32(const char *const from[4], const float weights[4],
+                             float *restrict out, int n)
 {
     const float *a = (const float *)(const void *)from[0];
     const float *b = (const float *)(const void *)from[1];
@@ -89,6 +90,12 @@ static void sample(const struct vrt_cpu_call *call, int d, float y, float x, flo
 
     if (in->dtype == VRT_DTYPE_BF16)
         blend_bf16(from, weights, out, in->shape.c);
+    else if (in->shape.c == 3)
+        blend_f32(from, weights, out, 3);
+    else if (in->shape.c == 4)
+        blend_f32(from, weights, out, 4);
+    else if (in->shape.c == 8)
+        blend_f32(from, weights, out, 8);
     else
         blend_f32(from, weights, out, in->shape.c);
 }
