@@ -30,6 +30,7 @@
     X(JOB_FORGET,   "POST",     "/v1/jobs/{id}/forget") \
     X(JOB_LOG,      "GET",      "/v1/jobs/{id}/log")    \
     X(JOB_OUTPUT,   "GET",      "/v1/jobs/{id}/output") \
+    X(JOB_PREVIEW,  "GET",      "/v1/jobs/{id}/preview") \
     X(UPLOAD_CREATE, "POST",    "/v1/uploads")          \
     X(UPLOAD_DROP,  "DELETE",   "/v1/uploads/{id}")     \
     X(JOB_HISTORY,  "GET",      "/v1/jobs/{id}/history") \
@@ -84,6 +85,7 @@ enum vrt_api_route_id {
     X(UPLOAD_TOO_MANY,      "upload.too_many",      503, "too many uploads wait for their jobs") \
     X(OUTPUT_NOT_KEPT,      "output.not_kept",      404, "vrtd has no result of the job to give") \
     X(OUTPUT_RANGE,         "output.range",         416, "nothing of the result is in the range") \
+    X(PREVIEW_NONE,         "preview.none",         404, "there is no picture of the job yet")   \
     X(TOKEN_FORBIDDEN,      "token.forbidden",      403, "only administrators, on the socket")  \
     X(TOKEN_EXISTS,         "token.exists",         409, "there is such a token, or no room")   \
     X(TOKEN_NOT_FOUND,      "token.not_found",      404, "no token has this number")            \

@@ -53,6 +53,7 @@ static const struct {
     [VRT_API_DOCTOR] = { vrt_api_doctor, .reads_body = true },
     [VRT_API_EVENTS] = { vrt_api_events, .reads_query = true },
     [VRT_API_JOB_OUTPUT] = { vrt_api_job_output },
+    [VRT_API_JOB_PREVIEW] = { vrt_api_job_preview },
     [VRT_API_UPLOAD_CREATE] = { vrt_api_upload_create },
     [VRT_API_UPLOAD_DROP] = { vrt_api_upload_drop },
     [VRT_API_TOKEN_CREATE] = { vrt_api_token_create, .reads_body = true },

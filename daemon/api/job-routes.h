@@ -25,6 +25,7 @@ void vrt_api_job_retry(const struct vrt_call *call);
 void vrt_api_job_forget(const struct vrt_call *call);
 void vrt_api_job_log(const struct vrt_call *call);
 void vrt_api_job_output(const struct vrt_call *call);
+void vrt_api_job_preview(const struct vrt_call *call);
 void vrt_api_job_history(const struct vrt_call *call);
 
 /* No descriptor comes by TCP, and no path of this machine is opened for who comes by it. Return: 0;

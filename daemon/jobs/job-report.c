@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "daemon/devices/pool.h"
 #include "daemon/jobs/queue-context.h"
+#include "daemon/pipeline/glimpse.h"
 
 #define VRT_LOG_TOPIC "queue"
 
@@ -292,5 +293,6 @@ void vrt_job_report_end(struct vrt_job *job, const struct vrt_error *error)
 void vrt_job_free_pipeline(struct vrt_job *job)
 {
     job->pipeline = vrt_pipeline_free(job->pipeline);
+    job->glimpse = vrt_glimpse_free(job->glimpse);
     job->n_told_warnings = 0;
 }

@@ -42,6 +42,7 @@
 #include "msg_job.h"
 #include "workers/media/segment-record.h"
 
+struct vrt_glimpse;
 struct vrt_job_decision;
 struct vrt_job_parts;
 struct vrt_pipeline;
@@ -105,6 +106,7 @@ struct vrt_job {
     int64_t output_bytes;               /* the estimate of its size; -1: unknown */
     struct vrt_pipeline *pipeline;      /* that finds out how to do it, or does it; or NULL */
     size_t n_told_warnings;             /* of its pipeline */
+    struct vrt_glimpse *glimpse;        /* of the same, while it runs; or NULL */
     struct vrt_job_parts *parts;        /* what others keep of it: queue-context.h; or NULL */
 };
 

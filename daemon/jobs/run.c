@@ -29,6 +29,7 @@
 #include "daemon/jobs/queue-context.h"
 #include "daemon/jobs/spool.h"
 #include "daemon/models/models.h"
+#include "daemon/pipeline/glimpse.h"
 #include "daemon/pipeline/pipeline.h"
 #include "daemon/systemd/fd-store.h"
 
@@ -397,6 +398,10 @@ static int make_pipeline(struct vrt_job_run *run, struct vrt_error *error)
     params.segment_done = on_segment_done;
     params.segments_cut = on_segments_cut;
     params.size_bytes_max = joined_bytes_max;
+    /* Without memory for it nobody sees one. */
+    if (!job->glimpse)
+        (void)!vrt_glimpse_new(context->params.loop, &job->glimpse);
+    params.glimpse = job->glimpse;
     return vrt_pipeline_new(context->params.pool, &params, &job->pipeline, error);
 }
 

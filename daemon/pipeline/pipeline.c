@@ -448,7 +448,7 @@ static int init_parts(struct vrt_pipeline *pipeline, const struct vrt_pipeline_p
     };
     vrt_shards_init(&pipeline->shards, &(struct vrt_shards_params){
         .pool = pool, .progress = progress, .job_id = pipeline->job_id,
-        .priority = params->priority, .uid = params->uid,
+        .priority = params->priority, .uid = params->uid, .glimpse = params->glimpse,
         .changed = step, .stopped = on_stopped, .ctx = pipeline,
     });
     return vrt_encoding_init(&pipeline->encoding, &(struct vrt_encoding_params){

@@ -31,6 +31,7 @@
 #include "workers/plan/recipe.h"
 #include "workers/media/segment-record.h"
 
+struct vrt_glimpse;
 struct vrt_pipeline;
 struct vrt_pool;
 
@@ -91,6 +92,7 @@ struct vrt_pipeline_params {
 
     /* Of an earlier admission: copied. With a recipe nothing of it is chosen anew. */
     const struct vrt_recipe *recipe;            /* NULL: it is chosen */
+    struct vrt_glimpse *glimpse;        /* for who looks at the job; NULL: nobody can */
     bool wants_smaller;     /* the recipe proved to be too large for the devices: its clips or its
                              * tiles are made smaller, as far as nobody asked for just these */
     const struct vrt_fingerprint *fingerprint;  /* another input is refused: "input.other";

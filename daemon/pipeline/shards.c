@@ -7,6 +7,7 @@
  * given to a second one: then the first result is taken, and nobody waits for the other.
  */
 
+#include "daemon/pipeline/glimpse.h"
 #include "daemon/pipeline/shards.h"
 
 #include <errno.h>
@@ -335,6 +336,7 @@ static void accept(struct vrt_shards *shards, struct shard *shard, size_t d,
     while (shard->n_tries > 0)
         vrt_pool_job_drop(&shards->job, end_try(shards, shard, shard->tries[0].device));
     vrt_list_remove(&shard->link);
+    vrt_glimpse_note(shards->params.glimpse, &shard->frames, &run->frames);
     vrt_shard_frames_take_out(&shard->frames, &run->frames);
     device->shards_done++;
     device->frames_done += shard->frames.n_new;
@@ -462,9 +464,7 @@ static void returned(struct vrt_pool_job *job, size_t d, struct vrt_worker_run *
 
 static void tick(struct vrt_pool_job *job)
 {
-    struct vrt_shards *shards = shards_of(job);
-
-    shards->params.changed(shards->params.ctx);
+    shards_of(job)->params.changed(shards_of(job)->params.ctx);
 }
 
 static void stop(struct vrt_pool_job *job)

@@ -13,6 +13,8 @@
 #include "workers/device/shard.h"
 #include "workers/plan/job-spec.h"
 
+struct vrt_glimpse;
+
 /* What it points to must outlive the object. */
 struct vrt_shards_params {
     struct vrt_pool *pool;
@@ -20,6 +22,7 @@ struct vrt_shards_params {
     const char *job_id;
     int priority;
     uid_t uid;
+    struct vrt_glimpse *glimpse;        /* is told of what comes back; NULL: nobody is */
     void (*changed)(void *ctx);         /* a shard came back, or time has passed */
     void (*stopped)(void *ctx);         /* the pool stops */
     void *ctx;

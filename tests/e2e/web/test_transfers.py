@@ -208,6 +208,45 @@ class Transfers(TransferCase):
                 self.assertTrue(s.recv(1000))
         self.wait_until(lambda: self.daemon.n_descriptors() <= n_before)
 
+    def test_preview(self):
+        """Of a running job, for its owner: the frame on the left, what became of it on the right.
+        All frames are the same, so that it may be any."""
+        still = self.path('still.png')
+        harness.ffmpeg('-f', 'lavfi', '-i', 'mandelbrot=size=160x120', '-frames:v', 1, still)
+        source, short = self.path('still.mkv'), self.path('short.mkv')
+        for path, frames in ((source, 1500), (short, 2)):
+            harness.ffmpeg('-loop', 1, '-i', still, '-frames:v', frames, '-pix_fmt', 'yuv444p',
+                           '-c:v', 'ffv1', '-threads', 1, path)
+        with open(source, 'rb') as f:
+            data = f.read()
+        visitor, other = self.visitor('pam'), self.visitor('pam-other')
+        _, job, _ = self.submit(visitor, self.upload(visitor, data), codec='ffv1')
+        path = f'/v1/jobs/{job["id"]}/preview'
+        self.refused(other.ask('GET', path), 404, 'job.not_found')
+
+        def is_there():
+            self.answer = visitor.ask('GET', path)
+            return self.answer[0] == 200
+        self.wait_until(is_there)
+        _, picture, headers = self.answer
+        again = visitor.ask('GET', path, headers={'If-None-Match': headers['ETag']})
+        self.assertIn(again[0], (200, 304))
+        self.assertEqual(visitor.ask('DELETE', f'/v1/jobs/{job["id"]}')[0], 200)
+        self.done(visitor, job, 'cancelled')
+        self.refused(visitor.ask('GET', path), 404, 'preview.none')
+        with open(self.path('pair.png'), 'wb') as f:
+            f.write(picture)
+        self.follow(short, self.path('result.mkv'), '--codec', 'ffv1')
+        pair = harness.pixels(self.path('pair.png'), 'rgb24')
+        self.assertEqual(len(pair), 640 * 240 * 3)
+        wanted = self.path('wanted.png')
+        harness.ffmpeg('-i', source, '-i', self.path('result.mkv'), '-filter_complex',
+                       '[0]scale=320:240:flags=neighbor,format=gbrp[a];[1]format=gbrp[b];'
+                       '[a][b]hstack', '-frames:v', 1, wanted)
+        errors = [abs(a - b) for a, b in zip(pair, harness.pixels(wanted, 'rgb24'))]
+        self.assertLess(sum(errors) / len(errors), 1)
+        self.assertLessEqual(max(errors), 4)
+
     def test_revoked_while_uploading(self):
         visitor = self.visitor('rex')
         before = self.spool()
