@@ -91,7 +91,8 @@ const char *vrt_format_rate(double rate, char *buffer, size_t size)
     if (!(rate >= 0) || isinf(rate))
         snprintf(buffer, size, "-");
     else
-        snprintf(buffer, size, rate < 0.0995 ? "%.3f" : rate < 99.95 ? "%.1f" : "%.0f", rate);
+        snprintf(buffer, size, rate > 0 && rate < 0.0995 ? "%.3f" : rate > 0 && rate < 99.95 ?
+                 "%.1f" : "%.0f", rate);
     return buffer;
 }
 

@@ -37,6 +37,7 @@ static void test_formats(void)
     expect_str(vrt_format_duration(3 * 3600 + 121, b, sizeof(b)), "3:02:01");
     expect_str(vrt_format_duration(2 * 86400 + 3 * 3600, b, sizeof(b)), "2 d 3:00:00");
     expect_str(vrt_format_rate(NAN, b, sizeof(b)), "-");
+    expect_str(vrt_format_rate(0, b, sizeof(b)), "0");
     expect_str(vrt_format_rate(0.0421, b, sizeof(b)), "0.042");
     expect_str(vrt_format_rate(12.34, b, sizeof(b)), "12.3");
     expect_str(vrt_format_rate(99.96, b, sizeof(b)), "100");
