@@ -388,7 +388,8 @@ class Submit(Case):
         self.assertEqual(self.seen.leading, b'\r\n')
         self.assertEqual(self.read, [b'moving pictures'])
         self.assertEqual(self.seen.json(), {
-            'input': {'fd': 0, 'name': 'video.mp4', 'path': self.path('video.mp4'), 'url': None},
+            'input': {'fd': 0, 'name': 'video.mp4', 'path': self.path('video.mp4'), 'url': None,
+                      'upload': None},
             'output': {'fd': 1, 'name': 'video.restored.mp4',
                        'path': self.path('video.restored.mp4')},
             'model': {'fd': None, 'name': '', 'path': None},
