@@ -61,6 +61,7 @@ struct vrt_args {
     const char *scene_cuts;
     int64_t priority;
     bool overwrite, follow, dry_run, all, reverse;
+    bool tells_streams;                         /* of a dry run */
     const char *state;
     int sort;                                   /* what list sorts by, by its index */
     const char *size;
@@ -92,12 +93,12 @@ struct vrt_command {
     int (*run)(struct vrt_cli *cli);            /* Return: enum vrt_exit */
 };
 
-extern const struct vrt_command vrt_command_submit, vrt_command_status, vrt_command_list,
-    vrt_command_show, vrt_command_watch, vrt_command_top, vrt_command_wait, vrt_command_pause,
-    vrt_command_resume, vrt_command_retry, vrt_command_priority, vrt_command_cancel,
-    vrt_command_clean, vrt_command_preview, vrt_command_logs, vrt_command_devices,
-    vrt_command_models, vrt_command_codecs, vrt_command_profile, vrt_command_tune,
-    vrt_command_doctor, vrt_command_token, vrt_command_version;
+extern const struct vrt_command vrt_command_submit, vrt_command_info, vrt_command_status,
+    vrt_command_list, vrt_command_show, vrt_command_watch, vrt_command_top, vrt_command_wait,
+    vrt_command_pause, vrt_command_resume, vrt_command_retry, vrt_command_priority,
+    vrt_command_cancel, vrt_command_clean, vrt_command_preview, vrt_command_logs,
+    vrt_command_devices, vrt_command_models, vrt_command_codecs, vrt_command_profile,
+    vrt_command_tune, vrt_command_doctor, vrt_command_token, vrt_command_version;
 
 /*
  * Says `error` on standard error, as "vrtctl: what: sentence"; without `what` where it is NULL.

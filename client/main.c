@@ -32,6 +32,7 @@ static const struct vrt_command help_command = {
 
 static const struct vrt_command *const commands[] = {
     &vrt_command_submit,
+    &vrt_command_info,
     &vrt_command_status,
     &vrt_command_list,
     &vrt_command_show,

@@ -111,7 +111,7 @@ _vrtctl() {
     case $command:$current in
     :-*) _vrtctl_words "$common" "$current" ;;
     :*)
-        _vrtctl_words 'submit status list show watch top wait pause resume retry priority cancel
+        _vrtctl_words 'submit info status list show watch top wait pause resume retry priority cancel
             clean preview logs devices models codecs profile tune doctor token version help' \
             "$current"
         ;;
@@ -123,7 +123,8 @@ _vrtctl() {
             --output-format --webhook --dry-run --follow --preview --recursive --match --output-dir
             --skip-done --settled $common" "$current"
         ;;
-    submit:*) compopt -o default ;;
+    submit:* | info:[!-]* | info:) compopt -o default ;;
+    info:-*) _vrtctl_words "--output --streams --model $common" "$current" ;;
     profile:-*)
         _vrtctl_words "--device --size --precision --tile --overlap --frames $common" "$current"
         ;;

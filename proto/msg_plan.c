@@ -9,6 +9,25 @@
 #define COUNT(type, member, flags) VRT_FIELD_INT(type, member, flags, 0, INT64_MAX)
 #define AMOUNT(type, member) VRT_FIELD_DOUBLE(type, member, NULLABLE, 0, INT64_MAX)
 
+const char *const vrt_stream_kind_names[] = {
+    [VRT_STREAM_VIDEO] = "video",
+    [VRT_STREAM_AUDIO] = "audio",
+    [VRT_STREAM_SUBTITLES] = "subtitles",
+    [VRT_STREAM_ATTACHMENT] = "attachment",
+    [VRT_STREAM_DATA] = "data",
+    [VRT_STREAM_KIND_COUNT] = NULL,
+};
+
+const char *const vrt_stream_fate_names[] = {
+    [VRT_STREAM_RESTORED] = "restored",
+    [VRT_STREAM_COPIED] = "copied",
+    [VRT_STREAM_CONVERTED] = "converted",
+    [VRT_STREAM_MADE_ANEW] = "made_anew",
+    [VRT_STREAM_NOT_CHOSEN] = "not_chosen",
+    [VRT_STREAM_NO_PLACE] = "no_place",
+    [VRT_STREAM_FATE_COUNT] = NULL,
+};
+
 #define T struct vrt_plan_device
 static const struct vrt_field plan_device_fields[] = {
     VRT_FIELD_TEXT(T, name, 0),
@@ -19,6 +38,25 @@ static const struct vrt_field plan_device_fields[] = {
     COUNT(T, allowed_bytes, NULLABLE),
     AMOUNT(T, gflop_per_s),
     AMOUNT(T, seconds_per_shard),
+    VRT_FIELDS_END,
+};
+#undef T
+
+#define T struct vrt_plan_stream
+static const struct vrt_field plan_stream_fields[] = {
+    COUNT(T, index, 0),
+    VRT_FIELD_ENUM(T, kind, 0, vrt_stream_kind_names),
+    VRT_FIELD_ENUM(T, fate, 0, vrt_stream_fate_names),
+    VRT_FIELD_TEXT(T, codec, 0),
+    COUNT(T, width, NULLABLE),
+    COUNT(T, height, NULLABLE),
+    AMOUNT(T, fps),
+    COUNT(T, sample_rate, NULLABLE),
+    COUNT(T, channels, NULLABLE),
+    COUNT(T, bitrate, NULLABLE),
+    VRT_FIELD_TEXT(T, language, NULLABLE),
+    VRT_FIELD_TEXT(T, title, NULLABLE),
+    VRT_FIELD_TEXT(T, disposition, NULLABLE),
     VRT_FIELDS_END,
 };
 #undef T
@@ -37,6 +75,7 @@ const struct vrt_field vrt_plan_fields[] = {
     AMOUNT(T, gflop),
     AMOUNT(T, estimated_s),
     VRT_FIELD_ARRAY(T, devices, n_devices, VRT_API_DEVICES_MAX, plan_device_fields),
+    VRT_FIELD_ARRAY(T, streams, n_streams, VRT_STREAMS_MAX, plan_stream_fields),
     VRT_FIELD_BOOL(T, reproducible, 0),
     VRT_FIELD_TEXTS(T, warnings, n_warnings, VRT_API_WARNINGS_MAX),
     VRT_FIELDS_END,

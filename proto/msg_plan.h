@@ -7,6 +7,7 @@
  * msg_job.h.
  */
 
+#include "base/streams.h"
 #include "msg_job.h"
 
 /* What a job would take of a device. */
@@ -19,6 +20,20 @@ struct vrt_plan_device {
     int64_t allowed_bytes;                  /* what jobs may take of it at present */
     double gflop_per_s;                     /* as measured with this model */
     double seconds_per_shard;               /* at that rate */
+};
+
+/* A stream of the input, and what becomes of it. Numbers that its kind hasn't are unknown. */
+struct vrt_plan_stream {
+    int64_t index;                          /* FFmpeg's, by which --streams may name it */
+    int kind;                               /* enum vrt_stream_kind */
+    int fate;                               /* enum vrt_stream_fate */
+    char codec[VRT_API_WORD_BYTES];         /* FFmpeg's name */
+    int64_t width, height;
+    double fps;
+    int64_t sample_rate, channels;
+    int64_t bitrate;                        /* bits a second, as the file says */
+    char language[VRT_API_WORD_BYTES], title[VRT_API_NAME_BYTES];
+    char disposition[VRT_API_NAME_BYTES];   /* FFmpeg's words, with commas between them */
 };
 
 /* The answer to a POST /v1/jobs with `dry_run`. */
@@ -35,6 +50,8 @@ struct vrt_plan_report {
     double estimated_s;                     /* of the devices, if they do nothing else */
     struct vrt_plan_device *devices;
     size_t n_devices;
+    struct vrt_plan_stream *streams;        /* none: pictures become of it, or are it */
+    size_t n_streams;
     bool reproducible;
     char (*warnings)[VRT_API_TEXT_BYTES];
     size_t n_warnings;
@@ -88,6 +105,10 @@ struct vrt_profile_report {
     char (*warnings)[VRT_API_TEXT_BYTES];
     size_t n_warnings;
 };
+
+/* By the enums of base/streams.h; each ended by NULL. */
+extern const char *const vrt_stream_kind_names[];
+extern const char *const vrt_stream_fate_names[];
 
 extern const struct vrt_field vrt_plan_fields[];
 extern const struct vrt_field vrt_profile_request_fields[];

@@ -319,9 +319,10 @@ static const char *shown_name(const char *input, char *buffer, int size)
 static int take_plan(const struct vrt_cli *cli, const json_t *json, const struct vrt_submission *s,
                      const struct opened *o, struct vrt_error *error)
 {
-    int r = vrt_plan_print(cli, json, error);
+    int r = cli->args.tells_streams ? vrt_info_print(cli, json, error) :
+            vrt_plan_print(cli, json, error);
 
-    if (r != 0)
+    if (r != 0 || cli->args.tells_streams)
         return vrt_fold(r);
     fflush(stdout);
     /* Folders of series are made when they are needed. */
@@ -526,7 +527,7 @@ static int find_series(struct vrt_submissions *s)
     return exit;
 }
 
-static int run(struct vrt_cli *cli)
+int vrt_submit(struct vrt_cli *cli)
 {
     struct vrt_submissions s = { .cli = cli };
     size_t n = 0;
@@ -563,5 +564,5 @@ const struct vrt_command vrt_command_submit = {
     .options = options,
     .min_operands = 1,
     .max_operands = 10000,
-    .run = run,
+    .run = vrt_submit,
 };

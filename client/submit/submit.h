@@ -31,6 +31,13 @@ struct vrt_submissions {
     struct vrt_pipes pipes;     /* of the one that there is then */
 };
 
+/* The command, as its options say. Return: enum vrt_exit; all was said. */
+int vrt_submit(struct vrt_cli *cli);
+
+/* Prints what the plan says of the input's streams, and its warnings. Return: as
+ * vrt_plan_print(). */
+int vrt_info_print(const struct vrt_cli *cli, const struct json_t *json, struct vrt_error *error);
+
 /*
  * Shows the progress of those that became jobs until all are over, gives the daemon their files
  * again where it has lost them, and makes previews if asked. Return: enum vrt_exit; all was said.

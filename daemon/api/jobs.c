@@ -73,10 +73,10 @@ static void reply_new_job(struct vrt_conn *conn, const struct vrt_job *job)
 static void reply_plan(struct vrt_conn *conn, const struct vrt_job *job)
 {
     struct vrt_buf body = { .limit_bytes = VRT_API_RESPONSE_MAX_BYTES };
-    struct vrt_plan_device devices[VRT_DEVICES_MAX];
+    struct vrt_plan_parts parts;
     struct vrt_plan_report report;
 
-    vrt_plan_report_fill(job, devices, &report);
+    vrt_plan_report_fill(job, &parts, &report);
     vrt_api_reply(conn, vrt_fields_print(vrt_plan_fields, &report, &body), &body,
                   "printing the plan");
 }

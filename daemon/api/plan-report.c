@@ -41,7 +41,38 @@ static double fill_devices(const struct vrt_pipeline_info *info,
     return rate;
 }
 
-void vrt_plan_report_fill(const struct vrt_job *job, struct vrt_plan_device *devices,
+static int64_t known(int64_t number)
+{
+    return number > 0 ? number : VRT_UNKNOWN;
+}
+
+/* Return: how many there are in `told`, which has room for VRT_STREAMS_MAX. */
+static size_t fill_streams(const struct vrt_stream_list *list, struct vrt_plan_stream *told)
+{
+    const size_t n = (size_t)vrt_stream_list_n(list);
+
+    for (size_t i = 0; i < n; i++) {
+        const struct vrt_stream_info *info = &list->streams[i];
+        told[i] = (struct vrt_plan_stream){
+            .index = (int64_t)i,
+            .kind = info->kind,
+            .fate = info->fate,
+            .width = known(info->width),
+            .height = known(info->height),
+            .fps = info->fps_num > 0 ? (double)info->fps_num / info->fps_den : NAN,
+            .sample_rate = known(info->sample_rate),
+            .channels = known(info->channels),
+            .bitrate = known(info->bitrate),
+        };
+        snprintf(told[i].codec, sizeof(told[i].codec), "%s", info->codec);
+        snprintf(told[i].language, sizeof(told[i].language), "%s", info->language);
+        snprintf(told[i].title, sizeof(told[i].title), "%s", info->title);
+        snprintf(told[i].disposition, sizeof(told[i].disposition), "%s", info->disposition);
+    }
+    return n;
+}
+
+void vrt_plan_report_fill(const struct vrt_job *job, struct vrt_plan_parts *parts,
                           struct vrt_plan_report *ret_report)
 {
     const struct vrt_pipeline_info *info = vrt_pipeline_info(job->pipeline);
@@ -58,8 +89,10 @@ void vrt_plan_report_fill(const struct vrt_job *job, struct vrt_plan_device *dev
         .tiles = info->n_tiles,
         .gflop = NAN,
         .estimated_s = NAN,
-        .devices = devices,
+        .devices = parts->devices,
         .n_devices = now.n_devices,
+        .streams = parts->streams,
+        .n_streams = fill_streams(info->streams, parts->streams),
         .reproducible = job->info.reproducible,
         .warnings = job->info.warnings,
         .n_warnings = job->info.n_warnings,
@@ -67,7 +100,7 @@ void vrt_plan_report_fill(const struct vrt_job *job, struct vrt_plan_device *dev
     snprintf(report->input_name, sizeof(report->input_name), "%s", job->info.input_name);
     snprintf(report->output_name, sizeof(report->output_name), "%s", job->info.output_name);
     snprintf(report->device, sizeof(report->device), "%s", job->info.device);
-    double rate = fill_devices(info, &now, devices);
+    double rate = fill_devices(info, &now, parts->devices);
     if (info->frames_total < 0)
         return;
     report->gflop = (double)info->frame_flops * (double)info->frames_total / 1e9;

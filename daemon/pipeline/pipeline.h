@@ -152,6 +152,7 @@ struct vrt_pipeline_info {
     bool uses_cpu_instead;          /* of the accelerators that were asked for: none ever worked, or
                                      * all lack an op */
     bool reproducible;              /* one class of devices */
+    const struct vrt_stream_list *streams;      /* of the input; lives as long as the pipeline */
 };
 
 struct vrt_pipeline_device {

@@ -44,6 +44,55 @@ class Plan(harness.Case):
         self.assertAlmostEqual(plan['gflop'] / device['gflop_per_s'], plan['estimated_s'],
                                delta=1e-6 * plan['estimated_s'])
 
+    def test_streams(self):
+        """What is in a file, as ffprobe tells it too, and what would become of it."""
+        film, texts = clip(self.path('film.mkv'), frames=5, audio=True), self.path('texts.srt')
+        with open(texts, 'w', encoding='utf-8') as f:
+            f.write('1\n00:00:00,000 --> 00:00:00,100\nhello\n')
+        source = self.path('streams.mkv')
+        harness.ffmpeg(
+            '-i', film, '-i', texts, '-map', '0:v', '-map', '0:a', '-map', '0:a', '-map', '1',
+            '-map', '0:v', '-attach', texts, '-metadata:s:5', 'mimetype=text/plain',
+            '-c:v:0', 'copy', '-c:v:1', 'ffv1', '-c:a', 'aac', '-c:s', 'ass',
+            '-metadata:s:1', 'language=eng', '-metadata:s:1', 'title=Com\x1bments',
+            '-metadata:s:2', 'language=deu', '-disposition:2', 'comment', source)
+        wanted = {s['index']: s for s in harness.probe(source)['streams']}
+
+        def fates(*options):
+            done = self.vrtctl('info', '--json', *options, source)
+            streams = json.loads(done.stdout)['streams']
+            self.assertEqual([s['index'] for s in streams], list(range(6)))
+            for stream in streams:
+                probed = wanted[stream['index']]
+                self.assertEqual(stream['codec'], probed.get('codec_name', 'none'))
+                for key in 'width', 'height', 'channels':
+                    self.assertEqual(stream[key], probed.get(key), key)
+                if probed['codec_type'] == 'audio':
+                    self.assertEqual(stream['sample_rate'], int(probed['sample_rate']))
+            self.assertEqual([s['language'] for s in streams[1:3]],
+                             [wanted[i]['tags']['language'] for i in (1, 2)])
+            self.assertTrue(streams[1]['title'].startswith('Com'))
+            self.assertNotIn('\x1b', streams[1]['title'])
+            self.assertIn('comment', streams[2]['disposition'])
+            self.assertEqual([s['kind'] for s in streams], ['video', 'audio', 'audio', 'subtitles',
+                                                            'video', 'attachment'])
+            return [s['fate'] for s in streams]
+        self.assertEqual(fates(), ['restored'] + 5 * ['copied'])
+        self.assertEqual(fates('-o', 'x.mp4'), ['restored', 'copied', 'copied', 'converted',
+                                                'no_place', 'no_place'])
+        self.assertEqual(fates('--streams', 'v:0,a:m:language:eng'),
+                         ['restored', 'copied'] + 4 * ['not_chosen'])
+        shown = self.vrtctl('info', '-o', 'x.mp4', source).stdout.splitlines()
+        self.assertRegex(shown[0], r'streams\.mkv: 0:0\d, about \d+ frames; as x\.mp4:')
+        self.assertEqual(len(shown), 8)
+        self.assertRegex(shown[2], r'0 +video +\S+ +\d+x\d+, \S+ fps .*restored, to \d+x\d+ h264$')
+        self.assertRegex(shown[7], r'5 +attachment .*left out: \.mp4 files have no place for it$')
+        # A file that is none is refused as it would be; nothing came of any of it.
+        done = self.vrtctl('info', texts, status=1)
+        self.assertIn('texts.srt', done.stderr)
+        self.assertEqual(self.daemon.request('GET', '/v1/jobs')[1], {'jobs': [], 'next': None})
+        self.assertFalse(os.path.exists(self.path('streams.restored.mkv')))
+
     def test_the_job_is_as_planned(self):
         source = clip(self.path('as.mkv'), frames=9, size='96x64')
         options = ('--precision', 'f32', '--tile', 64, '--codec', 'ffv1')

@@ -235,7 +235,9 @@ static size_t answer(struct hostile *hostile, struct vrt_message *message,
         return VRT_MESSAGE_BYTES(segment);
     case VRT_MESSAGE_JOIN_PREVIEW:
         memset(&message->body, 0, sizeof(message->body));
-        return VRT_MESSAGE_BYTES(joined);
+        message->body.previewed.streams.n_all = 1;
+        message->body.previewed.streams.streams[0].fps_den = 1;
+        return VRT_MESSAGE_BYTES(previewed);
     case VRT_MESSAGE_JOIN:
         return join(message, fds);
     case VRT_MESSAGE_JOIN_PICTURE:

@@ -75,6 +75,22 @@ static int64_t size_of(int fd)
     return st.st_size;
 }
 
+static void look_at_streams(const struct vrt_stream_list *list)
+{
+    expect_true(list->n_all >= 0 && vrt_stream_list_n(list) <= VRT_STREAMS_MAX);
+    for (int i = 0; i < vrt_stream_list_n(list); i++) {
+        const struct vrt_stream_info *info = &list->streams[i];
+        expect_true(info->kind >= 0 && info->kind < VRT_STREAM_KIND_COUNT);
+        expect_true(info->fate >= 0 && info->fate < VRT_STREAM_FATE_COUNT);
+        expect_true(info->width >= 0 && info->height >= 0 && info->fps_num >= 0);
+        expect_true(info->fps_den > 0 && info->sample_rate >= 0 && info->channels >= 0);
+        expect_true(info->bitrate >= 0 && info->bitrate <= NUMBER_MAX);
+        expect_true(memchr(info->title, '\0', sizeof(info->title)) != NULL);
+        for (const char *c = info->title; *c; c++)
+            expect_true((unsigned char)*c >= ' ');
+    }
+}
+
 static void look_at_warnings(const struct vrt_warnings *warnings)
 {
     expect_true(warnings->n >= 0 && warnings->n <= VRT_WARNINGS_MAX && warnings->n_lost >= 0);
@@ -272,6 +288,7 @@ static bool join(struct vrt_child *child, struct vrt_error *error)
         return false;
     expect_true(rest.size_bytes >= 0 && rest.size_bytes <= NUMBER_MAX);
     expect_true(rest.n_packets >= 0 && rest.n_packets <= NUMBER_MAX);
+    look_at_streams(&rest.streams);
     look_at_warnings(&warnings);
     if (!judge(vrt_child_joiner_run(child, &params, &result, error), 0, error))
         return false;

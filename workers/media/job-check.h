@@ -45,7 +45,7 @@ struct vrt_job_check {
     int alpha;                      /* enum vrt_alpha, never auto; unknown: the input has none */
     struct vrt_recipe recipe;       /* its tile: the coarsest wanted, unless it was given */
     struct vrt_fingerprint fingerprint;
-    struct vrt_joiner_rest rest;    /* of the result, where a size was asked for */
+    struct vrt_joiner_rest rest;    /* of the result; how much where a size was asked for */
     int64_t output_bytes;           /* of the result, estimated; -1: unknown */
     struct vrt_warnings warnings;
 };

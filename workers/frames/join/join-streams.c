@@ -18,6 +18,7 @@
 #include "frames/pixfmt.h"
 #include "frames/join/join-caps.h"
 #include "frames/join/tags.h"
+#include "frames/streams/stream-info.h"
 
 static const struct {
     const char *muxer;
@@ -204,6 +205,30 @@ int vrt_join_streams_plan(struct vrt_join_streams *plan, enum vrt_join_care care
     for (int i = 0; i < plan->n; i++)
         plan_stream(plan, i, care, &attached_bytes, warnings);
     return vrt_fold(warn_of_description(plan, warnings));
+}
+
+static enum vrt_stream_fate fate_of(const struct vrt_join_streams *plan, int i)
+{
+    const struct vrt_join_stream *stream = &plan->streams[i];
+
+    switch (stream->kind) {
+    case VRT_JOIN_RESTORED:         return VRT_STREAM_RESTORED;
+    case VRT_JOIN_CONVERTED:        return VRT_STREAM_CONVERTED;
+    case VRT_JOIN_COPIED:
+    case VRT_JOIN_COVER:
+    case VRT_JOIN_ATTACHED:         return VRT_STREAM_COPIED;
+    case VRT_JOIN_LEFT_OUT:         break;
+    }
+    if (!vrt_source_has(plan->source, (unsigned int)i))
+        return VRT_STREAM_NOT_CHOSEN;
+    return is_made_anew(stream->in) ? VRT_STREAM_MADE_ANEW : VRT_STREAM_NO_PLACE;
+}
+
+void vrt_join_streams_list(const struct vrt_join_streams *plan, struct vrt_stream_list *ret_list)
+{
+    *ret_list = (struct vrt_stream_list){ .n_all = plan->n };
+    for (int i = 0; i < vrt_stream_list_n(ret_list); i++)
+        vrt_stream_info_fill(plan->streams[i].in, fate_of(plan, i), &ret_list->streams[i]);
 }
 
 /* Side data that is as true of the output as of the input. */

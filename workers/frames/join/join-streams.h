@@ -5,6 +5,7 @@
 
 #include <libavformat/avformat.h>
 
+#include "base/streams.h"
 #include "frames/encode/container.h"
 #include "frames/join/join-video.h"
 #include "frames/decode/source.h"
@@ -70,6 +71,9 @@ const AVOutputFormat *vrt_join_muxer(enum vrt_container container);
  */
 int vrt_join_streams_plan(struct vrt_join_streams *plan, enum vrt_join_care care,
                           struct vrt_warnings *warnings);
+
+/* What the planned streams are, and what becomes of them. */
+void vrt_join_streams_list(const struct vrt_join_streams *plan, struct vrt_stream_list *ret_list);
 
 /* The restored video among the streams of a finished file, for vrt_source_params. */
 #define VRT_JOIN_RESTORED_SPECIFIER "V:0"

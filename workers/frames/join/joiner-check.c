@@ -102,8 +102,9 @@ int vrt_joiner_preview(const struct vrt_joiner_preview *preview, struct vrt_join
         return vrt_fold(r);
     if (vrt_join_streams_plan(&plan, VRT_JOIN_EVERYTHING, warnings) < 0)
         return vrt_refuse_errno(error, vrt_raise(-ENOMEM), "the output");
-    return preview->span_ns ?
-           vrt_fold(vrt_join_rest_estimate(&plan, preview->span_ns, ret_rest, error)) : 0;
+    r = preview->span_ns ? vrt_join_rest_estimate(&plan, preview->span_ns, ret_rest, error) : 0;
+    vrt_join_streams_list(&plan, &ret_rest->streams);
+    return vrt_fold(r);
 }
 
 int vrt_joiner_check_segment(int fd, int number, enum vrt_joiner_check check,

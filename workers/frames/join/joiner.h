@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "base/streams.h"
 #include "frames/encode/container.h"
 #include "frames/warnings.h"
 
@@ -66,17 +67,19 @@ struct vrt_joiner_preview {
                                      * asked */
 };
 
-/* What a result takes besides its restored video, estimated from the beginning of the input. */
+/* What a result has besides its restored video; how much is estimated from the beginning of the
+ * input. */
 struct vrt_joiner_rest {
     int64_t size_bytes;             /* of packets and files, without what the container adds */
     int64_t n_packets;
+    struct vrt_stream_list streams; /* of the input; n_all 0: it becomes pictures, or is of such */
 };
 
 /*
  * Says before any work is done what vrt_joiner_run() will leave out of the input, and whether it
  * can read it a second time at all.
  * Return: 0, with the streams that will be left out in `warnings`; -ESPIPE, -ETIMEDOUT, -errno
- *         with the sentence in `error`. *ret_rest is zero where it isn't asked.
+ *         with the sentence in `error`. Sizes of *ret_rest are zero where they aren't asked.
  */
 int vrt_joiner_preview(const struct vrt_joiner_preview *preview, struct vrt_joiner_rest *ret_rest,
                        struct vrt_warnings *warnings, struct vrt_error *error) VRT_MUST_CHECK;

@@ -103,12 +103,13 @@ int vrt_child_joiner_preview(struct vrt_child *child, const struct vrt_joiner_pr
     int r = vrt_child_ask(child, &call, message, error);
     if (r < 0)
         return vrt_fold(r);
-    const struct vrt_joiner_rest rest = {
-        .size_bytes = message->body.joined.size_bytes,
-        .n_packets = message->body.joined.n_frames,
+    struct vrt_joiner_rest rest = {
+        .size_bytes = message->body.previewed.size_bytes,
+        .n_packets = message->body.previewed.n_packets,
     };
     if (!is_number(rest.size_bytes) || !is_number(rest.n_packets) ||
-        vrt_wire_take_warnings(&message->body.joined.warnings, warnings) < 0)
+        vrt_wire_take_stream_list(&message->body.previewed.streams, &rest.streams) < 0 ||
+        vrt_wire_take_warnings(&message->body.previewed.warnings, warnings) < 0)
         return vrt_child_distrust(child, doing, error);
     *ret_rest = rest;
     return 0;

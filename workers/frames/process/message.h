@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/streams.h"
 #include "frames/decode/reader.h"
 #include "frames/encode/encoder.h"
 
@@ -33,7 +34,7 @@ enum vrt_message_kind {
     VRT_MESSAGE_ENCODER_FINISH,
     VRT_MESSAGE_ENCODER_FITS,       /* the segment */
     VRT_MESSAGE_SEGMENT_CHECK,      /* likewise */
-    VRT_MESSAGE_JOIN_PREVIEW,       /* the input */
+    VRT_MESSAGE_JOIN_PREVIEW,       /* the input; what is in it besides, and what of it is kept */
     VRT_MESSAGE_JOIN,               /* input and output; answered at last */
     VRT_MESSAGE_JOIN_SEGMENT,       /* asked by vrt-media while it joins: number -> the segment */
     VRT_MESSAGE_JOIN_PICTURE,       /* segment, original and output */
@@ -150,10 +151,14 @@ union vrt_message_body {
         int32_t container, has_original;
     } picture;
     struct {
-        int64_t n_frames, duration_ns, size_bytes;  /* of a preview: packets and bytes of the
-                                                     * rest */
+        int64_t n_frames, duration_ns, size_bytes;
         struct vrt_message_warnings warnings;
     } joined;
+    struct {
+        int64_t n_packets, size_bytes;
+        struct vrt_message_warnings warnings;
+        struct vrt_stream_list streams;             /* which is integers and bytes itself */
+    } previewed;
     struct {
         char before[VRT_MESSAGE_NAME_BYTES], after[VRT_MESSAGE_NAME_BYTES];
         char streams[VRT_SETTING_NAME_BYTES];       /* of the first */

@@ -48,10 +48,11 @@ int vrt_serve_join_preview(struct vrt_server *server, struct vrt_message *messag
     };
     struct vrt_joiner_rest rest = { 0 };
     int r = vrt_joiner_preview(&preview, &rest, &warnings, error);
-    message->body.joined.n_frames = rest.n_packets;
-    message->body.joined.size_bytes = rest.size_bytes;
-    vrt_wire_put_warnings(&warnings, &message->body.joined.warnings);
-    *size = VRT_MESSAGE_BYTES(joined);
+    message->body.previewed.n_packets = rest.n_packets;
+    message->body.previewed.size_bytes = rest.size_bytes;
+    message->body.previewed.streams = rest.streams;
+    vrt_wire_put_warnings(&warnings, &message->body.previewed.warnings);
+    *size = VRT_MESSAGE_BYTES(previewed);
     return vrt_fold(r);
 }
 

@@ -249,6 +249,42 @@ int vrt_wire_take_warnings(const struct vrt_message_warnings *wire, struct vrt_w
     return 0;
 }
 
+static int take_stream(const struct vrt_stream_info *wire, struct vrt_stream_info *ret_info)
+{
+    const int32_t counts[] = {
+        wire->width, wire->height, wire->fps_num, wire->sample_rate, wire->channels,
+    };
+    bool is_sane = is_below(wire->kind, VRT_STREAM_KIND_COUNT) &&
+                   is_below(wire->fate, VRT_STREAM_FATE_COUNT) && wire->fps_den > 0 &&
+                   wire->bitrate >= 0 && wire->bitrate <= VRT_WIRE_NUMBER_MAX &&
+                   is_text(wire->codec, sizeof(wire->codec)) &&
+                   is_text(wire->language, sizeof(wire->language)) &&
+                   is_text(wire->title, sizeof(wire->title)) &&
+                   is_text(wire->disposition, sizeof(wire->disposition));
+
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(counts); i++)
+        is_sane &= counts[i] >= 0;
+    if (!is_sane)
+        return -EBADMSG;
+    *ret_info = *wire;
+    vrt_printable(wire->codec, ret_info->codec, sizeof(ret_info->codec));
+    vrt_printable(wire->language, ret_info->language, sizeof(ret_info->language));
+    vrt_printable(wire->title, ret_info->title, sizeof(ret_info->title));
+    vrt_printable(wire->disposition, ret_info->disposition, sizeof(ret_info->disposition));
+    return 0;
+}
+
+int vrt_wire_take_stream_list(const struct vrt_stream_list *wire, struct vrt_stream_list *ret_list)
+{
+    if (wire->n_all < 0 || wire->n_all > COUNT_MAX)
+        return -EBADMSG;
+    for (int i = 0; i < vrt_stream_list_n(wire); i++)
+        if (take_stream(&wire->streams[i], &ret_list->streams[i]) < 0)
+            return -EBADMSG;
+    ret_list->n_all = wire->n_all;
+    return 0;
+}
+
 /* Numbers of an info: each in its range. */
 static bool is_info_sane(const struct vrt_message_info *wire)
 {

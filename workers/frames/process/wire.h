@@ -49,6 +49,10 @@ void vrt_wire_put_streams(const char *streams, char ret_wire[VRT_SETTING_NAME_BY
 int vrt_wire_take_warnings(const struct vrt_message_warnings *wire,
                            struct vrt_warnings *warnings) VRT_MUST_CHECK;
 
+/* Likewise the streams of an input, of whose numbers any may be unknown. Return: 0; -EBADMSG. */
+int vrt_wire_take_stream_list(const struct vrt_stream_list *wire,
+                              struct vrt_stream_list *ret_list) VRT_MUST_CHECK;
+
 /* Return: 0; -EBADMSG. */
 int vrt_wire_take_info(const struct vrt_message_info *wire,
                        struct vrt_reader_info *ret_info) VRT_MUST_CHECK;
