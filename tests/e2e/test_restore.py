@@ -247,6 +247,28 @@ class Restore(harness.Case):
             self.restore(source, second)
             self.assertEqual(digest(first), digest(second))
 
+    def test_parts_as_one_file(self):
+        """Parts of a film are joined by ffmpeg as vrtctl(1) says, without another encoding."""
+        source = self.path('whole.mkv')
+        ffmpeg('-f', 'lavfi', '-i', 'testsrc2=size=64x48:rate=25:duration=3', '-f', 'lavfi', '-i',
+               'sine=sample_rate=48000:duration=3', '-threads', 1, '-c:a', 'aac', source)
+        parts = [self.path('1.mkv'), self.path('2.mkv')]
+        self.restore(source, parts[0], '--start', '0.4', '--duration', '0.8')
+        self.restore(source, parts[1], '--start', '1.6', '--duration', '1')
+        with open(self.path('parts.txt'), 'w', encoding='utf-8') as f:
+            f.write("file '1.mkv'\nfile '2.mkv'\n")
+        kept = self.path('kept.mkv')
+        ffmpeg('-f', 'concat', '-i', self.path('parts.txt'), '-map', '0', '-c', 'copy', kept)
+        self.assertEqual(pixels(kept), pixels(parts[0]) + pixels(parts[1]))
+        times = timestamps(kept)
+        self.assertEqual((len(times), times[:20]), (45, timestamps(parts[0])))
+        gap = times[20] - times[19]
+        self.assertTrue(0.039 <= gap <= 0.04 + 0.03, gap)
+        # Sound begins with the picture in the part that follows, as it does by itself.
+        sound, alone = timestamps(kept, 'a:0'), timestamps(parts[1], 'a:0')
+        self.assertAlmostEqual(sound[-len(alone)] - times[20],
+                               alone[0] - timestamps(parts[1])[0], delta=0.002)
+
     def test_tiles_change_nothing(self):
         """The default network's radius is below 64: tiled equals untiled within rounding."""
         source = clip(self.path('tile.mkv'), '-c:v', 'ffv1', '-pix_fmt', 'yuv444p', size='150x90',
