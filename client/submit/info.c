@@ -28,7 +28,7 @@ static const struct vrt_column columns[] = {
     { "LANGUAGE", VRT_ALIGN_LEFT, .rank = 2 },
     { "TITLE", VRT_ALIGN_LEFT, .rank = 4 },
     { "DISPOSITION", VRT_ALIGN_LEFT, .rank = 3 },
-    { "WHAT BECOMES OF IT", VRT_ALIGN_LEFT },
+    { "WHAT BECOMES OF IT", VRT_ALIGN_LEFT, .least = 28 },
     { NULL, VRT_ALIGN_LEFT },
 };
 
