@@ -72,7 +72,7 @@ class Completion(unittest.TestCase):
     def test_values(self):
         self.assertEqual(complete('vrtctl submit --codec '),
                          {'h264', 'hevc', 'ffv1', 'av1', 'vp9', 'prores', 'dnxhr', 'mjpeg', 'png',
-                          'jpeg', 'tiff', 'webp', 'exr', 'auto'})
+                          'jpeg', 'tiff', 'webp', 'exr', 'gif', 'apng', 'auto'})
         self.assertEqual(complete('vrtctl submit --precision b'), {'bf16'})
         self.assertEqual(complete('vrtctl top --sort '), {'state', 'priority', 'progress'})
         self.assertEqual(complete('vrtctl list --sort p'), {'priority'})
