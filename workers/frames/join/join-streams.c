@@ -214,6 +214,7 @@ static enum vrt_stream_fate fate_of(const struct vrt_join_streams *plan, int i)
     switch (stream->kind) {
     case VRT_JOIN_RESTORED:         return VRT_STREAM_RESTORED;
     case VRT_JOIN_CONVERTED:        return VRT_STREAM_CONVERTED;
+    case VRT_JOIN_CUT:              /* sample by sample */
     case VRT_JOIN_COPIED:
     case VRT_JOIN_COVER:
     case VRT_JOIN_ATTACHED:         return VRT_STREAM_COPIED;
