@@ -409,6 +409,9 @@ void vrt_job_files_request_init(struct vrt_job_files_request *request)
 {
     *request = (struct vrt_job_files_request){ .input.fd = VRT_UNKNOWN };
     vrt_fields_reset(vrt_job_files_request_fields, request);
+    /* An upload is no field of it, and yet what is given becomes a part of the job's request. */
+    for (int i = 0; i < VRT_JOB_FILE_COUNT; i++)
+        request->files[i].upload = VRT_UNKNOWN;
 }
 
 static int check_files_request(const struct vrt_job_files_request *q, struct vrt_error *error)

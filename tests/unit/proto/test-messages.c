@@ -246,6 +246,7 @@ static void test_files_request(void)
                                "\"overwrite\":true}";
     expect_int(vrt_job_files_request_parse(both, sizeof(both) - 1, &q, &error), 0);
     expect_str(q.input.path, "/v/a.mp4");
+    expect_int(q.input.upload, VRT_UNKNOWN);
     expect_true(q.overwrite);
     expect_int(q.output.fd, 0);
     expect_str(q.output.name, "b.mp4");
