@@ -203,7 +203,7 @@ static bool parse(struct vrt_conn *conn)
         conn->in_used == conn->in_size &&
         vrt_http_feed(&conn->http, conn->in, 0, &used) == VRT_HTTP_REQUEST)
         hand_on(conn, true);
-    else if (conn->http.wants_continue) {
+    else if (outcome == VRT_HTTP_MORE && conn->http.wants_continue) {
         conn->http.wants_continue = false;
         if (vrt_buf_append(&conn->out, go_on, sizeof(go_on) - 1) < 0)
             vrt_conn_close(conn);

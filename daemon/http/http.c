@@ -109,6 +109,11 @@ static int on_header_value_complete(llhttp_t *parser)
         size_t n = is_short ? http->value_bytes : kept[i].may_be_cut ? kept[i].size - 1 : 0;
         memcpy(kept[i].value, http->value, n);
         kept[i].value[n] = '\0';
+        /* Of other servers on the same host: as a stranger's its user would never learn why. */
+        if (!is_short && kept[i].value == headers->cookie)
+            return refuse(http, VRT_API_E_HTTP_HEADER_TOO_LARGE, "the cookies of this host are "
+                          "over 4095 bytes: remove those of others, or give vrtd a name of its "
+                          "own");
     }
     if (!http->in_trailer && strcasecmp(http->name, "host") == 0)
         headers->n_hosts++;
@@ -118,14 +123,25 @@ static int on_header_value_complete(llhttp_t *parser)
     return HPE_OK;
 }
 
+/* Where the path begins in a URL, which may be absolute: "http://host/path". */
+static size_t path_at(const char *url)
+{
+    static const char scheme[] = "http://";
+    const size_t n = sizeof(scheme) - 1;
+
+    return strncasecmp(url, scheme, n) == 0 ? n + strcspn(url + n, "/?#") : 0;
+}
+
 /* Whether the body comes in pieces. */
 static bool is_streamed(const struct vrt_http *http)
 {
     const char *path = http->limits.streamed_path, *url = http->url.data;
     const size_t n = path ? strlen(path) : 0;
 
-    return path && http->parser.method == HTTP_POST && url && strncmp(url, path, n) == 0 &&
-           (!url[n] || url[n] == '?');
+    if (!path || !url || http->parser.method != HTTP_POST)
+        return false;
+    url += path_at(url);
+    return strncmp(url, path, n) == 0 && strcspn(url + n, "?#") == 0;
 }
 
 static int on_headers_complete(llhttp_t *parser)
@@ -236,14 +252,8 @@ const char *vrt_http_method(const struct vrt_http *http)
 
 void vrt_http_target(struct vrt_http *http, const char **ret_path, const char **ret_query)
 {
-    static const char scheme[] = "http://";
-    char *url = http->url.data;
-    char *path = url;
+    char *path = http->url.data + path_at(http->url.data);
 
-    if (strncasecmp(url, scheme, sizeof(scheme) - 1) == 0) {
-        path = url + sizeof(scheme) - 1;
-        path += strcspn(path, "/?#");
-    }
     path[strcspn(path, "#")] = '\0';
     char *query = strchr(path, '?');
     if (query)

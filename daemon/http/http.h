@@ -34,19 +34,20 @@ enum vrt_http_outcome {
 };
 
 /* The headers that mean something here, "" where one isn't there. A value that is too long for its
- * place is as good as none, but for one of content_type, expect, if_none_match, which is cut. */
+ * place is as good as none, but for one of content_type, expect, if_none_match, if_range, which is
+ * cut; with cookies that are the request is refused. */
 struct vrt_http_headers {
     char content_type[64];
     char expect[32];
     char host[256], origin[256];
-    char authorization[128], cookie[1024];
+    char authorization[128], cookie[4096];
     char forwarded_for[128], fetch_site[16];
     char if_none_match[64], if_range[64], range[64];
     int64_t body_bytes;         /* as Content-Length says; -1: nothing does */
     int n_hosts;
 };
 
-#define VRT_HTTP_VALUE_BYTES 1024       /* of the longest of them */
+#define VRT_HTTP_VALUE_BYTES 4096       /* of the longest of them */
 
 /* Embedded; made by vrt_http_init(). */
 struct vrt_http {
