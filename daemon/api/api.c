@@ -66,12 +66,14 @@ static const struct {
     [VRT_API_METRICS] = { vrt_api_metrics },
 };
 
-/* Inputs that are looked at, and previews that are made, at a time: each takes a thread, and its
- * file may be made to be slow. */
+/* Inputs that are looked at, previews that are made, and codecs that are tried, at a time: each
+ * takes a thread, and its file may be made to be slow. */
 #define LOOKS_MAX 2
 #define LOOKS_PER_USER_MAX 1
 #define PREVIEWS_MAX 2
 #define PREVIEWS_PER_USER_MAX 1
+#define CODECS_MAX 2
+#define CODECS_PER_USER_MAX 1
 
 void vrt_api_begin(struct vrt_api *api)
 {
@@ -80,6 +82,7 @@ void vrt_api_begin(struct vrt_api *api)
     api->started_at = vrt_clock_wall_ns();
     vrt_turns_init(&api->previews, PREVIEWS_MAX, PREVIEWS_PER_USER_MAX);
     vrt_turns_init(&api->looks, LOOKS_MAX, LOOKS_PER_USER_MAX);
+    vrt_turns_init(&api->codecs, CODECS_MAX, CODECS_PER_USER_MAX);
 }
 
 /* Nothing is there for this method: says which methods there are, or that there is nothing. */

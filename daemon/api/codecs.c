@@ -2,7 +2,9 @@
 
 /*
  * GET /v1/codecs: vrt-media, which has FFmpeg, is asked by a thread about each codec, and has its
- * encoders tried: those of hardware each time, since a driver, or a card, may come and go.
+ * encoders tried: those of hardware each time, since a driver, or a card, may come and go. Clients
+ * wait for their turns: all who ask at once would have every thread, and everybody's uploads and
+ * submissions wait for those.
  */
 
 #include <errno.h>
@@ -42,6 +44,8 @@ struct trial {
 
 /* A client that waits for the list. */
 struct asking {
+    struct vrt_turn turn;                   /* of the API's codecs */
+    struct vrt_api *api;
     struct vrt_conn_watch watch;
     uv_work_t work;
     atomic_bool is_gone;
@@ -215,6 +219,18 @@ static void reply_list(struct vrt_conn *conn, const struct asking *asking)
     vrt_api_reply(conn, r, &body, "printing the codecs");
 }
 
+static void begin_asking(struct vrt_api *api);
+
+/* It is the next one's turn. */
+static void end(struct asking *asking)
+{
+    struct vrt_api *api = asking->api;
+
+    vrt_turns_leave(&api->codecs, &asking->turn);
+    free(asking);
+    begin_asking(api);
+}
+
 static void on_asked(uv_work_t *work, int status)
 {
     struct asking *asking = work->data;
@@ -225,15 +241,28 @@ static void on_asked(uv_work_t *work, int status)
         vrt_conn_refuse(conn, &asking->error);
     else if (conn)
         reply_list(conn, asking);
-    free(asking);
+    end(asking);
 }
 
-/* The thread ends soon, and its result is thrown away. */
+static void begin_asking(struct vrt_api *api)
+{
+    struct vrt_turn *turn;
+
+    while ((turn = vrt_turns_next(&api->codecs))) {
+        struct asking *asking = vrt_container_of(turn, struct asking, turn);
+        int r = uv_queue_work(api->loop, &asking->work, ask, on_asked);
+        vrt_assert(r == 0);
+    }
+}
+
+/* The thread ends soon, and its result is thrown away. One that waits isn't asked for any more. */
 static void on_gone(struct vrt_conn_watch *watch)
 {
     struct asking *asking = vrt_container_of(watch, struct asking, watch);
 
     atomic_store(&asking->is_gone, true);
+    if (!asking->turn.is_going)
+        end(asking);
 }
 
 void vrt_api_codecs(const struct vrt_call *call)
@@ -241,17 +270,16 @@ void vrt_api_codecs(const struct vrt_call *call)
     struct vrt_error error = { .id = NULL };
     struct asking *asking = calloc(1, sizeof(*asking));
 
-    int r = asking ? 0 : vrt_raise(-ENOMEM);
-    if (r == 0) {
-        asking->work.data = asking;
-        asking->watch.gone = on_gone;
-        r = uv_queue_work(call->api->loop, &asking->work, ask, on_asked);
-    }
-    if (r < 0) {
-        free(asking);
-        vrt_refuse_errno(&error, r, "listing the codecs");
+    if (!asking) {
+        vrt_refuse_errno(&error, vrt_raise(-ENOMEM), "listing the codecs");
         vrt_conn_refuse(call->conn, &error);
         return;
     }
+    asking->api = call->api;
+    asking->work.data = asking;
+    asking->watch.gone = on_gone;
+    vrt_list_init(&asking->turn.link);
     vrt_conn_watch(call->conn, &asking->watch);
+    vrt_turns_wait(&call->api->codecs, &asking->turn, call->request->peer->uid);
+    begin_asking(call->api);
 }

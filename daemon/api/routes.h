@@ -56,6 +56,7 @@ struct vrt_api {
     struct vrt_doctoring *doctoring;    /* likewise */
     struct vrt_turns previews;          /* that are made, and that wait (preview.c) */
     struct vrt_turns looks;             /* at inputs that are given again (revive.c) */
+    struct vrt_turns codecs;            /* that are asked for (codecs.c) */
     const char *instance;           /* of the store: vrt_store_instance(); NULL: none */
     const char *state_dir;          /* NULL: there is none, as of spool_fd */
     int spool_fd;
