@@ -304,6 +304,7 @@ void vrt_disk_space_sweep(struct vrt_disk_space *space, struct vrt_job *job)
 
 void vrt_disk_space_drop_result(struct vrt_disk_space *space, struct vrt_job *job)
 {
+    const struct vrt_queue_params *params = &space->context->params;
     struct sweep *sweep = job->keeps_result ? calloc(1, sizeof(*sweep)) : NULL;
 
     if (job->info.state == VRT_JOB_DONE)
@@ -312,8 +313,9 @@ void vrt_disk_space_drop_result(struct vrt_disk_space *space, struct vrt_job *jo
     /* Without memory the next start finds that it is nobody's. */
     if (!sweep)
         return;
-    vrt_spool_name_result(job->info.id, sweep->name, sizeof(sweep->name));
-    if (begin_sweep(space, sweep) < 0)
+    if (vrt_spool_detach_result(params->spool_fd, job->info.id, sweep->name,
+                                sizeof(sweep->name)) < 0 ||
+        begin_sweep(space, sweep) < 0)
         free(sweep);
 }
 

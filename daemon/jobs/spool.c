@@ -86,7 +86,7 @@ int vrt_spool_give_input(int spool_fd, const char *name, int64_t job_id)
     return fsync(folder_fd) < 0 ? vrt_raise(-errno) : 0;
 }
 
-const char *vrt_spool_name_result(int64_t job_id, char *name, size_t size)
+static const char *name_result(int64_t job_id, char *name, size_t size)
 {
     snprintf(name, size, "%" PRId64 RESULT_ENDING, job_id);
     return name;
@@ -95,7 +95,7 @@ const char *vrt_spool_name_result(int64_t job_id, char *name, size_t size)
 int vrt_spool_make_result(int spool_fd, int64_t job_id, int *ret_fd)
 {
     char name[2 * NAME_BYTES];
-    int fd = openat(spool_fd, vrt_spool_name_result(job_id, name, sizeof(name)),
+    int fd = openat(spool_fd, name_result(job_id, name, sizeof(name)),
                     O_RDWR | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
 
     if (fd < 0)
@@ -109,7 +109,7 @@ int vrt_spool_open_result(int spool_fd, int64_t job_id)
 {
     char name[2 * NAME_BYTES];
 
-    return openat(spool_fd, vrt_spool_name_result(job_id, name, sizeof(name)),
+    return openat(spool_fd, name_result(job_id, name, sizeof(name)),
                   O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
 }
 
@@ -148,14 +148,27 @@ void vrt_spool_remove(int spool_fd, const char *name)
         complain(name);
 }
 
+/* Gives a job's folder or its result another name, by the clock, which no two of one job share; no
+ * number of a job looks like it. */
+static int detach(int spool_fd, const char *name, char *ret_name, size_t size)
+{
+    snprintf(ret_name, size, "%s.%" PRId64, name, vrt_clock_now_ns());
+    return renameat(spool_fd, name, spool_fd, ret_name) < 0 ? -errno : 0;
+}
+
 int vrt_spool_detach(int spool_fd, int64_t job_id, char *ret_name, size_t size)
 {
     char name[NAME_BYTES];
 
     folder_name(job_id, name);
-    /* By the clock, which no two of one job share; no number of a job looks like it. */
-    snprintf(ret_name, size, "%s.%" PRId64, name, vrt_clock_now_ns());
-    return renameat(spool_fd, name, spool_fd, ret_name) < 0 ? -errno : 0;
+    return detach(spool_fd, name, ret_name, size);
+}
+
+int vrt_spool_detach_result(int spool_fd, int64_t job_id, char *ret_name, size_t size)
+{
+    char name[2 * NAME_BYTES];
+
+    return detach(spool_fd, name_result(job_id, name, sizeof(name)), ret_name, size);
 }
 
 void vrt_spool_take_back(int spool_fd, const char *from, int64_t job_id, const char *file)
@@ -182,7 +195,7 @@ static int64_t number_of(const char *name, bool *ret_is_result)
     *ret_is_result = *end;
     folder_name(id, again);
     if (*ret_is_result)
-        vrt_spool_name_result(id, again, sizeof(again));
+        name_result(id, again, sizeof(again));
     return strcmp(name, again) == 0 ? id : 0;
 }
 

@@ -48,15 +48,16 @@ int vrt_spool_make_result(int spool_fd, int64_t job_id, int *ret_fd) VRT_MUST_CH
 /* The same, to be read. Return: a descriptor; -1: there is none. */
 int vrt_spool_open_result(int spool_fd, int64_t job_id);
 
-/* What it is called. Return: name. */
-const char *vrt_spool_name_result(int64_t job_id, char *name, size_t size);
-
 /*
  * Takes the job's folder away from under its name, so that another can be made, and says what it is
  * called now. Return: 0; -ENOENT: there is none; -errno. It is quick; vrt_spool_remove() need not
  * be.
  */
 int vrt_spool_detach(int spool_fd, int64_t job_id, char *ret_name, size_t size) VRT_MUST_CHECK;
+
+/* The same with the result: one that is made next isn't removed in its stead. */
+int vrt_spool_detach_result(int spool_fd, int64_t job_id, char *ret_name,
+                            size_t size) VRT_MUST_CHECK;
 
 /* Gives a file of a folder that was detached as `from` back to the job, in a new folder. */
 void vrt_spool_take_back(int spool_fd, const char *from, int64_t job_id, const char *file);

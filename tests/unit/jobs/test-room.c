@@ -1,8 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* daemon/jobs/spool: what a job's working files will take. */
+/* daemon/jobs/spool: what a job's working files will take, and a result that is made again. */
 
 #include "tests/unit/test.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
 #include "base/macro.h"
 #include "daemon/jobs/job.h"
 #include "daemon/jobs/spool.h"
@@ -57,6 +63,30 @@ static void test_stored(void)
 }
 
 /* Numbers that no video has make no negative ones. */
+/* A job is tried again before its old result is removed, which takes its time. */
+static void test_result_made_again(void)
+{
+    char folder[] = "/tmp/vrtd-spool-XXXXXX", old[64];
+    VRT_CLEANUP(vrt_closep) int spool_fd = -1;
+    VRT_CLEANUP(vrt_closep) int fd = -1;
+    VRT_CLEANUP(vrt_closep) int again_fd = -1;
+
+    expect_true(mkdtemp(folder) != NULL);
+    spool_fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    expect_int(vrt_spool_detach_result(spool_fd, 7, old, sizeof(old)), -ENOENT);
+    expect_int(vrt_spool_make_result(spool_fd, 7, &fd), 0);
+    expect_int(vrt_spool_detach_result(spool_fd, 7, old, sizeof(old)), 0);
+    expect_int(vrt_spool_open_result(spool_fd, 7), -1);
+    expect_int(vrt_spool_make_result(spool_fd, 7, &again_fd), 0);
+    vrt_spool_remove(spool_fd, old);
+    vrt_closep(&fd);
+    fd = vrt_spool_open_result(spool_fd, 7);
+    expect_true(fd >= 0);
+    expect_int(vrt_spool_detach_result(spool_fd, 7, old, sizeof(old)), 0);
+    vrt_spool_remove(spool_fd, old);
+    expect_int(rmdir(folder), 0);
+}
+
 static void test_extremes(void)
 {
     static struct vrt_segment_record odd[] = {
@@ -86,4 +116,5 @@ TEST_MAIN(
     { "estimate", test_estimate },
     { "stored", test_stored },
     { "extremes", test_extremes },
+    { "result-made-again", test_result_made_again },
 )
