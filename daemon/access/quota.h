@@ -21,7 +21,7 @@ struct vrt_quota;
 
 enum vrt_quota_kind {
     VRT_QUOTA_CONNECTIONS,
-    VRT_QUOTA_STREAMS,          /* of events; each is a connection too */
+    VRT_QUOTA_STREAMS,          /* of events, and downloads; each is a connection too */
     VRT_QUOTA_UNREAD_BYTES,     /* of answers and streams, that their readers leave waiting */
     VRT_QUOTA_JOBS,             /* that wait or run; those that are over are limited by age */
     VRT_QUOTA_SPOOL_BYTES,      /* of working files on the disk */

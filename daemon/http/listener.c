@@ -35,6 +35,7 @@ struct client {
     struct vrt_conn *conn;
     struct vrt_peer peer;
     uid_t charged_uid;          /* whose connection it is */
+    int64_t session_id;         /* that the last request was of; 0: none */
     struct vrt_list link;
 };
 
@@ -297,20 +298,23 @@ int vrt_listener_new(int fd, const struct vrt_listener_params *params,
     return 0;
 }
 
-void vrt_listener_name(struct vrt_conn *conn, uid_t uid)
+void vrt_listener_name(struct vrt_conn *conn, uid_t uid, int64_t session_id)
 {
     struct client *client = vrt_conn_ctx(conn);
 
     vrt_assert(client->listener->params.per_address && vrt_uid_is_web(uid));
     client->peer.uid = uid;
+    client->session_id = session_id;
 }
 
-void vrt_listener_cut(struct vrt_listener *listener, uid_t uid, const struct vrt_conn *but)
+void vrt_listener_cut(struct vrt_listener *listener, uid_t uid, int64_t session_id,
+                      const struct vrt_conn *but)
 {
     struct client *client;
 
     VRT_LIST_FOREACH(client, &listener->clients, link)
-        if (client->peer.uid == uid && client->conn != but)
+        if (client->peer.uid == uid && client->conn != but &&
+            (!session_id || client->session_id == session_id))
             vrt_conn_finish(client->conn);
 }
 

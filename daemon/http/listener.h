@@ -40,11 +40,14 @@ int vrt_listener_new(int fd, const struct vrt_listener_params *params,
                      struct vrt_listener **ret_listener) VRT_MUST_CHECK;
 
 /* From now on who is at the other end of a connection by TCP is this user, who is charged for what
- * he leaves unread and for the loop's time. Within `request`. */
-void vrt_listener_name(struct vrt_conn *conn, uid_t uid);
+ * he leaves unread and for the loop's time, and the session that says so (0: none). Within
+ * `request`. */
+void vrt_listener_name(struct vrt_conn *conn, uid_t uid, int64_t session_id);
 
-/* Ends the connections of this user, but for one (NULL: all), as vrt_listener_stop() does. */
-void vrt_listener_cut(struct vrt_listener *listener, uid_t uid, const struct vrt_conn *but);
+/* Ends the connections of this user, of one session (0: all), but for one connection (NULL: all),
+ * as vrt_listener_stop() does. */
+void vrt_listener_cut(struct vrt_listener *listener, uid_t uid, int64_t session_id,
+                      const struct vrt_conn *but);
 
 /* How many connections are open. */
 size_t vrt_listener_n_conns(const struct vrt_listener *listener);

@@ -30,6 +30,7 @@
 #define TICK_MS 2000                    /* how often tokens that expired are looked for */
 #define FAILURES_PER_LINE 20            /* of an address; the first is logged too */
 #define COOKIE "vrtd_session"
+#define COOKIES_MAX 4                   /* of that name, that are looked at */
 #define SESSION_PATH "/v1/session"
 
 /* Of each answer: what a page of ours may do is what its own files say, nobody shows it within
@@ -61,7 +62,7 @@ struct vrt_gate {
 /* Whoever sends a request. */
 struct visitor {
     const struct vrt_token *token;      /* NULL: nobody that is known */
-    bool has_cookie;                    /* that said so */
+    int64_t session_id;                 /* whose cookie said so; 0: none did */
     bool is_wrong;                      /* he shows a token that is none */
 };
 
@@ -83,25 +84,32 @@ static void name_address(const struct vrt_gate *gate, const struct vrt_request *
     snprintf(text, VRT_PEER_ADDRESS_BYTES, "%s", address);
     if (inet_pton(AF_INET6, address, &six) != 1)
         return;
+    /* Of a proxy whose socket is IPv6's. */
+    if (IN6_IS_ADDR_V4MAPPED(&six)) {
+        inet_ntop(AF_INET, &six.s6_addr[12], text, VRT_PEER_ADDRESS_BYTES);
+        return;
+    }
     memset(&six.s6_addr[8], 0, 8);
     inet_ntop(AF_INET6, &six, text, VRT_PEER_ADDRESS_BYTES);
 }
 
-/* The value of our cookie. Return: whether there is one. */
-static bool find_cookie(const char *cookies, char value[VRT_SECRET_BYTES])
+/* The values of cookies called as ours: another server on the same host name may have set one too,
+ * and which comes first is up to the browser. Return: how many there are. */
+static int find_cookies(const char *cookies, char values[COOKIES_MAX][VRT_SECRET_BYTES])
 {
     const size_t n = sizeof(COOKIE) - 1;
+    int n_found = 0;
 
-    for (const char *at = cookies + strspn(cookies, "; "); *at; at += strspn(at, "; ")) {
+    for (const char *at = cookies + strspn(cookies, "; "); *at && n_found < COOKIES_MAX;
+         at += strspn(at, "; ")) {
         size_t length = strcspn(at, ";");
         if (length > n + 1 && length - n - 1 < VRT_SECRET_BYTES &&
-            memcmp(at, COOKIE "=", n + 1) == 0) {
-            snprintf(value, VRT_SECRET_BYTES, "%.*s", (int)(length - n - 1), at + n + 1);
-            return true;
-        }
+            memcmp(at, COOKIE "=", n + 1) == 0)
+            snprintf(values[n_found++], VRT_SECRET_BYTES, "%.*s", (int)(length - n - 1),
+                     at + n + 1);
         at += length;
     }
-    return false;
+    return n_found;
 }
 
 static struct visitor identify(struct vrt_gate *gate, const struct vrt_request *request)
@@ -109,7 +117,7 @@ static struct visitor identify(struct vrt_gate *gate, const struct vrt_request *
     static const char bearer[] = "Bearer ";
     const char *shown = request->headers->authorization;
     struct visitor visitor = { .token = NULL };
-    char secret[VRT_SECRET_BYTES];
+    char secrets[COOKIES_MAX][VRT_SECRET_BYTES];
 
     if (strncasecmp(shown, bearer, sizeof(bearer) - 1) == 0) {
         shown += sizeof(bearer) - 1;
@@ -117,12 +125,14 @@ static struct visitor identify(struct vrt_gate *gate, const struct vrt_request *
         visitor.is_wrong = !visitor.token;
         return visitor;
     }
-    if (!find_cookie(request->headers->cookie, secret))
-        return visitor;
-    int64_t id = vrt_sessions_use(gate->sessions, secret, vrt_clock_now_ns());
-    const struct vrt_token *token = id ? vrt_tokens_by_id(gate->params.tokens, id) : NULL;
-    if (token && !vrt_token_has_expired(token))
-        visitor = (struct visitor){ .token = token, .has_cookie = true };
+    const int n = find_cookies(request->headers->cookie, secrets);
+    for (int i = 0; i < n && !visitor.token; i++) {
+        int64_t session_id = 0;
+        int64_t id = vrt_sessions_use(gate->sessions, secrets[i], vrt_clock_now_ns(), &session_id);
+        const struct vrt_token *token = id ? vrt_tokens_by_id(gate->params.tokens, id) : NULL;
+        if (token && !vrt_token_has_expired(token))
+            visitor = (struct visitor){ .token = token, .session_id = session_id };
+    }
     return visitor;
 }
 
@@ -171,10 +181,10 @@ static bool refuse_foreign(struct vrt_gate *gate, struct vrt_conn *conn,
     if (h->origin[0] && !vrt_origin_is_page(h->origin, h->host, gate->params.is_https))
         refuse(conn, -EPERM, VRT_E(WEB_ORIGIN), NULL, "the request comes from a page of another "
                "origin (where a proxy speaks TLS with browsers, [web] https = on is missing)");
-    else if (visitor->has_cookie && !reads && !h->origin[0])
+    else if (visitor->session_id && !reads && !h->origin[0])
         refuse(conn, -EPERM, VRT_E(WEB_ORIGIN), NULL, "a request that changes something needs the "
                "header Origin, where a cookie says who sends it");
-    else if (visitor->has_cookie && site[0] && strcasecmp(site, "same-origin") != 0 &&
+    else if (visitor->session_id && site[0] && strcasecmp(site, "same-origin") != 0 &&
              strcasecmp(site, "none") != 0)
         refuse(conn, -EPERM, VRT_E(WEB_ORIGIN), NULL, "the request comes from another site");
     else
@@ -208,6 +218,9 @@ static void on_request(void *ctx, struct vrt_conn *conn, const struct vrt_reques
     struct vrt_peer peer = *request->peer;
 
     vrt_assert_thread(VRT_THREAD_LOOP);
+    /* Whoever the last request on this connection came from: a proxy has one for many. */
+    peer.uid = VRT_WEB_UID;
+    vrt_listener_name(conn, peer.uid, 0);
     if (!vrt_origin_is_host_ours(request->headers->host, peer.local, gate->params.host)) {
         refuse(conn, -EPERM, VRT_E(WEB_HOST), NULL, "this is no name of vrtd's: where it shall be "
                "one, [web] host in vrtd.conf must hold it");
@@ -231,7 +244,7 @@ static void on_request(void *ctx, struct vrt_conn *conn, const struct vrt_reques
         peer.is_admin = visitor.token->is_admin;
         snprintf(peer.name, sizeof(peer.name), "token:%s", visitor.token->name);
     }
-    vrt_listener_name(conn, peer.uid);
+    vrt_listener_name(conn, peer.uid, visitor.session_id);
     passed.peer = &peer;
     gate->params.request(gate->params.ctx, conn, &passed);
 }
@@ -306,13 +319,17 @@ void vrt_gate_login(struct vrt_gate *gate, struct vrt_conn *conn,
 void vrt_gate_logout(struct vrt_gate *gate, struct vrt_conn *conn,
                      const struct vrt_request *request)
 {
-    char secret[VRT_SECRET_BYTES], header[256];
+    char secrets[COOKIES_MAX][VRT_SECRET_BYTES], header[256];
+    const int n = find_cookies(request->headers->cookie, secrets);
 
-    if (find_cookie(request->headers->cookie, secret))
-        vrt_sessions_close(gate->sessions, secret);
-    /* Streams that the session began end with it; those of the user's others come again. */
-    for (int i = 0; i < gate->n_listeners; i++)
-        vrt_listener_cut(gate->listeners[i], request->peer->uid, conn);
+    /* What a session began ends with it, and nothing of the user's other ones. */
+    for (int i = 0; i < n; i++) {
+        int64_t id = 0;
+        int64_t token_id = vrt_sessions_use(gate->sessions, secrets[i], vrt_clock_now_ns(), &id);
+        vrt_sessions_close(gate->sessions, secrets[i]);
+        for (int j = 0; token_id && j < gate->n_listeners; j++)
+            vrt_listener_cut(gate->listeners[j], VRT_WEB_UID + (uid_t)token_id, id, conn);
+    }
     print_cookie(gate, "", header, sizeof(header));
     vrt_conn_reply(conn, &(struct vrt_response){ .status = 204, .header = header });
 }
@@ -321,7 +338,7 @@ void vrt_gate_cut(struct vrt_gate *gate, int64_t token_id)
 {
     vrt_sessions_drop(gate->sessions, token_id);
     for (int i = 0; i < gate->n_listeners; i++)
-        vrt_listener_cut(gate->listeners[i], VRT_WEB_UID + (uid_t)token_id, NULL);
+        vrt_listener_cut(gate->listeners[i], VRT_WEB_UID + (uid_t)token_id, 0, NULL);
 }
 
 /* Those that expired are found at their next request anyway; streams make none. */

@@ -11,12 +11,14 @@
 
 struct session {
     char digest[VRT_SECRET_DIGEST_BYTES];
+    int64_t id;
     int64_t token_id;                   /* 0: the place is free */
     int64_t opened_ns, used_ns;
 };
 
 struct vrt_sessions {
     struct session all[VRT_SESSIONS_MAX];
+    int64_t last_id;
 };
 
 int vrt_sessions_new(struct vrt_sessions **ret_sessions)
@@ -75,7 +77,12 @@ int vrt_sessions_open(struct vrt_sessions *sessions, int64_t token_id, int64_t n
     if (r < 0)
         return vrt_fold(r);
     struct session *session = find_place(sessions, token_id, now_ns);
-    *session = (struct session){ .token_id = token_id, .opened_ns = now_ns, .used_ns = now_ns };
+    *session = (struct session){
+        .id = ++sessions->last_id,
+        .token_id = token_id,
+        .opened_ns = now_ns,
+        .used_ns = now_ns,
+    };
     vrt_secret_digest(ret_secret, strlen(ret_secret), session->digest);
     return 0;
 }
@@ -92,13 +99,15 @@ static struct session *find(struct vrt_sessions *sessions, const char *secret)
     return NULL;
 }
 
-int64_t vrt_sessions_use(struct vrt_sessions *sessions, const char *secret, int64_t now_ns)
+int64_t vrt_sessions_use(struct vrt_sessions *sessions, const char *secret, int64_t now_ns,
+                         int64_t *ret_id)
 {
     struct session *session = find(sessions, secret);
 
     if (!session || is_over(session, now_ns))
         return 0;
     session->used_ns = now_ns;
+    *ret_id = session->id;
     return session->token_id;
 }
 

@@ -34,8 +34,10 @@ struct vrt_sessions *vrt_sessions_free(struct vrt_sessions *sessions);
 int vrt_sessions_open(struct vrt_sessions *sessions, int64_t token_id, int64_t now_ns,
                       char ret_secret[VRT_SECRET_BYTES]) VRT_MUST_CHECK;
 
-/* Uses the session of this secret. Return: its token's number; 0: there is none, or no more. */
-int64_t vrt_sessions_use(struct vrt_sessions *sessions, const char *secret, int64_t now_ns);
+/* Uses the session of this secret. *ret_id: its own number, which no other ever has. Return: its
+ * token's number; 0: there is none, or no more. */
+int64_t vrt_sessions_use(struct vrt_sessions *sessions, const char *secret, int64_t now_ns,
+                         int64_t *ret_id);
 
 /* Ends the session of this secret, if there is one. */
 void vrt_sessions_close(struct vrt_sessions *sessions, const char *secret);

@@ -19,6 +19,7 @@
 
 #include "api.h"
 #include "base/cleanup.h"
+#include "daemon/access/quota.h"
 #include "daemon/api/web/range.h"
 #include "daemon/api/routes.h"
 #include "daemon/http/http.h"
@@ -29,6 +30,7 @@
 struct sending {
     struct vrt_conn_watch watch;
     struct vrt_api *api;
+    uid_t uid;                              /* who is charged for it */
     int fd;
     int64_t at, end;                        /* what is still to be read */
     bool is_reading, is_gone;
@@ -40,6 +42,7 @@ struct sending {
 
 static void sending_free(struct sending *sending)
 {
+    vrt_quota_give(sending->api->quota, VRT_QUOTA_STREAMS, sending->uid);
     vrt_closep(&sending->fd);
     free(sending);
 }
@@ -146,18 +149,44 @@ static int print_header(const struct vrt_job *job, const struct vrt_range *range
     return r < 0 ? vrt_fold(r) : vrt_fold(print_disposition(job->info.output_name, text));
 }
 
+/* A download, charged to its user as a stream of events is: one who reads slowly holds a connection
+ * for as long as he likes, and there are few. Return: 0; -errno with `error`. */
+static int make_sending(const struct vrt_call *call, struct sending **ret_sending,
+                        struct vrt_error *error)
+{
+    struct sending *sending = calloc(1, sizeof(*sending));
+    const uid_t uid = call->request->peer->uid;
+
+    int r = sending ? vrt_quota_take(call->api->quota, VRT_QUOTA_STREAMS, uid) :
+            vrt_raise(-ENOMEM);
+    if (r != 0)
+        free(sending);
+    if (r > 0)
+        return vrt_refuse(error, vrt_raise(-EDQUOT), VRT_E(HTTP_TOO_MANY), "as many downloads and "
+                          "streams of events are open as are allowed%s: close some",
+                          r == VRT_QUOTA_E_USER ? " to one user" : "");
+    if (r < 0)
+        return vrt_refuse_errno(error, vrt_fold(r), "sending the result");
+    sending->api = call->api;
+    sending->uid = uid;
+    sending->fd = -1;
+    *ret_sending = sending;
+    return 0;
+}
+
 /* Begins to send that part of the result. Return: 0; -errno with `error`. */
 static int begin(const struct vrt_call *call, const struct vrt_job *job,
                  const struct vrt_range *range, const char *etag, struct vrt_error *error)
 {
-    struct sending *sending = calloc(1, sizeof(*sending));
     struct vrt_buf header = { .limit_bytes = 0 };
+    struct sending *sending = NULL;
     struct stat st;
 
-    if (!sending)
-        return vrt_refuse_errno(error, vrt_raise(-ENOMEM), "sending the result");
+    int r = make_sending(call, &sending, error);
+    if (r < 0)
+        return vrt_fold(r);
     sending->fd = vrt_spool_open_result(call->api->spool_fd, job->info.id);
-    int r = sending->fd < 0 || fstat(sending->fd, &st) < 0 ? vrt_raise(-errno) : 0;
+    r = sending->fd < 0 || fstat(sending->fd, &st) < 0 ? vrt_raise(-errno) : 0;
     if (r == 0 && st.st_size != job->info.result_bytes)
         r = vrt_raise(-EIO);
     if (r == 0)
@@ -167,7 +196,6 @@ static int begin(const struct vrt_call *call, const struct vrt_job *job,
         vrt_buf_done(&header);
         return vrt_refuse_errno(error, vrt_fold(r), "sending the result");
     }
-    sending->api = call->api;
     sending->work.data = sending;
     sending->at = range->first;
     sending->end = range->end;

@@ -175,6 +175,46 @@ class Transfers(TransferCase):
             s.sendall(b'abc')
             self.assertIn(b'"size_bytes":3', s.recv(4096))
 
+    def test_targets(self):
+        """An upload is one however its target is written, and what follows it is a request."""
+        visitor = self.visitor('tess')
+        rest = (f'Host: 127.0.0.1\r\nAuthorization: Bearer {visitor.token}\r\n').encode()
+        for target in (b'http://127.0.0.1/v1/uploads', b'/v1/uploads#x', b'HTTP://x/v1/uploads#'):
+            answer = visitor.raw(b'POST ' + target + b' HTTP/1.1\r\n' + rest +
+                                 b'Content-Length: 5\r\n\r\nhello' + b'GET /v1/session HTTP/1.1\r\n'
+                                 + rest + b'Connection: close\r\n\r\n')
+            self.assertEqual(re.findall(rb'HTTP/1.1 (\d+)', answer), [b'201', b'200'], answer)
+            self.assertIn(b'"size_bytes":5', answer)
+        self.refused(visitor.ask('POST', '/v1/uploads?x', b'hello'), 400, 'request.query')
+
+    def test_refused_before_its_body(self):
+        """Nobody is told to go on who was refused: what he'd send then is no answer's."""
+        visitor = self.visitor('rita')
+        for token, length in ((visitor.token, 1 << 50), ('wrong', 5)):
+            answer = visitor.raw(f'POST /v1/uploads HTTP/1.1\r\nHost: 127.0.0.1\r\n'
+                                 f'Authorization: Bearer {token}\r\nExpect: 100-continue\r\n'
+                                 f'Content-Length: {length}\r\n\r\n'.encode())
+            self.assertRegex(answer, rb'^HTTP/1.1 4')
+            self.assertNotIn(b'100 Continue', answer)
+
+    def test_many_downloads(self):
+        """Whoever reads none of them leaves connections to others, and gets them back."""
+        with open(harness.clip(self.path('m.mkv'), frames=1), 'rb') as f:
+            data = f.read()
+        visitor, other = self.visitor('mo'), self.visitor('mo-other')
+        _, job, _ = self.submit(visitor, self.upload(visitor, data))
+        self.done(visitor, job)
+        path = f'/v1/jobs/{job["id"]}/output'
+        streams = [visitor.open('GET', '/v1/events') for _ in range(64)]
+        self.refused(visitor.ask('GET', path), 503, 'http.too_many')
+        self.assertEqual(other.ask('GET', '/v1/jobs')[0], 200)
+        for response, connection in streams:
+            response.close()
+            connection.close()
+        for _ in range(70):
+            self.wait_until(lambda: visitor.ask('GET', path)[0] == 200)
+            self.assertEqual(visitor.ask('HEAD', path)[0], 200)
+
     def test_broken_off(self):
         """Who goes away leaves nothing; nor does a chunk that is none."""
         visitor = self.visitor('bea')
@@ -246,6 +286,31 @@ class Transfers(TransferCase):
         errors = [abs(a - b) for a, b in zip(pair, harness.pixels(wanted, 'rgb24'))]
         self.assertLess(sum(errors) / len(errors), 1)
         self.assertLessEqual(max(errors), 4)
+
+    def test_logout_while_uploading(self):
+        """Who logs out ends what that session began, not what his programs and others did."""
+        token = self.visitor('lou').token
+        browsers = [Visitor(self.port), Visitor(self.port)]
+        for browser in browsers:
+            self.assertEqual(browser.login(token), 200)
+        streams = [browser.open('GET', '/v1/events') for browser in browsers]
+        with socket.create_connection(('127.0.0.1', self.port), harness.PATIENCE_S) as s:
+            s.sendall(f'POST /v1/uploads HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer '
+                      f'{token}\r\nContent-Length: 4\r\n\r\nxx'.encode())
+            self.assertEqual(browsers[0].ask('DELETE', '/v1/session')[0], 204)
+            try:
+                while streams[0][0].readline():
+                    pass
+            except ConnectionResetError:
+                pass
+            s.sendall(b'yy')
+            self.assertIn(b'"size_bytes":4', s.recv(4096))
+        self.refused(browsers[0].ask('GET', '/v1/jobs'), 401, 'web.login')
+        self.assertEqual(browsers[1].ask('GET', '/v1/jobs')[0], 200)
+        self.assertTrue(streams[1][0].readline())
+        for response, connection in streams:
+            response.close()
+            connection.close()
 
     def test_revoked_while_uploading(self):
         visitor = self.visitor('rex')

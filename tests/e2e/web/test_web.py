@@ -4,6 +4,8 @@
 import json
 import os
 import re
+import select
+import socket
 import subprocess
 import sys
 import time
@@ -182,6 +184,36 @@ class Web(WebCase):
                      403, 'web.origin')
         self.assertEqual(visitor.ask('GET', '/v1/session')[0], 200)
         self.assertNotIn('Access-Control-Allow-Origin', visitor.ask('GET', '/v1/status')[2])
+
+    def test_cookies_of_others(self):
+        """Servers on other ports of the host set some as well: many, or one called as ours."""
+        visitor = Visitor(self.port)
+        self.assertEqual(visitor.login(self.token('cy')), 200)
+        for others in ('a=' + 'x' * 3900, 'vrtd_session=no', 'vrtd_session=; vrtd_session=x' * 2):
+            for cookie in (f'{others}; {visitor.cookie}', f'{visitor.cookie}; {others}'):
+                self.assertEqual(visitor.ask('GET', '/v1/session',
+                                             headers={'Cookie': cookie})[0], 200, others[:40])
+        self.refused(visitor.ask('GET', '/', headers={'Cookie': f'a={"x" * 4096}'}), 431,
+                     'http.header_too_large')
+
+    def test_many_who_ask_for_codecs(self):
+        """Each takes a process and a while: one user's hundred hold nobody else's upload up."""
+        many, other = self.visitor('cory'), self.visitor('cora')
+        asked = []
+        for _ in range(100):
+            s = socket.create_connection(('127.0.0.1', self.port), harness.PATIENCE_S)
+            self.addCleanup(s.close)
+            s.sendall(f'GET /v1/codecs HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer '
+                      f'{many.token}\r\n\r\n'.encode())
+            asked.append(s)
+        self.assertIn('codecs', other.ask('GET', '/v1/codecs')[1])
+        self.assertEqual(other.ask('POST', '/v1/uploads', b'x')[0], 201)
+        # Of one user one is asked for at a time: the last one's answer isn't there yet.
+        self.assertEqual(select.select(asked[-1:], [], [], 0)[0], [])
+        for s in asked[1:]:
+            s.close()
+        self.assertIn(b'200 OK', asked[0].recv(4096))
+        self.assertTrue(self.daemon.answers())
 
     def test_revoked_and_expired(self):
         """Sessions and streams end, of the token that is meant and of no other."""

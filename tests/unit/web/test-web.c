@@ -33,33 +33,36 @@ static void test_sessions(void)
 {
     VRT_CLEANUP(vrt_sessions_freep) struct vrt_sessions *sessions = NULL;
     char first[VRT_SECRET_BYTES], last[VRT_SECRET_BYTES], other[VRT_SECRET_BYTES];
-    int64_t now = S;
+    int64_t now = S, id = 0, first_id;
 
     expect_int(vrt_sessions_new(&sessions), 0);
-    expect_int(vrt_sessions_use(sessions, "", now), 0);
+    expect_int(vrt_sessions_use(sessions, "", now, &id), 0);
     expect_int(vrt_sessions_open(sessions, 7, now, first), 0);
     expect_int(vrt_sessions_open(sessions, 8, now, other), 0);
-    expect_int(vrt_sessions_use(sessions, first, now), 7);
+    expect_int(vrt_sessions_use(sessions, first, now, &id), 7);
+    first_id = id;
+    expect_int(vrt_sessions_use(sessions, other, now, &id), 8);
+    expect_true(id != first_id && first_id != 0);
     /* A token has so many: the one unused longest goes, and nobody else's. */
     for (int i = 0; i < VRT_SESSIONS_PER_TOKEN_MAX; i++)
         expect_int(vrt_sessions_open(sessions, 7, now += S, last), 0);
-    expect_int(vrt_sessions_use(sessions, first, now), 0);
-    expect_int(vrt_sessions_use(sessions, last, now), 7);
-    expect_int(vrt_sessions_use(sessions, other, now), 8);
+    expect_int(vrt_sessions_use(sessions, first, now, &id), 0);
+    expect_int(vrt_sessions_use(sessions, last, now, &id), 7);
+    expect_int(vrt_sessions_use(sessions, other, now, &id), 8);
     /* Unused for a day it is over; used, it is after a week. */
-    expect_int(vrt_sessions_use(sessions, last, now + VRT_SESSION_IDLE_MAX_S * S), 0);
+    expect_int(vrt_sessions_use(sessions, last, now + VRT_SESSION_IDLE_MAX_S * S, &id), 0);
     int64_t used = now;
     while (used < now + (VRT_SESSION_MAX_S - 3600) * S)
-        expect_int(vrt_sessions_use(sessions, other, used += 3600 * S), 8);
-    expect_int(vrt_sessions_use(sessions, other, used + 3600 * S), 0);
+        expect_int(vrt_sessions_use(sessions, other, used += 3600 * S, &id), 8);
+    expect_int(vrt_sessions_use(sessions, other, used + 3600 * S, &id), 0);
     /* All places taken: others' make room, and as many stay as there are places. */
     for (int i = 0; i < VRT_SESSIONS_MAX + 100; i++)
         expect_int(vrt_sessions_open(sessions, 100 + i, used + i, i == 100 ? first : last), 0);
-    expect_int(vrt_sessions_use(sessions, first, used + 10 * S), 200);
+    expect_int(vrt_sessions_use(sessions, first, used + 10 * S, &id), 200);
     vrt_sessions_close(sessions, first);
-    expect_int(vrt_sessions_use(sessions, first, used + 10 * S), 0);
+    expect_int(vrt_sessions_use(sessions, first, used + 10 * S, &id), 0);
     vrt_sessions_drop(sessions, 100 + VRT_SESSIONS_MAX + 99);
-    expect_int(vrt_sessions_use(sessions, last, used + 10 * S), 0);
+    expect_int(vrt_sessions_use(sessions, last, used + 10 * S, &id), 0);
 }
 
 static void test_brake(void)
