@@ -110,8 +110,9 @@ def shoot_page(served, clip):
             browser.wait("[...document.querySelectorAll('#active h3')].some((e) => "
                          f"e.textContent === '{name}')")
         browser.click('#active .card [aria-expanded]')
+        browser.wait("document.querySelector('#active .after img')?.naturalWidth > 0")
         # Plots want some time behind them.
-        time.sleep(45)
+        time.sleep(20)
         browser.evaluate("document.activeElement.blur(); window.scrollTo(0, 0)")
         browser.screenshot(served.path('page.png'), whole=True)
     finally:

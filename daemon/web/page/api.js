@@ -46,6 +46,17 @@ export async function ask(method, path, body) {
 
 export const get = (path) => ask('GET', path);
 
+/* A frame of a running job before and after, side by side, as an object URL, which the caller
+ * revokes; null: there is none. */
+export async function previewOf(id) {
+    const answer = await fetch(`/v1/jobs/${id}/preview`);
+    if (answer.status === 404)
+        return null;
+    if (!answer.ok)
+        throw refusal(answer.status, await answer.text());
+    return URL.createObjectURL(await answer.blob());
+}
+
 /* All jobs that are remembered, oldest first. */
 export async function listJobs() {
     const jobs = [];

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
-// What there is to see of one job, while somebody looks: plots, warnings.
+// What there is to see of one job, while somebody looks: plots, a frame before and after, warnings.
 
-import { get } from '/api.js';
+import { get, previewOf } from '/api.js';
+import { makeCompare } from '/compare.js';
 import { make, setText } from '/dom.js';
 import * as format from '/format.js';
 import { repeat } from '/live.js';
 import { makePlot, resample } from '/plots.js';
 
-const HISTORY_S = 60, PLOT_POINTS = 60;
+const PREVIEW_S = 3, HISTORY_S = 60, PLOT_POINTS = 60;
 
 function describe(job) {
     const { recipe, video } = job;
@@ -32,12 +33,13 @@ export function makeDetails(id) {
     const at = (x) => `at ${format.duration(x)}`;
     const speed = makePlot({ title: 'Frames/s', format: format.rate, when: at });
     const memory = makePlot({ title: 'Memory of its devices', format: format.bytes, when: at });
+    const compare = makeCompare();
     const facts = make('p', { className: 'facts' });
     const warnings = make('ul', { className: 'warnings' });
     const error = make('p', { className: 'error' });
-    const element = make('div', { className: 'more', hidden: true }, facts,
+    const element = make('div', { className: 'more', hidden: true }, facts, compare.element,
         make('div', { className: 'plots' }, speed.element, memory.element), warnings, error);
-    let points = [], ends = [], nWarnings = -1, state = '';
+    let points = [], ends = [], nWarnings = -1, state = '', isMine = false, isLooking = false;
 
     function draw() {
         const { xs, fps, memory: bytes } = resample(points, PLOT_POINTS);
@@ -58,6 +60,20 @@ export function makeDetails(id) {
         } catch (e) {
             error.textContent = e.message;
         }
+    }
+
+    async function lookAtFrame() {
+        if (!isMine || isLooking || state !== 'running')
+            return;
+        isLooking = true;
+        try {
+            const url = await previewOf(id);
+            if (url)
+                await compare.show(url);
+        } catch (e) {
+            error.textContent = e.message;
+        }
+        isLooking = false;
     }
 
     /* What an event tells goes on where the history ended. */
@@ -83,11 +99,12 @@ export function makeDetails(id) {
         element,
         toggle(job) {
             element.hidden = !element.hidden;
+            isMine = job.input_name !== null;
             state = job.state;
             nWarnings = job.warnings_total;
             end();
             if (!element.hidden)
-                ends = [repeat(HISTORY_S, loadAll)];
+                ends = [repeat(HISTORY_S, loadAll), repeat(PREVIEW_S, lookAtFrame)];
             return !element.hidden;
         },
         update(job) {
@@ -101,6 +118,9 @@ export function makeDetails(id) {
             else
                 append(job);
         },
-        end,
+        end() {
+            end();
+            compare.end();
+        },
     };
 }

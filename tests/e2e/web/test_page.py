@@ -49,7 +49,8 @@ class Page(Case):
         self.browser.size(1280, 900)
 
     def tearDown(self):
-        self.assertEqual(self.browser.complaints, [])
+        # Until there is a picture to see, Chromium says each time that there is none.
+        self.assertEqual([c for c in self.browser.complaints if '/preview' not in c], [])
         # What one test leaves doesn't keep devices busy in the next.
         self.vrtctl('cancel', '--all', status=None)
 
@@ -147,6 +148,36 @@ class Page(Case):
         self.press(other, 'Remove')
         self.browser.wait(f"!document.getElementById('job-{other}')")
 
+    def test_slider(self):
+        """Before and after of a running job, parted by keys, a mouse and a finger."""
+        self.log_in()
+        job = self.queue(self.long)
+        self.press(job, 'Details')
+        picture = f"document.querySelector('#job-{job} .stage .after img')"
+        self.browser.wait(f'{picture}?.naturalWidth > 0', PATIENCE_S)
+        # The input's frame and the result's, side by side: 320x240 each or as much as is shown.
+        width, height = self.browser.evaluate(f'[{picture}.naturalWidth, {picture}.naturalHeight]')
+        self.assertAlmostEqual(width / 2 / height, 4 / 3, delta=0.02)
+        # Another one comes while it runs.
+        first = self.browser.evaluate(f'{picture}.src')
+        self.browser.wait(f'{picture}.src !== {json.dumps(first)}')
+        clipped = f"document.querySelector('#job-{job} .stage .after').style.clipPath"
+        self.assertIn('50%', self.browser.evaluate(clipped))
+        self.browser.evaluate(f"document.querySelector('#job-{job} .stage input').focus()")
+        self.browser.press('ArrowRight')
+        self.assertIn('51%', self.browser.evaluate(clipped))
+        self.browser.press('Home')
+        self.assertNotIn('5', self.browser.evaluate(clipped))
+        self.browser.click(f'#job-{job} .stage input')
+        self.assertRegex(self.browser.evaluate(clipped), r'\b(49|50|51)%')
+        self.browser.size(390, 844)
+        box = f"""(() => {{ const e = document.querySelector('#job-{job} .stage');
+            e.scrollIntoView({{ block: 'center' }});
+            const b = e.getBoundingClientRect(); return [b.x, b.y, b.width, b.height]; }})()"""
+        x, y, width, height = self.browser.evaluate(box)
+        self.browser.touch(x + 0.8 * width, y + height / 2)
+        self.browser.wait(f"Number({clipped}.match(/[\\d.]+%/)[0].slice(0, -1)) > 70")
+
     def test_refused(self):
         """In the API's own sentences; the field that is at fault is shown."""
         self.log_in()
@@ -243,7 +274,7 @@ class Page(Case):
 class Lost(Page):
     """Tests whose daemon goes."""
 
-    test_login = test_life = test_refused = test_names_are_text = test_widths = None
+    test_login = test_life = test_slider = test_refused = test_names_are_text = test_widths = None
     test_keyboard_alone = None
 
     def test_daemon_goes(self):
