@@ -52,7 +52,9 @@ struct vrt_gate {
     struct vrt_listener *listeners[VRT_TCP_ADDRESSES_MAX];
     int n_listeners;
     struct vrt_sessions *sessions;
-    struct vrt_brake brake;
+    struct vrt_brake logins;            /* that failed */
+    struct vrt_brake programs;          /* that show a wrong token: they would lock out, once a
+                                         * scrape, whoever logs in from where they run */
     uv_timer_t tick;
     int n_waited_for;                   /* while it stops: listeners and the timer */
     void (*stopped)(void *ctx);
@@ -63,7 +65,7 @@ struct vrt_gate {
 struct visitor {
     const struct vrt_token *token;      /* NULL: nobody that is known */
     int64_t session_id;                 /* whose cookie said so; 0: none did */
-    bool is_wrong;                      /* he shows a token that is none */
+    bool is_wrong;                      /* a program that shows a token that is none */
 };
 
 /* What failed logins are counted by: the address, of IPv6 its network; of a proxy that is believed,
@@ -145,17 +147,17 @@ static void refuse(struct vrt_conn *conn, int r, const char *id, const char *hea
     vrt_conn_refuse_with(conn, &error, header);
 }
 
-/* Nobody who is known sends it. */
-static void refuse_stranger(struct vrt_gate *gate, struct vrt_conn *conn,
-                            const struct vrt_request *request, bool is_wrong)
+/* Nobody who is known sends it; `brake` (NULL: no token was shown) counts that. */
+static void refuse_stranger(const struct vrt_gate *gate, struct vrt_conn *conn,
+                            const struct vrt_request *request, struct vrt_brake *brake)
 {
     char address[VRT_PEER_ADDRESS_BYTES], header[64];
     const int64_t now_ns = vrt_clock_now_ns();
 
     name_address(gate, request, address);
-    if (is_wrong) {
-        int64_t wait_s = vrt_brake_wait_s(&gate->brake, address, now_ns);
-        int n = wait_s ? 0 : vrt_brake_failed(&gate->brake, address, now_ns);
+    if (brake) {
+        int64_t wait_s = vrt_brake_wait_s(brake, address, now_ns);
+        int n = wait_s ? 0 : vrt_brake_failed(brake, address, now_ns);
         if (n % FAILURES_PER_LINE == 1)
             vrt_log_warning("login %d of %s failed: no such token, or it has expired", n, address);
         if (wait_s) {
@@ -166,7 +168,7 @@ static void refuse_stranger(struct vrt_gate *gate, struct vrt_conn *conn,
         }
     }
     refuse(conn, -EACCES, VRT_E(WEB_LOGIN), "WWW-Authenticate: Bearer realm=\"vrtd\"",
-           is_wrong ? "no such token, or it has expired: an administrator makes one with vrtctl "
+           brake ? "no such token, or it has expired: an administrator makes one with vrtctl "
            "token new" : "log in first, or show a token (Authorization: Bearer)");
 }
 
@@ -236,7 +238,7 @@ static void on_request(void *ctx, struct vrt_conn *conn, const struct vrt_reques
     }
     if (!visitor.token && (visitor.is_wrong || strcmp(request->path, SESSION_PATH) != 0 ||
                            strcmp(request->method, "POST") != 0)) {
-        refuse_stranger(gate, conn, request, visitor.is_wrong);
+        refuse_stranger(gate, conn, request, visitor.is_wrong ? &gate->programs : NULL);
         return;
     }
     if (visitor.token) {
@@ -283,13 +285,13 @@ void vrt_gate_login(struct vrt_gate *gate, struct vrt_conn *conn,
     name_address(gate, request, address);
     /* Not even a right one: who types it may wait. What programs show isn't slowed while it is
      * right, or one of them that isn't would lock out the others. */
-    if (vrt_brake_wait_s(&gate->brake, address, now_ns)) {
-        refuse_stranger(gate, conn, request, true);
+    if (vrt_brake_wait_s(&gate->logins, address, now_ns)) {
+        refuse_stranger(gate, conn, request, &gate->logins);
         return;
     }
     int r = read_login(gate, request, &token, &error);
     if (r == 0 && !token) {
-        refuse_stranger(gate, conn, request, true);
+        refuse_stranger(gate, conn, request, &gate->logins);
         return;
     }
     if (r == 0)
@@ -303,7 +305,7 @@ void vrt_gate_login(struct vrt_gate *gate, struct vrt_conn *conn,
         vrt_refuse_errno(&error, vrt_fold(r), "logging in");
         vrt_conn_refuse(conn, &error);
     } else {
-        vrt_brake_passed(&gate->brake, address);
+        vrt_brake_passed(&gate->logins, address);
         vrt_log_info("token %s: login from %s", token->name, address);
         print_cookie(gate, secret, header, sizeof(header));
         vrt_conn_reply(conn, &(struct vrt_response){

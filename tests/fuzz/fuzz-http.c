@@ -34,6 +34,9 @@ static void play(const char *data, size_t size, size_t piece, struct vrt_buf *ou
             vrt_assert(http.url.size_bytes <= limits.url_bytes);
             vrt_assert(http.body.size_bytes <= limits.body_bytes);
             vrt_http_target(&http, &path, &query);
+            /* What is routed as a streamed body was one. */
+            vrt_assert(http.is_streamed == (strcmp(vrt_http_method(&http), "POST") == 0 &&
+                                            strcmp(path, limits.streamed_path) == 0));
             r = vrt_buf_printf(out, "%s %s ? %s %zu %d %d\n", vrt_http_method(&http), path, query,
                                http.body.size_bytes, http.keep_alive, vrt_http_is_json(&http));
             vrt_assert(r == 0);

@@ -278,6 +278,18 @@ class Slow(WebCase):
         self.assertEqual(nobody.login(right.token), 429)
         self.assertLess(self.daemon.log_text().count('failed: no such token'), 20)
 
+    def test_program_with_an_old_token(self):
+        """Is slowed, and nobody else who comes from where it runs."""
+        folder, port = self.path('old'), free_port()
+        os.mkdir(folder)
+        daemon = harness.Daemon(folder, {'web': {'listen': f'127.0.0.1:{port}'}})
+        self.addCleanup(daemon.stop)
+        answers = [Visitor(port, 'vrtd_old').ask('GET', '/metrics')[0] for _ in range(20)]
+        self.assertEqual((answers[0], answers[-1]), (401, 429))
+        token = self.vrtctl('token', 'new', 'one', daemon=daemon).stdout.strip()
+        self.assertEqual(Visitor(port).login(token), 200)
+        self.assertEqual(Visitor(port, token).ask('GET', '/metrics')[0], 200)
+
     def resident(self):
         with open(f'/proc/{self.daemon.process.pid}/statm', encoding='ascii') as f:
             return int(f.read().split()[1]) * os.sysconf('SC_PAGESIZE')
