@@ -47,7 +47,9 @@ static void say_outcome(const struct vrt_job_info *job, const struct outcome *ou
                         struct vrt_said *said)
 {
     bool is_reached = outcome->state == VRT_UNKNOWN || job->state == outcome->state;
-    int64_t n = job->state == VRT_JOB_PAUSED ? vrt_progress_n_under_way(job) : 0;
+    /* Only of a pause is that news. */
+    bool is_pausing = outcome->state == VRT_JOB_PAUSED && job->state == VRT_JOB_PAUSED;
+    int64_t n = is_pausing ? vrt_progress_n_under_way(job) : 0;
     char name[VRT_API_NAME_BYTES];
 
     vrt_progress_name(job, name, sizeof(name));

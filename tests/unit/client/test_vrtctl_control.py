@@ -39,7 +39,7 @@ class Simple(Case):
         self.assertEqual(self.asked()[0], ('DELETE', '/v1/jobs/7', ''))
 
     def test_priority(self):
-        self.answers(answer(job(7, priority=-3)), answer(job(7, priority=100)))
+        self.answers(answer(job(7, 'paused', priority=-3)), answer(job(7, priority=100)))
         out, _ = self.run_it('priority', 7, -3)
         self.assertEqual(out, 'job 7 (video.mp4) has priority -3 now\n')
         self.assertEqual(self.asked(), [('PATCH', '/v1/jobs/7', '{"priority":-3}')])
