@@ -76,6 +76,7 @@ const struct vrt_field vrt_plan_fields[] = {
     AMOUNT(T, estimated_s),
     VRT_FIELD_ARRAY(T, devices, n_devices, VRT_API_DEVICES_MAX, plan_device_fields),
     VRT_FIELD_ARRAY(T, streams, n_streams, VRT_STREAMS_MAX, plan_stream_fields),
+    COUNT(T, streams_total, 0),
     VRT_FIELD_BOOL(T, reproducible, 0),
     VRT_FIELD_TEXTS(T, warnings, n_warnings, VRT_API_WARNINGS_MAX),
     VRT_FIELDS_END,

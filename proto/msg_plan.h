@@ -52,6 +52,7 @@ struct vrt_plan_report {
     size_t n_devices;
     struct vrt_plan_stream *streams;        /* none: pictures become of it, or are it */
     size_t n_streams;
+    int64_t streams_total;                  /* those that aren't told of too */
     bool reproducible;
     char (*warnings)[VRT_API_TEXT_BYTES];
     size_t n_warnings;

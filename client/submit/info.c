@@ -117,6 +117,9 @@ static int print_streams(const struct vrt_plan_report *plan)
     vrt_table_init(&table, columns);
     for (size_t i = 0; i < plan->n_streams && r == 0; i++)
         r = add_stream(plan, &plan->streams[i], &table);
+    if (r == 0 && plan->streams_total > (int64_t)plan->n_streams)
+        r = vrt_table_note(&table, "and %" PRId64 " more, of which nothing is told",
+                           plan->streams_total - (int64_t)plan->n_streams);
     if (r == 0 && plan->n_streams)
         r = vrt_screen_print_table(&table);
     else if (r == 0)

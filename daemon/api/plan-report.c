@@ -93,6 +93,7 @@ void vrt_plan_report_fill(const struct vrt_job *job, struct vrt_plan_parts *part
         .n_devices = now.n_devices,
         .streams = parts->streams,
         .n_streams = fill_streams(info->streams, parts->streams),
+        .streams_total = info->streams->n_all,
         .reproducible = job->info.reproducible,
         .warnings = job->info.warnings,
         .n_warnings = job->info.n_warnings,

@@ -57,6 +57,7 @@ class Plan(harness.Case):
             '-metadata:s:1', 'language=eng', '-metadata:s:1', 'title=Com\x1bments',
             '-metadata:s:2', 'language=deu', '-disposition:2', 'comment', source)
         wanted = {s['index']: s for s in harness.probe(source)['streams']}
+        before = self.daemon.request('GET', '/v1/jobs')[1]
 
         def fates(*options):
             done = self.vrtctl('info', '--json', *options, source)
@@ -87,11 +88,20 @@ class Plan(harness.Case):
         self.assertEqual(len(shown), 8)
         self.assertRegex(shown[2], r'0 +video +\S+ +\d+x\d+, \S+ fps .*restored, to \d+x\d+ h264$')
         self.assertRegex(shown[7], r'5 +attachment .*left out: \.mp4 files have no place for it$')
+        self.tell_of_many(film, texts)
         # A file that is none is refused as it would be; nothing came of any of it.
         done = self.vrtctl('info', texts, status=1)
         self.assertIn('texts.srt', done.stderr)
-        self.assertEqual(self.daemon.request('GET', '/v1/jobs')[1], {'jobs': [], 'next': None})
+        self.assertEqual(self.daemon.request('GET', '/v1/jobs')[1], before)
         self.assertFalse(os.path.exists(self.path('streams.restored.mkv')))
+
+    def tell_of_many(self, film, texts):
+        """Not all are told of, but how many there are."""
+        source = self.path('many.mkv')
+        harness.ffmpeg('-i', film, '-i', texts, '-map', '0:v', *(65 * ('-map', '1')), source)
+        plan = json.loads(self.vrtctl('info', '--json', source).stdout)
+        self.assertEqual((len(plan['streams']), plan['streams_total']), (64, 66))
+        self.assertIn('and 2 more', self.vrtctl('info', source).stdout)
 
     def test_the_job_is_as_planned(self):
         source = clip(self.path('as.mkv'), frames=9, size='96x64')
