@@ -52,13 +52,15 @@ static void on_tick(uv_timer_t *timer)
 {
     struct vrt_pool *pool = vrt_container_of(timer, struct vrt_pool, timer);
     struct vrt_device_snapshot device;
+    /* One for all, so that their histories keep step. */
+    const int64_t now_ns = vrt_clock_now_ns();
 
     vrt_pool_shared_tick(&pool->shared);
     for (size_t d = 0; d < pool->n_devices; d++)
         vrt_pool_device_tick(&pool->devices[d]);
     for (size_t d = 0; d < pool->n_devices; d++) {
         vrt_pool_device_snapshot(&pool->devices[d], &device);
-        vrt_device_history_note(&pool->histories[d], &device, vrt_clock_now_ns());
+        vrt_device_history_note(&pool->histories[d], &device, now_ns);
     }
     vrt_dispatch_tick(pool->dispatch);
     vrt_dispatch_wake(pool->dispatch);
