@@ -27,18 +27,21 @@ function refusal(status, text) {
     }
 }
 
-/* Return: the answer's JSON. */
-export async function ask(method, path, body) {
-    let answer;
+async function load(path, options = {}) {
     try {
-        answer = await fetch(path, {
-            method,
-            headers: body === undefined ? {} : { 'Content-Type': 'application/json' },
-            body: body === undefined ? undefined : JSON.stringify(body),
-        });
+        return await fetch(path, options);
     } catch (e) {
         throw new Error('vrtd does not answer: is it running?');
     }
+}
+
+/* Return: the answer's JSON. */
+export async function ask(method, path, body) {
+    const answer = await load(path, {
+        method,
+        headers: body === undefined ? {} : { 'Content-Type': 'application/json' },
+        body: body === undefined ? undefined : JSON.stringify(body),
+    });
     if (!answer.ok)
         throw refusal(answer.status, await answer.text());
     return answer.status === 204 ? null : answer.json();
@@ -49,7 +52,7 @@ export const get = (path) => ask('GET', path);
 /* A frame of a running job before and after, side by side, as an object URL, which the caller
  * revokes; null: there is none. */
 export async function previewOf(id) {
-    const answer = await fetch(`/v1/jobs/${id}/preview`);
+    const answer = await load(`/v1/jobs/${id}/preview`);
     if (answer.status === 404)
         return null;
     if (!answer.ok)

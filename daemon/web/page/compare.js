@@ -19,7 +19,7 @@ export function makeCompare() {
         over, make('span', { className: 'tag tag-before', textContent: 'before' }),
         make('span', { className: 'tag tag-after', textContent: 'after' }), edge, range);
     const element = make('div', { className: 'compare', hidden: true }, stage);
-    let shown = '';
+    let shown = '', isOver = false;
 
     function move() {
         over.style.clipPath = `inset(0 0 0 ${range.value}%)`;
@@ -34,7 +34,16 @@ export function makeCompare() {
         /* When it is decoded: it doesn't flicker. */
         async show(url) {
             const next = Object.assign(new Image(), { src: url });
-            await next.decode();
+            try {
+                await next.decode();
+            } catch (e) {
+                URL.revokeObjectURL(url);
+                throw e;
+            }
+            if (isOver) {
+                URL.revokeObjectURL(url);
+                return;
+            }
             const shape = next.naturalWidth / 2 / next.naturalHeight;
             stage.style.aspectRatio = String(shape);
             // No taller than the window, whichever way the picture stands.
@@ -44,6 +53,9 @@ export function makeCompare() {
             shown = url;
             element.hidden = false;
         },
-        end: () => URL.revokeObjectURL(shown),
+        end() {
+            isOver = true;
+            URL.revokeObjectURL(shown);
+        },
     };
 }

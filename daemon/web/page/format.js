@@ -28,7 +28,8 @@ export function duration(seconds) {
 export function rate(fps) {
     if (fps === null || fps === undefined)
         return '-';
-    return fps < 0.0995 && fps > 0 ? fps.toFixed(3) : fps < 99.95 ? fps.toFixed(1) : fps.toFixed(0);
+    return fps > 0 && fps < 0.0995 ? fps.toFixed(3) : fps > 0 && fps < 99.95 ? fps.toFixed(1) :
+        fps.toFixed(0);
 }
 
 export const percent = (n) => (n === null || n === undefined ? '-' : `${Math.round(n)} %`);

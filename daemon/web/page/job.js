@@ -70,6 +70,7 @@ export function makeDetails(id) {
             const url = await previewOf(id);
             if (url)
                 await compare.show(url);
+            error.textContent = '';
         } catch (e) {
             error.textContent = e.message;
         }

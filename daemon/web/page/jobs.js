@@ -20,6 +20,7 @@ const PAGE = 20;
 
 const cards = new Map();
 let shown = PAGE;
+let told = new Set();           /* the jobs that were told of since the list was asked for last */
 
 const isOver = (job) => OVER.includes(job.state);
 
@@ -249,6 +250,7 @@ export function showJob(job) {
     let card = cards.get(job.id);
     const before = card && card.job;
 
+    told.add(job.id);
     if (!card) {
         card = makeCard(job);
         cards.set(job.id, card);
@@ -260,19 +262,21 @@ export function showJob(job) {
         arrange();
 }
 
-/* All of them, anew: those that aren't told of are gone. */
+/* All of them, anew: those that aren't told of are gone. What was told of a job while the list came
+ * is newer than that. */
 export async function loadJobs() {
-    const error = byId('jobs-error');
+    const error = byId('jobs-error'), since = new Set();
 
+    told = since;
     try {
         const jobs = await listJobs(), there = new Set(jobs.map((job) => job.id));
         for (const [id, card] of cards) {
-            if (there.has(id))
+            if (there.has(id) || since.has(id))
                 continue;
             cards.delete(id);
             card.details.end();
         }
-        jobs.forEach(showJob);
+        jobs.filter((job) => !since.has(job.id)).forEach(showJob);
         arrange();
         error.textContent = '';
     } catch (e) {

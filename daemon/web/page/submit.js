@@ -14,8 +14,8 @@ const words = (...list) => list.map((word) => [word, word.replace('_', ' ')]);
  */
 const MAIN = [
     { key: 'model', label: 'Model', list: [], none: 'default', as: (name) => ({ name }) },
-    { key: 'container', label: 'Container', list: words('mp4', 'mkv', 'mov', 'webm', 'ts', 'mxf'),
-        none: 'as before', as: null },
+    { key: 'container', label: 'Container', none: 'as before', as: null,
+        list: words('mp4', 'mkv', 'mov', 'webm', 'ts', 'mxf', 'gif', 'apng') },
     { key: 'codec', label: 'Codec', list: [], none: 'default' },
     { key: 'quality', label: 'Quality (CRF)', hint: 'less is better', as: Number },
     { key: 'target_size', label: 'Size of the result (MB)', as: (mb) => Math.round(mb * 1e6),
@@ -66,12 +66,12 @@ function fill(select, list) {
 }
 
 /* The name of the result: as vrtctl calls it. */
-function outputName(file, container) {
+function outputName(file, container, codec) {
     const dot = file.name.lastIndexOf('.');
     const stem = dot > 0 ? file.name.slice(0, dot) : file.name;
     const ending = dot > 0 ? file.name.slice(dot + 1).toLowerCase() : '';
     const known = ['mp4', 'mkv', 'mov', 'webm', 'ts', 'mxf', 'png', 'jpg', 'jpeg', 'tif', 'tiff',
-        'webp', 'exr'];
+        'webp', 'exr', ...(codec ? [] : ['gif', 'apng'])];
 
     return `${stem}.restored.${container || (known.includes(ending) ? ending : 'mkv')}`;
 }
@@ -80,11 +80,14 @@ function outputName(file, container) {
 function readForm(file) {
     const request = {
         input: { name: file.name },
-        output: { name: outputName(file, inputs.get('container').input.value) },
+        output: { name: outputName(file, inputs.get('container').input.value,
+            inputs.get('codec').input.value) },
     };
     for (const [key, { option, input }] of inputs) {
         input.removeAttribute('aria-invalid');
-        const text = option.check ? '' : input.value.trim().replace(',', key === 'streams' ? ',' : '.');
+        // Some write numbers with a comma; elsewhere it stands between the parts of a list.
+        const typed = option.check ? '' : input.value.trim();
+        const text = input.inputMode === 'decimal' ? typed.replace(',', '.') : typed;
         if (option.check ? !input.checked : text === '' || option.as === null)
             continue;
         const value = option.check ? true : option.as ? option.as(text) : text;

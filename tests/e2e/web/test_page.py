@@ -64,14 +64,16 @@ class Page(Case):
 
     def submit(self, path, **options):
         """By the form. Return: the job's number, once the page shows it."""
-        before = self.browser.evaluate("document.querySelectorAll('.card[id]').length")
+        # By the number: the list of those that were there may come only now.
+        jobs = self.daemon.request('GET', '/v1/jobs')[1]['jobs']
+        newest = max((job['id'] for job in jobs), default=0)
         self.browser.choose('#file', path)
         for key, value in options.items():
             field = f'document.getElementById("option-{key}")'
             self.browser.evaluate(f'{field}.value = {json.dumps(value)}')
         self.browser.click('#go')
-        self.browser.wait(f"document.querySelectorAll('.card[id]').length > {before}")
         ids = "[...document.querySelectorAll('.card[id]')].map((e) => Number(e.id.slice(4)))"
+        self.browser.wait(f'Math.max(...{ids}) > {newest}')
         return max(self.browser.evaluate(ids))
 
     def queue(self, path, *options):
@@ -114,9 +116,10 @@ class Page(Case):
     def test_life(self):
         """Up, live progress, pause, resume; then another to its end, and down: the same bytes."""
         self.log_in()
-        job = self.submit(self.long, quality='30')
+        job = self.submit(self.long, quality='30', device='cpu:0,cpu')
         self.wait_for_state(job, 'running')
         self.assertEqual(self.job(job)['recipe']['quality'], 30)
+        self.assertEqual(self.job(job)['device'], 'cpu:0,cpu')
         facts = text_of(f'#job-{job} .facts')
         seen = set()
         deadline = time.monotonic() + PATIENCE_S
@@ -203,6 +206,17 @@ class Page(Case):
         self.assertTrue(all('Failed to load' in c for c in self.browser.complaints))
         self.browser.complaints.clear()
 
+    def test_names_of_results(self):
+        """As vrtctl calls them: by the input's ending, or what holds such."""
+        self.log_in()
+        for name in 'film.avi', 'moving.gif':
+            path = self.path(name)
+            harness.ffmpeg('-i', self.short, '-an', '-frames:v', '3', path)
+            job = self.submit(path)
+            wanted = os.path.basename(json.loads(self.vrtctl(
+                'submit', '--dry-run', '--json', path).stdout)['output_name'])
+            self.assertEqual(self.job(job)['output_name'], wanted)
+
     def test_names_are_text(self):
         """A file's name is never taken for markup."""
         name = self.path('<img src=x onerror=document.title=1>&amp;.mp4')
@@ -275,7 +289,7 @@ class Lost(Page):
     """Tests whose daemon goes."""
 
     test_login = test_life = test_slider = test_refused = test_names_are_text = test_widths = None
-    test_keyboard_alone = None
+    test_keyboard_alone = test_names_of_results = None
 
     def test_daemon_goes(self):
         """That it is gone is said; when it is back, one logs in again, and is told why."""
