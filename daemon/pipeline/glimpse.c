@@ -103,6 +103,9 @@ void vrt_glimpse_note(struct vrt_glimpse *glimpse, const struct vrt_shard_frames
     vrt_assert_thread(VRT_THREAD_LOOP);
     if (!is_wanted(glimpse, now_ns))
         return;
+    /* Where rates change not every frame is shown: those would be of two moments. */
+    if (makes_others && in->first)
+        return;
     /* Of frames that are shared by several clips this shard has but a part. */
     for (int i = 0; i < in->n; i++) {
         const int at = makes_others ? 0 : (middle + i) % in->n;

@@ -504,8 +504,9 @@ static int live_max(const struct vrt_shards_work *work)
     int64_t live = 3 * places + READY_SPARE + DECODING;
     const struct vrt_recipe *recipe = &work->spec->recipe;
     const struct vrt_frame_format *in = &work->spec->in, *out = &work->spec->out;
-    int64_t shard_bytes = (int64_t)(vrt_frame_format_size_bytes(in) +
-                                    vrt_frame_format_size_bytes(out)) * recipe->clip_frames;
+    const int n_out = VRT_MAX(vrt_clip_n_new(&work->spec->rule), recipe->clip_frames);
+    int64_t shard_bytes = (int64_t)vrt_frame_format_size_bytes(in) * recipe->clip_frames +
+                          (int64_t)vrt_frame_format_size_bytes(out) * n_out;
 
     /* What it shares with both neighbours is kept as pictures until those are there. */
     shard_bytes += (int64_t)vrt_picture_bytes(out->width, out->height) * 2 * recipe->clip_overlap;
