@@ -285,12 +285,13 @@ static int check_alpha(struct vrt_job_check *check, enum vrt_codec codec, struct
 static int check_fps(const struct vrt_job_check *check, struct vrt_error *error)
 {
     const double fps = check->settings->fps;
+    const bool is_needed = check->files.is_sequence && !vrt_container_is_picture(check->container);
 
-    if (check->files.is_sequence && !vrt_container_is_picture(check->container) &&
-        vrt_input_fps(fps).num <= 0)
-        return vrt_refuse(error, vrt_raise(-EINVAL), "output.container", "a video needs to be told "
-                          "how many of the pictures it shows a second (fps), from 0.001 on");
-    return 0;
+    if (vrt_input_fps(fps).num > 0 || (isnan(fps) && !is_needed) || check->has_recipe)
+        return 0;
+    return vrt_refuse(error, vrt_raise(-EINVAL), "output.container", is_needed ?
+                      "a video needs to be told how many of the pictures it shows a second (fps), "
+                      "from 0.001 on" : "a rate (fps) below 0.001 is none: leave it out");
 }
 
 /* A file of one picture is made of such a file, and no other. What of it has no place in the output

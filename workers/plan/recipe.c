@@ -196,7 +196,7 @@ static int choose_rate(const struct choice *choice, struct vrt_recipe *recipe)
         q.den > VRT_RECIPE_EVERY_MAX)
         return vrt_refuse(choice->error, -EINVAL, "request.field", "%d/%d frames a second are "
                           "%.6g times the input's %d/%d, which is no fraction of small numbers: "
-                          "ask for a multiple of its rate, such as %.6g", wanted.num, wanted.den,
+                          "give times instead, such as 2 for %.6g", wanted.num, wanted.den,
                           (double)wanted.num * was.den / ((double)wanted.den * was.num), was.num,
                           was.den, 2.0 * was.num / was.den);
     vrt_error_set_field(choice->error, "");
