@@ -37,7 +37,7 @@ struct vrt_network_info {
     int tile_size;                  /* input pixels of a tile's edge as its authors cut them; 0:
                                      * they don't say */
     int tile_overlap;               /* input pixels that neighbouring tiles share as its authors
-                                     * cut them; 0: they don't say */
+                                     * cut them, or must share; 0: nobody says */
     int window_frames;              /* frames that it looks at together; 1: each by itself */
     int min_frames;                 /* the fewest frames of a clip */
     int max_frames;                 /* the most; 0: any number */

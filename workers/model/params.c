@@ -164,6 +164,15 @@ static int append(struct vrt_params *params, const struct vrt_params_want *want,
     return 0;
 }
 
+/* One weight that isn't finite makes every pixel so. */
+static bool all_finite(const float *values, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!isfinite(values[i]))
+            return false;
+    return true;
+}
+
 /* The tensor's numbers, in memory of the caller's. Return: 0; -EINVAL; -ENOMEM. */
 static int read_floats(struct vrt_params *params, const struct vrt_params_want *want,
                        const char *name, float **ret_data)
@@ -181,12 +190,10 @@ static int read_floats(struct vrt_params *params, const struct vrt_params_want *
     if (!data)
         return vrt_refuse_errno(params->error, vrt_raise(-ENOMEM), params->source);
 
-    /* One weight that isn't finite makes every pixel so. */
     vrt_checkpoint_read_f32(tensor, data);
-    for (int64_t i = 0; i < tensor->n_elements; i++)
-        if (!isfinite(data[i]))
-            return vrt_params_refuse(params, "network whose tensor \"%s\" holds values that are "
-                                     "not finite numbers", name);
+    if (!all_finite(data, (size_t)tensor->n_elements))
+        return vrt_params_refuse(params, "network whose tensor \"%s\" holds values that are not "
+                                 "finite numbers", name);
     *ret_data = VRT_STEAL(data);
     return 0;
 }
@@ -312,10 +319,12 @@ int vrt_params_leave(struct vrt_params *params, const char *name)
 int vrt_params_add(struct vrt_params *params, const struct vrt_params_want *want,
                    const float *values, const char *name)
 {
-    size_t n_values = 1;
+    const size_t n_values = (size_t)count_of(want);
 
-    for (int i = 0; i < want->n_dims; i++)
-        n_values *= (size_t)want->dims[i];
+    /* Of large numbers that are in the file. */
+    if (!all_finite(values, n_values))
+        return vrt_params_refuse(params, "network whose tensors make values of \"%s\" that are not "
+                                 "finite numbers", name);
     VRT_CLEANUP(vrt_freep) char *own_name = strdup(name);
     VRT_CLEANUP(vrt_freep) float *data = malloc(n_values * sizeof(*data));
     int r = own_name && data ? append(params, want, own_name, data) : vrt_raise(-ENOMEM);

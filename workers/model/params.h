@@ -88,8 +88,8 @@ int vrt_params_check_window(struct vrt_params *params, const int window[3], cons
  * Return: 0; -ENOMEM. */
 int vrt_params_leave(struct vrt_params *params, const char *name) VRT_MUST_CHECK;
 
-/* Appends a param that no checkpoint holds, of copies of `name` and `values`. Return: 0;
- * -ENOMEM. */
+/* Appends a param that no checkpoint holds, of copies of `name` and `values`. Return: 0; -EINVAL
+ * where a value isn't finite; -ENOMEM. */
 int vrt_params_add(struct vrt_params *params, const struct vrt_params_want *want,
                    const float *values, const char *name) VRT_MUST_CHECK;
 

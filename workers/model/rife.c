@@ -18,7 +18,7 @@
 #define LITE_FEATURES 24            /* of the last of five blocks: 4.25.lite's */
 #define TAPS 9
 #define CENTER 4                    /* of them */
-#define REACH 128                   /* pixels that tiles share: beyond most motion */
+#define REACH 128                   /* pixels beyond a tile's edge: beyond most motion */
 
 int vrt_rife_in_channels(const struct vrt_rife *rife, int i)
 {
@@ -332,6 +332,7 @@ static int load(struct vrt_network *network, struct vrt_params *params)
     info->in_channels = info->out_channels = 3;
     info->multiple = info->min_size = HALVINGS * rife->blocks[0].scale;
     info->radius = REACH;
+    info->tile_overlap = 2 * REACH;
     info->window_frames = info->min_frames = info->max_frames = info->clip_frames = 2;
     info->out_frames = 1;
     info->any_times = true;

@@ -188,6 +188,17 @@ static void test_rife_files(void)
     }
 }
 
+/* What moves from tile to tile is seen in both. */
+static void test_rife_tiles(void)
+{
+    struct fixture f = { 0 };
+
+    fixture_add_rife(&f, &(struct fixture_rife){ { 8, 8, 8, 8 }, 4, 2, 0 });
+    struct vrt_network *network = fixture_network(&f);
+    expect_int(vrt_network_info(network)->tile_overlap, 256);
+    vrt_network_unref(network);
+}
+
 /* Refused with this id, in a sentence that has both parts. */
 static void expect_refused(struct fixture *f, const char *id, const char *part, const char *other)
 {
@@ -268,6 +279,22 @@ static void test_values(void)
     expect_refused(&f, VRT_CHECKPOINT_E_INVALID, "\"body.0.weight\"", "not finite");
     fixture_add_compact(&g, &small);
     expect_refused(&g, VRT_CHECKPOINT_E_INVALID, "\"body.0.weight\"", "i32");
+}
+
+/* Numbers of a file that are finite, and what is made of them isn't. */
+static void test_made_values(void)
+{
+    struct fixture span = { 0 }, rife = { 0 };
+    const float large = 1e30f;
+
+    fixture_add_span(&span, &(struct fixture_span){ 3, 4, 1, 1, 2, false });
+    for (size_t i = 0; i < span.data.size_bytes; i += sizeof(large))
+        memcpy(span.data.data + i, &large, sizeof(large));
+    expect_refused(&span, VRT_CHECKPOINT_E_INVALID, "\"conv_1.eval_conv.weight\"", "not finite");
+    fixture_add_rife(&rife, &(struct fixture_rife){ { 8, 8, 8, 8 }, 4, 2, 0 });
+    for (size_t i = 0; i < rife.data.size_bytes; i += sizeof(large))
+        memcpy(rife.data.data + i, &large, sizeof(large));
+    expect_refused(&rife, VRT_CHECKPOINT_E_INVALID, "\"block0.convblock.0.weight\"", "not finite");
 }
 
 static void test_other_sizes(void)
@@ -434,10 +461,12 @@ TEST_MAIN(
     { "span-sizes", test_span_sizes },
     { "rife-files", test_rife_files },
     { "rife-sizes", test_rife_sizes },
+    { "rife-tiles", test_rife_tiles },
     { "missing", test_missing },
     { "extra", test_extra },
     { "misshapen", test_misshapen },
     { "values", test_values },
+    { "made-values", test_made_values },
     { "other-sizes", test_other_sizes },
     { "too-large", test_too_large },
     { "unknown", test_unknown },
