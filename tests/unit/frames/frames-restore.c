@@ -12,6 +12,7 @@
 
 struct restoration {
     const struct restore_params *params;
+    enum vrt_container container;
     struct restore_result *result;
     struct vrt_reader *reader;
     struct vrt_encoder_params encoder_params;
@@ -84,18 +85,15 @@ static int open_segment(void *ctx, int number)
 
 static int join(struct restoration *s, const char *out, struct vrt_error *error)
 {
-    struct vrt_joiner_params params = {
+    const struct vrt_joiner_params params = {
         .segments = { .open = open_segment, .ctx = s, .n = s->n_segments },
         .input_fd = s->input_fd,
         .input_name = "clip",
         .output_fd = s->output_fd,
+        .container = s->container,
     };
 
-    int r = vrt_container_from_name(out, &params.container, error);
-    if (r == 0)
-        r = vrt_container_check_codec(params.container, s->params->codec, error);
-    if (r == 0)
-        r = vrt_joiner_run(&params, &s->result->joined, error);
+    int r = vrt_joiner_run(&params, &s->result->joined, error);
     if (r < 0)
         return r;
     expect_int(s->result->joined.n_frames, vrt_reader_info(s->reader)->n_frames);
@@ -116,7 +114,11 @@ static int run(struct restoration *s, const char *in, const char *out, struct vr
     s->input_fd = fixture_open(in);
     s->output_fd = open(out, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     expect_true(s->output_fd >= 0);
-    int r = vrt_reader_open(s->input_fd, &reader_params, &s->reader, error);
+    int r = vrt_container_from_name(out, &s->container, error);
+    if (r == 0)
+        r = vrt_container_check_codec(s->container, params->codec, error);
+    if (r == 0)
+        r = vrt_reader_open(s->input_fd, &reader_params, &s->reader, error);
     if (r < 0)
         return r;
     s->result->info = *vrt_reader_info(s->reader);

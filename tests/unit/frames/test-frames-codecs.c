@@ -71,13 +71,13 @@ static const char *list_times(const char *name)
                        "{ next } !n++ { b = $1 } { printf \"%%.0f \", ($1 - b) * 1000 }'", name);
 }
 
-static void check_pair(const struct input *input, enum vrt_container container)
+/* Of `in`, which is the input. */
+static void check_pair(const struct input *input, const char *in, enum vrt_container container)
 {
     const enum vrt_codec codec = input->codec;
     const struct restore_params params = {
         .codec = codec, .quality = input->quality, .segment_frames = 5, .strict = true,
     };
-    const char *in = make_input(input);
     struct restore_result result;
     struct vrt_error error = { 0 };
     char name[32];
@@ -112,8 +112,9 @@ static void test_pairs(void)
             fprintf(stderr, "  no %s here\n", vrt_codec_names[inputs[i].codec]);
             continue;
         }
+        const char *in = make_input(&inputs[i]);
         for (int container = 0; container < VRT_CONTAINER_COUNT; container++)
-            check_pair(&inputs[i], (enum vrt_container)container);
+            check_pair(&inputs[i], in, (enum vrt_container)container);
     }
     for (int codec = 0; codec < VRT_CODEC_COUNT; codec++)
         expect_true(tried[codec] || is_of_pictures((enum vrt_codec)codec));
