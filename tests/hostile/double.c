@@ -179,6 +179,7 @@ static size_t join(struct vrt_message *message, const struct vrt_message_fds *fd
     memset(&message->body, 0, sizeof(message->body));
     message->body.joined.n_frames = FRAMES;
     message->body.joined.duration_ns = FRAMES * 40 * VRT_NS_PER_MS;
+    message->body.joined.late_ns = 0;
     message->body.joined.size_bytes = n * 1000;
     return VRT_MESSAGE_BYTES(joined);
 }

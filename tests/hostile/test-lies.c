@@ -295,6 +295,7 @@ static bool join(struct vrt_child *child, struct vrt_error *error)
     look_at_warnings(&result.warnings);
     expect_true(result.n_frames >= 0 && result.n_frames <= NUMBER_MAX);
     expect_true(result.duration_ns >= 0 && result.duration_ns <= NUMBER_MAX);
+    expect_true(result.late_ns >= 0 && result.late_ns <= NUMBER_MAX);
     expect_true(result.size_bytes >= 0 && result.size_bytes <= NUMBER_MAX);
     if (!judge(vrt_child_joiner_verify(child, output_fd, &expected, error), 0, error) ||
         !judge(vrt_child_preview(child, &picture, error), 0, error))

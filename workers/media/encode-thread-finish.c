@@ -102,7 +102,7 @@ static int join(struct vrt_encode_thread *encode_thread, int fd,
         .hdr = encode_thread->params.encoder->format.hdr,
         .size_bytes_max = finish->size_bytes_max,
     };
-    const struct vrt_joiner_expected expected = {
+    struct vrt_joiner_expected expected = {
         .n_frames = finish->n_frames,
         .span_ns = finish->span_ns,
     };
@@ -126,6 +126,8 @@ static int join(struct vrt_encode_thread *encode_thread, int fd,
     r = vrt_encode_thread_check_sizes(encode_thread, &finish->base.error);
     if (r != 0)
         return vrt_fold(r);
+    if (expected.span_ns >= 0)
+        expected.span_ns += result->late_ns;
     r = vrt_child_joiner_verify(encode_thread->child, fd, &expected, &finish->base.error);
     if (r != 0)
         return vrt_fold(r);

@@ -61,6 +61,23 @@ class Animations(harness.Case):
         self.assertEqual([struct.unpack('>HH', body[20:24]) for body in chunks(path, b'fcTL')],
                          [(1001, 30000)] * 12)
 
+    def test_uneven_times(self):
+        """Numbers of an APNG's times have 16 bits, and the last frame is shown as long as the
+        others. A GIF's frames that come too soon are shown later, and the job says so."""
+        for ticks in 3331, 100000:
+            path = self.animation('a.apng', '-bf', '0', '-video_track_timescale', '90000',
+                                  rate=f'90000/{ticks}', name='in.mp4')
+            times = [struct.unpack('>HH', body[20:24]) for body in chunks(path, b'fcTL')]
+            self.assertEqual(len(times), 12)
+            for num, den in times:
+                self.assertAlmostEqual(num / den, ticks / 90000, places=6)
+        path = self.animation('b.gif', '-vf',
+                              "settb=1/1000,setpts='if(lt(N,6),N*100,600+(N-6)*5)'", '-fps_mode',
+                              'passthrough', '-enc_time_base', '1/1000', '-c:v', 'ffv1')
+        self.assertIn('5 frames follow others too soon', ' '.join(self.own_warnings(self.job)))
+        self.assertEqual([round(t * 100) for t in timestamps(path)],
+                         [0, 10, 20, 30, 40, 50, 60, 62, 64, 66, 68, 70])
+
     def test_loops(self):
         """How often an animation is played stays: 0 is for ever."""
         for plays in 0, 1, 3:

@@ -78,7 +78,6 @@ int vrt_container_check_codec(enum vrt_container container, enum vrt_codec codec
                       list_containers(facts->containers, ".", endings, sizeof(endings)));
 }
 
-/* Those of SMPTE's standards; it has no times but the rate's. */
 /* A GIF counts hundredths of a second, and players take frames of less than two for ones of ten. */
 static int check_rate_of_gif(struct vrt_rational fps, bool variable, struct vrt_warnings *warnings,
                              struct vrt_error *error)
@@ -97,6 +96,7 @@ static int check_rate_of_gif(struct vrt_rational fps, bool variable, struct vrt_
 int vrt_container_check_rate(enum vrt_container container, struct vrt_rational fps, bool variable,
                              struct vrt_warnings *warnings, struct vrt_error *error)
 {
+    /* MXF: those of SMPTE's standards; it has no times but the rate's. */
     static const struct vrt_rational rates[] = {
         { 24000, 1001 }, { 24, 1 }, { 25, 1 }, { 30000, 1001 }, { 30, 1 }, { 50, 1 },
         { 60000, 1001 }, { 60, 1 },

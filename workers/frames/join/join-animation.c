@@ -43,6 +43,7 @@ struct animation {
     AVRational tick;                    /* of the file */
     int64_t last_pts;                   /* in ticks */
     int64_t n_encoded, n_moved;
+    int64_t late_ticks;                 /* of the last one, by which it was moved */
 };
 
 static void animation_done(struct animation *animation)
@@ -165,8 +166,10 @@ static int find_colors(struct animation *animation, struct vrt_error *error)
     while (r == 0 && (r = next_picture(animation, error)) == 0) {
         if (!animation->pictures)
             r = build(animation, "palettegen", error);
+        /* Until it is pushed on, each picture of the film would be kept. */
         if (r == 0)
-            r = av_buffersrc_add_frame(animation->pictures, animation->frame);
+            r = av_buffersrc_add_frame_flags(animation->pictures, animation->frame,
+                                             AV_BUFFERSRC_FLAG_PUSH);
     }
     if (r == VRT_SEGMENT_END)
         r = av_buffersrc_add_frame(animation->pictures, NULL);
@@ -252,7 +255,8 @@ static int add(struct animation *animation, AVFrame *frame, AVRational time_base
     frame->pts = av_rescale_q(frame->pts, time_base, animation->tick);
     const int64_t earliest = animation->n_encoded ?
                              animation->last_pts + (is_gif(animation) ? GIF_TICKS_MIN : 1) : 0;
-    animation->n_moved += frame->pts < earliest;
+    animation->late_ticks = VRT_MAX(earliest - frame->pts, 0);
+    animation->n_moved += animation->late_ticks > 0;
     animation->last_pts = frame->pts = VRT_MAX(frame->pts, earliest);
     animation->n_encoded++;
     r = encode(animation, frame);
@@ -310,6 +314,21 @@ static int write_pictures(struct animation *animation, struct vrt_error *error)
     return animation->colors ? vrt_fold(drain(animation, error)) : 0;
 }
 
+/* Has the last picture stay for so many ticks: of an APNG numerator and denominator have 16 bits
+ * each, of which the muxer sees to those of the others only. Return: 0; an AVERROR. */
+static int set_last_delay(struct animation *animation, int64_t ticks)
+{
+    void *muxer = animation->output->priv_data;
+    const int64_t n = VRT_MIN(VRT_MAX(ticks, 1), INT32_MAX);
+    AVRational delay;
+
+    if (is_gif(animation))
+        return av_opt_set_int(muxer, "final_delay",
+                              VRT_MIN(VRT_MAX(n, GIF_TICKS_MIN), UINT16_MAX), 0);
+    av_reduce(&delay.num, &delay.den, n * animation->tick.num, animation->tick.den, UINT16_MAX);
+    return av_opt_set_q(muxer, "final_delay", delay, 0);
+}
+
 /* How long the last picture stays, and what is still buffered. */
 static int finish(struct animation *animation, struct vrt_joiner_result *result,
                   struct vrt_error *error)
@@ -318,15 +337,10 @@ static int finish(struct animation *animation, struct vrt_joiner_result *result,
     const AVRational time_base = vrt_rational_av(video->head.time_base);
     const int64_t end = av_rescale_q(video->end_pts - video->first_pts[0], time_base,
                                      animation->tick);
-    const int64_t left = VRT_MIN(VRT_MAX(end - animation->last_pts, 1), UINT16_MAX);
-    void *muxer = animation->output->priv_data;
     int r = encode(animation, NULL);
 
-    if (r >= 0 && is_gif(animation))
-        r = av_opt_set_int(muxer, "final_delay", VRT_MAX(left, GIF_TICKS_MIN), 0);
-    else if (r >= 0)
-        r = av_opt_set_q(muxer, "final_delay",
-                         av_mul_q((AVRational){ (int)left, 1 }, animation->tick), 0);
+    if (r >= 0)
+        r = set_last_delay(animation, end - animation->last_pts);
     if (r >= 0)
         r = av_write_trailer(animation->output);
     if (r < 0)
@@ -336,6 +350,7 @@ static int finish(struct animation *animation, struct vrt_joiner_result *result,
         return vrt_fold(r);
     result->n_frames = animation->n_encoded;
     result->duration_ns = vrt_av_ns(video->end_pts - video->first_pts[0], time_base);
+    result->late_ns = vrt_av_ns(animation->late_ticks, animation->tick);
     result->size_bytes = animation->sink->size_bytes;
     if (animation->n_moved)
         vrt_warnings_add(&result->warnings, "%lld frames follow others too soon for an .%s file, "

@@ -52,7 +52,7 @@ static int plays_of_gif(struct head *head)
             is_netscape = i == 0 && size == 11 && memcmp(block, "NETSCAPE2.0", 11) == 0;
         }
     }
-    return 1;
+    return at ? 1 : -1;
 }
 
 static uint32_t number_at(const uint8_t *at)

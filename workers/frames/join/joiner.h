@@ -47,6 +47,8 @@ struct vrt_joiner_params {
 struct vrt_joiner_result {
     int64_t n_frames;               /* of the video, all segments */
     int64_t duration_ns;            /* of the video: from the first frame to the end of the last */
+    int64_t late_ns;                /* by which its last frame is shown too late, where a container
+                                     * has no place for its time */
     int64_t size_bytes;             /* of the file */
     struct vrt_warnings warnings;   /* streams left out, and how to keep them */
 };

@@ -33,6 +33,10 @@
 /* No disk is larger: a file may say so that has nothing but holes. */
 #define FILE_BYTES_MAX (INT64_MAX / 1024)
 
+/* An animation is made of pictures by computing, by one thread: as long as that takes for those of
+ * a segment, however small their file is. */
+#define ANIMATION_NS (1200 * VRT_NS_PER_S)
+
 /* How often a join may ask for each segment: it reads all of them four times at most. */
 #define GIVEN_TIMES_MAX 16
 #define READ_TIMES_MAX 4
@@ -44,6 +48,7 @@ struct joining {
     int64_t n_given;                /* segments 0 to n_given - 1, at least once */
     int64_t allowed_bytes;          /* by who asked; what it is made of may make that less */
     int64_t bytes_max;
+    int64_t work_ns;                /* for each segment, besides what the disk takes */
     int64_t deadline_ns;            /* of vrt_clock_now_ns(): for all of it */
     int r_open;                     /* why vrtd could not open a segment; 0: it could */
 };
@@ -133,7 +138,7 @@ static int give_segment(void *ctx, struct vrt_child *child, const struct vrt_mes
     if (number >= joining->n_given) {
         joining->bytes_max = VRT_MIN(joining->bytes_max + JOINED_TIMES_MAX * size_of(fd),
                                      joining->allowed_bytes);
-        joining->deadline_ns += READ_TIMES_MAX * transfer_ns(fd);
+        joining->deadline_ns += READ_TIMES_MAX * transfer_ns(fd) + joining->work_ns;
         joining->n_given = number + 1;
         vrt_child_may_write(child, joining->bytes_max);
     }
@@ -168,6 +173,7 @@ int vrt_child_joiner_run(struct vrt_child *child, const struct vrt_joiner_params
     struct joining joining = {
         .segments = params->segments,
         .allowed_bytes = params->size_bytes_max ? params->size_bytes_max : FILE_BYTES_MAX,
+        .work_ns = vrt_container_is_animation(params->container) ? ANIMATION_NS : 0,
         .deadline_ns = vrt_clock_now_ns() + SILENCE_NS +
                        READ_TIMES_MAX * transfer_ns(params->input_fd),
     };
@@ -187,7 +193,7 @@ int vrt_child_joiner_run(struct vrt_child *child, const struct vrt_joiner_params
     const struct vrt_child_call call = {
         .size = VRT_MESSAGE_BYTES(join),
         .fds = { 2, { params->input_fd, params->output_fd } },
-        .limit_ns = SILENCE_NS,
+        .limit_ns = SILENCE_NS + joining.work_ns,
         .doing = "joining the segments with what else is in the input",
         .growing_fd = params->output_fd,
         .growing_bytes_max = &joining.bytes_max,
@@ -202,10 +208,11 @@ int vrt_child_joiner_run(struct vrt_child *child, const struct vrt_joiner_params
     *ret_result = (struct vrt_joiner_result){
         .n_frames = message->body.joined.n_frames,
         .duration_ns = message->body.joined.duration_ns,
+        .late_ns = message->body.joined.late_ns,
         .size_bytes = message->body.joined.size_bytes,
     };
     if (!is_number(ret_result->n_frames) || !is_number(ret_result->duration_ns) ||
-        !is_number(ret_result->size_bytes) ||
+        !is_number(ret_result->late_ns) || !is_number(ret_result->size_bytes) ||
         vrt_wire_take_warnings(&message->body.joined.warnings, &ret_result->warnings) < 0)
         return vrt_child_distrust(child, call.doing, error);
     return 0;

@@ -151,7 +151,7 @@ union vrt_message_body {
         int32_t container, has_original;
     } picture;
     struct {
-        int64_t n_frames, duration_ns, size_bytes;
+        int64_t n_frames, duration_ns, late_ns, size_bytes;
         struct vrt_message_warnings warnings;
     } joined;
     struct {

@@ -101,6 +101,7 @@ int vrt_serve_join(struct vrt_server *server, struct vrt_message *message,
     int r = vrt_joiner_run(&params, result, error);
     message->body.joined.n_frames = result->n_frames;
     message->body.joined.duration_ns = result->duration_ns;
+    message->body.joined.late_ns = result->late_ns;
     message->body.joined.size_bytes = result->size_bytes;
     vrt_wire_put_warnings(&result->warnings, &message->body.joined.warnings);
     *size = VRT_MESSAGE_BYTES(joined);
