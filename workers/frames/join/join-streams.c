@@ -207,6 +207,14 @@ int vrt_join_streams_plan(struct vrt_join_streams *plan, enum vrt_join_care care
     return vrt_fold(warn_of_description(plan, warnings));
 }
 
+bool vrt_join_streams_has_others(const struct vrt_join_streams *plan)
+{
+    for (int i = 0; i < plan->n; i++)
+        if (plan->streams[i].kind == VRT_JOIN_COPIED || plan->streams[i].kind == VRT_JOIN_CONVERTED)
+            return true;
+    return false;
+}
+
 static enum vrt_stream_fate fate_of(const struct vrt_join_streams *plan, int i)
 {
     const struct vrt_join_stream *stream = &plan->streams[i];
@@ -444,7 +452,7 @@ static int create_stream(struct vrt_join_streams *plan, struct vrt_join_stream *
                                           stream->out->codecpar, &stream->subtitle));
     case VRT_JOIN_CUT:
         return vrt_fold(vrt_sound_open(stream->in, video->head.fps, start_in(video, stream),
-                                            stream->out->codecpar, &stream->sound));
+                                       stream->out->codecpar, &stream->sound));
     case VRT_JOIN_ATTACHED:
         r = create_attached(stream);
         return vrt_fold(r < 0 ? r : name_attachment(stream));

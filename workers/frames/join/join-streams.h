@@ -39,7 +39,7 @@ struct vrt_join_stream {
     const AVStream *in;
     AVStream *out;                      /* NULL: none */
     struct vrt_subtitle *subtitle;      /* of CONVERTED */
-    struct vrt_sound *sound;       /* of CUT */
+    struct vrt_sound *sound;            /* of CUT */
     int64_t last_dts;                   /* of the last packet written, in out's time base */
     int64_t next_sample;                /* where an audio packet should begin */
     bool has_key;                       /* a video stream of a part: it has begun */
@@ -71,6 +71,10 @@ const AVOutputFormat *vrt_join_muxer(enum vrt_container container);
  */
 int vrt_join_streams_plan(struct vrt_join_streams *plan, enum vrt_join_care care,
                           struct vrt_warnings *warnings);
+
+/* Whether any is read, packet by packet, to be written beside the video: else the input isn't, as
+ * large as it may be, but for what is cut to frames. */
+bool vrt_join_streams_has_others(const struct vrt_join_streams *plan);
 
 /* What the planned streams are, and what becomes of them. */
 void vrt_join_streams_list(const struct vrt_join_streams *plan, struct vrt_stream_list *ret_list);

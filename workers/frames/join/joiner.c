@@ -48,6 +48,7 @@ struct joiner {
     struct vrt_sink *sink;
     AVFormatContext *output;
     AVPacket *video_packet, *other_packet;  /* each the next of its side, if it has data */
+    AVPacket *sound_packet;                 /* likewise, of what is cut to frames */
     bool video_ended, others_ended;
     bool sound_ended;                       /* of what is cut to frames */
     bool touched;                           /* the output isn't what it was */
@@ -61,6 +62,7 @@ static void joiner_done(struct joiner *joiner)
     vrt_join_streams_done(&joiner->plan);
     av_packet_free(&joiner->video_packet);
     av_packet_free(&joiner->other_packet);
+    av_packet_free(&joiner->sound_packet);
     joiner->sink = vrt_sink_close(joiner->sink);
     joiner->video = vrt_join_video_close(joiner->video);
     joiner->source = vrt_source_close(joiner->source);
@@ -356,20 +358,24 @@ static int write_covers(struct joiner *joiner, struct vrt_error *error)
     return 0;
 }
 
-/* Reads on until the samples of frame `k` are there, or no more come. */
+/* Reads on until the samples of frame `k` are there, or no more come, or only of much later: they
+ * lie side by side in the file, and what isn't there is silence. */
 static int gather_sound(struct joiner *joiner, struct vrt_join_stream *wanting, int64_t k,
                         struct vrt_error *error)
 {
-    AVPacket *packet = joiner->other_packet;
+    AVPacket *packet = joiner->sound_packet;
     int r = 0;
 
     while (r == 0 && !joiner->sound_ended && !vrt_sound_has(wanting->sound, k)) {
-        r = vrt_source_next(joiner->source, packet, error);
+        if (!packet->data)
+            r = vrt_source_next(joiner->source, packet, error);
         joiner->sound_ended = r > 0;
         if (r != 0)
             break;
         struct vrt_sound *sound = packet->stream_index < joiner->plan.n ?
-                                       joiner->plan.streams[packet->stream_index].sound : NULL;
+                                  joiner->plan.streams[packet->stream_index].sound : NULL;
+        if (sound && vrt_sound_is_ahead(sound, packet, k))
+            break;
         if (sound && vrt_sound_add(sound, packet) < 0)
             r = refuse_memory(error);
         av_packet_unref(packet);
@@ -427,15 +433,6 @@ static AVPacket *earlier(const struct joiner *joiner)
                          streams[other->stream_index]->time_base) <= 0 ? video : other;
 }
 
-/* Whether anything of the input is read beside its head: else it isn't, as large as it may be. */
-static bool has_others(const struct vrt_join_streams *plan)
-{
-    for (int i = 0; i < plan->n; i++)
-        if (plan->streams[i].kind == VRT_JOIN_COPIED || plan->streams[i].kind == VRT_JOIN_CONVERTED)
-            return true;
-    return false;
-}
-
 /*
  * Merges the two sides by decoding time, holding one packet of each: the output is interleaved at
  * least as well as the input, in no memory.
@@ -444,7 +441,7 @@ static int write_packets(struct joiner *joiner, struct vrt_error *error)
 {
     int r = write_covers(joiner, error);
 
-    joiner->others_ended = !has_others(&joiner->plan);
+    joiner->others_ended = !vrt_join_streams_has_others(&joiner->plan);
     while (r == 0) {
         if (!joiner->video_ended && !joiner->video_packet->data)
             r = fetch_video(joiner, error);
@@ -563,7 +560,8 @@ static int open_inputs(struct joiner *joiner, struct vrt_error *error)
         return vrt_fold(r);
     joiner->video_packet = av_packet_alloc();
     joiner->other_packet = av_packet_alloc();
-    if (!joiner->video_packet || !joiner->other_packet)
+    joiner->sound_packet = av_packet_alloc();
+    if (!joiner->video_packet || !joiner->other_packet || !joiner->sound_packet)
         return refuse_memory(error);
     return vrt_fold(choose_offset(joiner, error));
 }

@@ -14,7 +14,10 @@
 
 #define RATE 48000
 
-/* What is stored before it is shown: sound and picture lie side by side, within seconds. */
+/* What is read before its frame is shown: sound and picture lie side by side, within seconds. */
+#define AHEAD_SAMPLES (30 * RATE)
+
+/* Of those, of as many channels as there may be. */
 #define WAITING_BYTES_MAX ((size_t)256 << 20)
 
 /* Times of packets are rounded, by Matroska to a millisecond: what is nearer is no gap. */
@@ -61,7 +64,7 @@ bool vrt_sound_fits(const AVCodecParameters *par)
 }
 
 int vrt_sound_open(const AVStream *in, struct vrt_rational fps, int64_t start,
-                        AVCodecParameters *out, struct vrt_sound **ret_sound)
+                   AVCodecParameters *out, struct vrt_sound **ret_sound)
 {
     struct vrt_sound *sound = calloc(1, sizeof(*sound));
     const int kind = find_kind(in->codecpar->codec_id);
@@ -122,13 +125,28 @@ static int add_silence(struct vrt_sound *sound, int64_t n)
     return 0;
 }
 
+/* Of the packet the first sample; a file may claim any times. */
+static int64_t start_of(const struct vrt_sound *sound, const AVPacket *packet)
+{
+    const int64_t most = INT64_MAX / 4;
+
+    if (packet->pts == AV_NOPTS_VALUE)
+        return sound->end;
+    const int64_t at = av_rescale_q(av_sat_sub64(packet->pts, sound->start), sound->time_base,
+                                    (AVRational){ 1, RATE });
+    return VRT_MIN(VRT_MAX(at, -most), most);
+}
+
+bool vrt_sound_is_ahead(const struct vrt_sound *sound, const AVPacket *packet, int64_t k)
+{
+    return !sound->is_over && start_of(sound, packet) - first_of(sound, k + 1) > AHEAD_SAMPLES;
+}
+
 int vrt_sound_add(struct vrt_sound *sound, const AVPacket *packet)
 {
     const uint8_t *data = packet->data;
     int64_t n = packet->size / (int64_t)sound->frame_bytes;
-    int64_t at = packet->pts == AV_NOPTS_VALUE ? sound->end :
-                 av_rescale_q(packet->pts - sound->start, sound->time_base,
-                              (AVRational){ 1, RATE });
+    int64_t at = start_of(sound, packet);
 
     if (sound->has_begun && llabs(at - sound->end) < GAP_SAMPLES)
         at = sound->end;
@@ -186,8 +204,7 @@ void vrt_sound_end(struct vrt_sound *sound)
     sound->is_over = true;
 }
 
-void vrt_sound_warn(const struct vrt_sound *sound, int stream,
-                         struct vrt_warnings *warnings)
+void vrt_sound_warn(const struct vrt_sound *sound, int stream, struct vrt_warnings *warnings)
 {
     if (sound->n_silent > SILENCE_SAMPLES)
         vrt_warnings_add(warnings, "audio stream %d has no sound for %.2f s of the video, for "

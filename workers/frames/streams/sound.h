@@ -24,11 +24,13 @@ bool vrt_sound_fits(const AVCodecParameters *par);
  * set to what becomes of it. Return: 0; -ENOMEM.
  */
 int vrt_sound_open(const AVStream *in, struct vrt_rational fps, int64_t start,
-                        AVCodecParameters *out, struct vrt_sound **ret_sound);
+                   AVCodecParameters *out, struct vrt_sound **ret_sound);
 
-/* Takes the samples of the stream's next packet. Return: 0; -ENOMEM: also where there are more than
- * anybody stores before the frames that they belong to. */
+/* Takes the samples of the stream's next packet. Return: 0; -ENOMEM. */
 int vrt_sound_add(struct vrt_sound *sound, const AVPacket *packet);
+
+/* Whether the packet is heard so long after frame `k` that nobody stores what lies between. */
+bool vrt_sound_is_ahead(const struct vrt_sound *sound, const AVPacket *packet, int64_t k);
 
 /* Whether all samples of frame `k`, from 0, were added. */
 bool vrt_sound_has(const struct vrt_sound *sound, int64_t k);
@@ -40,8 +42,7 @@ int vrt_sound_take(struct vrt_sound *sound, int64_t k, AVPacket *packet);
 void vrt_sound_end(struct vrt_sound *sound);
 
 /* At the end: what was added, and what left out, if that can be heard. */
-void vrt_sound_warn(const struct vrt_sound *sound, int stream,
-                         struct vrt_warnings *warnings);
+void vrt_sound_warn(const struct vrt_sound *sound, int stream, struct vrt_warnings *warnings);
 
 /* NULL is fine. Return: NULL. */
 struct vrt_sound *vrt_sound_close(struct vrt_sound *sound);
