@@ -130,8 +130,8 @@ static int check_kept(const struct vrt_job_request *wanted, struct vrt_error *er
         return 0;
     vrt_error_set_field(error, "output.name");
     return vrt_refuse(error, vrt_raise(-EINVAL), VRT_E(OUTPUT_CONTAINER), "output.name: a result "
-                      "without a place is kept by vrtd as one video: choose mp4, mkv, mov, webm or "
-                      "ts");
+                      "without a place is kept by vrtd as one file: choose mp4, mkv, mov, webm, "
+                      "ts, mxf, gif or apng");
 }
 
 int vrt_api_check_web_files(const struct vrt_peer *peer,
