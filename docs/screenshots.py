@@ -64,6 +64,8 @@ class Served:
             [os.path.join(build, 'daemon', 'vrtd'), '--socket', self.path('vrtd.sock'),
              '--state-dir', self.path('state'), '--config', config], stderr=subprocess.DEVNULL)
         while not os.path.exists(self.path('vrtd.sock')):
+            if self.process.poll() is not None:
+                sys.exit(f'{build}: its vrtd does not start')
             time.sleep(0.1)
 
     def path(self, name):
