@@ -228,7 +228,7 @@ enum vrt_api_error_index {
 #define VRT_API_TIMES_MIN 2             /* frames that become of one */
 #define VRT_API_TIMES_MAX 16
 #define VRT_API_TIME_MAX_S 1000000  /* within a video: 11 days */
-#define VRT_API_FPS_MAX 1000            /* pictures a second, of a folder */
+#define VRT_API_FPS_MAX 1000            /* of a folder of pictures, or of a result */
 #define VRT_API_SIGMA_MAX 50        /* of 255: what VRT is trained to */
 #define VRT_API_SCENE_CUTS 0.08         /* the threshold of who only says "on" */
 

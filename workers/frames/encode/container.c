@@ -85,7 +85,7 @@ static int check_rate_of_gif(struct vrt_rational fps, bool variable, struct vrt_
     if (fps.num > (int64_t)fps.den * 50)
         return vrt_refuse(error, vrt_raise(-EINVAL), "output.container",
                           "a .gif file shows 50 frames a second at most, and these are %.6g: name "
-                          "the output .apng, or make the input slower with ffmpeg first",
+                          "the output .apng, or give it fewer frames a second",
                           (double)fps.num / fps.den);
     if (variable || fps.num <= 0 || (int64_t)fps.den * 100 % fps.num != 0)
         vrt_warnings_add(warnings, "a .gif file counts hundredths of a second: frames' times are "
@@ -111,7 +111,7 @@ int vrt_container_check_rate(enum vrt_container container, struct vrt_rational f
             return 0;
     return vrt_refuse(error, vrt_raise(-EINVAL), "output.container",
                       "an .mxf file holds 23.976, 24, 25, 29.97, 30, 50, 59.94 or 60 frames a "
-                      "second, all of equal length, and the input has others: name the output "
+                      "second, all of equal length, and the result has others: name the output "
                       ".mov or .mkv");
 }
 
