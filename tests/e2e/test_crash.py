@@ -33,7 +33,7 @@ SHARDS = 40 if LONG and not harness.SANITIZED else 20
 SIZE, FRAMES = '96x64', 8 * SHARDS
 
 # Kills of what is but a variant.
-FEW = 20 if LONG else 4
+FEW = 20 if LONG else 2
 
 # Two shards to a segment.
 CONFIG = {'log': {'level': 'debug'}, 'jobs': {'segment_frames': 16}}
@@ -284,14 +284,14 @@ class Kills(Crashes):
             checkpoints.read_safetensors(drawn)))
         source = clip(self.path('s.mp4'), frames=24, size=SIZE, audio=True)
         config = merged(CONFIG, {'jobs': {'segment_frames': 4}})
-        self.suffer(config, 20 if LONG else 3, source, self.path('t.mkv'), '-m', model,
+        self.suffer(config, FEW, source, self.path('t.mkv'), '-m', model,
                     calm=config, shards=24)
 
     def test_killed_while_frames_are_made_at_any_time(self):
         model = checkpoints.write_safetensors(self.path('m'), checkpoints.mixing_rife(-4, 2))
         source = clip(self.path('s.mp4'), frames=16, size=SIZE, audio=True, rate=24)
         config = merged(CONFIG, {'jobs': {'segment_frames': 7}})
-        self.suffer(config, 20 if LONG else 3, source, self.path('t.mkv'), '-m', model,
+        self.suffer(config, FEW, source, self.path('t.mkv'), '-m', model,
                     '--fps', 60, calm=config, shards=16)
 
     def test_killed_with_transparency(self):

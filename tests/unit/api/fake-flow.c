@@ -13,6 +13,7 @@
 
 #include "api.h"
 #include "base/clock.h"
+#include "base/streams.h"
 #include "daemon/devices/device-history.h"
 #include "daemon/devices/doctor-report.h"
 #include "daemon/devices/doctor.h"
@@ -52,6 +53,8 @@ static const struct vrt_device_info device_infos[2] = {
     { .kind = "cpu", .name = "cpu:0", .description = "a fake", .n_threads = 1 },
     { .kind = "cpu", .index = 1, .name = "cpu:1", .description = "a fake" },
 };
+
+static const struct vrt_stream_list no_streams;
 
 int vrt_pool_new(const struct vrt_pool_params *params, struct vrt_pool **ret_pool,
                  struct vrt_error *error)
@@ -303,7 +306,7 @@ int vrt_pipeline_new(struct vrt_pool *pool, const struct vrt_pipeline_params *pa
                     .tile_w = 64, .tile_h = 48, .encoder_threads = 2 },
         .width = 64, .height = 48, .out_width = 128, .out_height = 96, .fps = 25,
         .duration_s = -1, .frames_total = -1, .reproducible = true,
-        .n_shards = -1, .n_tiles = 6, .frame_flops = 2000000000,
+        .n_shards = -1, .n_tiles = 6, .frame_flops = 2000000000, .streams = &no_streams,
     };
     if (is(pipeline, "run-")) {
         pipeline->info.frames_total = pipeline->frames_total;
