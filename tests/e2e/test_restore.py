@@ -249,7 +249,7 @@ class Restore(harness.Case):
 
     def test_parts_as_one_file(self):
         """Parts of a film are joined by ffmpeg as vrtctl(1) says, without another encoding."""
-        source = self.path('whole.mkv')
+        source = self.path('film.mkv')
         ffmpeg('-f', 'lavfi', '-i', 'testsrc2=size=64x48:rate=25:duration=3', '-f', 'lavfi', '-i',
                'sine=sample_rate=48000:duration=3', '-threads', 1, '-c:a', 'aac', source)
         parts = [self.path('1.mkv'), self.path('2.mkv')]
