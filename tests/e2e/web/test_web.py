@@ -272,7 +272,9 @@ class Slow(WebCase):
         before = self.resident()
         for i in range(1000):
             self.assertIn(nobody.ask('POST', '/v1/session', {'token': f'x{i}'})[0], (401, 429))
-        self.assertLess(self.resident() - before, 8 << 20)
+        # Sanitizers keep what is freed for a while.
+        if not harness.SANITIZED:
+            self.assertLess(self.resident() - before, 8 << 20)
         # What a program shows that is right isn't slowed; a login is.
         self.assertEqual(right.ask('GET', '/v1/status')[0], 200)
         self.assertEqual(nobody.login(right.token), 429)
