@@ -306,7 +306,7 @@ int vrt_job_record_read(const struct vrt_store_job *row, struct vrt_job *job,
     if (r < 0)
         return vrt_fold(r);
     /* What can't be read is no loss to the job. */
-    if (row->history[0] && vrt_job_history_read(row->history, &job->history) < 0)
+    if (row->history && row->history[0] && vrt_job_history_read(row->history, &job->history) < 0)
         vrt_log_warning("job %" PRId64 ": its history makes no sense, ignoring", row->id);
     job->shows_model = request.model.fd == VRT_UNKNOWN && !request.model.path[0];
     job->info.overwrite = request.overwrite;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A row of the store, its three texts one after the other, a byte between them: refused with a
+ * A row of the store, its four texts one after the other, a byte between them: refused with a
  * sentence, or a job. What a job prints is a row again, and that one means the same.
  */
 
@@ -33,7 +33,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     VRT_CLEANUP(vrt_freep) char *text = malloc(size + 1);
     struct vrt_error error = { .id = NULL };
-    const char *parts[3] = { "", "", "" };
+    const char *parts[4] = { "", "", "", "" };
     struct vrt_job *job = NULL;
 
     vrt_log_set_level(VRT_LOG_ERROR);
@@ -55,6 +55,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         .request = parts[0],
         .info = parts[1],
         .work = parts[2],
+        .history = parts[3],
     };
     vrt_assert(vrt_job_new(row.id, row.uid, &job) == 0);
     int r = vrt_job_record_read(&row, job, &error);
