@@ -47,7 +47,7 @@ struct vrt_store_job {
     int64_t created_at, finished_at;        /* as the queue has them; not looked at */
     int64_t starts;                 /* without a segment since */
     const char *request, *info, *work;      /* JSON that the store doesn't look into; "" allowed */
-    const char *history;            /* likewise, as it is loaded; NULL: written by a call of its own */
+    const char *history;            /* likewise, as it is loaded; written by its own call */
 };
 
 /* One figure that cost time to find out, by these three keys. */

@@ -49,12 +49,11 @@ struct vrt_pipeline {
     struct vrt_error reason;            /* of its end */
 };
 
+static const struct vrt_stream_list no_streams;
 static const struct vrt_device_info device_infos[2] = {
     { .kind = "cpu", .name = "cpu:0", .description = "a fake", .n_threads = 1 },
     { .kind = "cpu", .index = 1, .name = "cpu:1", .description = "a fake" },
 };
-
-static const struct vrt_stream_list no_streams;
 
 int vrt_pool_new(const struct vrt_pool_params *params, struct vrt_pool **ret_pool,
                  struct vrt_error *error)
