@@ -6,7 +6,7 @@
 #include <nettle/base64.h>
 #include <nettle/sha2.h>
 #include <stdio.h>
-#include <unistd.h>
+#include <sys/random.h>
 
 #include "base/error.h"
 

@@ -62,3 +62,12 @@ static inline void *memrchr(const void *bytes, int byte, size_t n)
             return (void *)(uintptr_t)&all[n];
     return NULL;
 }
+
+/* Zeroes n bytes, also where nobody reads them again. */
+static inline void explicit_bzero(void *bytes, size_t n)
+{
+    volatile unsigned char *all = bytes;
+
+    while (n-- > 0)
+        all[n] = 0;
+}
