@@ -19,7 +19,7 @@
 
 #include "base/error.h"
 #include "base/macro.h"
-#include "daemon/remote/digest.h"
+#include "base/text/digest.h"
 
 struct uv_loop_s;
 struct vrt_fetch_file;

@@ -20,8 +20,8 @@
 #include "base/clock.h"
 #include "base/list.h"
 #include "base/log.h"
+#include "base/text/digest.h"
 #include "base/thread.h"
-#include "daemon/remote/digest.h"
 #include "daemon/remote/url.h"
 #include "daemon/remote/web-impl.h"
 

@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <nettle/base64.h>
 #include <nettle/sha2.h>
-#include <stdio.h>
 #include <sys/random.h>
 
 #include "base/error.h"
@@ -30,12 +29,10 @@ int vrt_secret_make(char ret_text[VRT_SECRET_BYTES])
 const char *vrt_secret_digest(const void *data, size_t size, char text[VRT_SECRET_DIGEST_BYTES])
 {
     struct sha256_ctx sha;
-    uint8_t digest[SHA256_DIGEST_SIZE];
+    uint8_t digest[VRT_DIGEST_BYTES];
 
     sha256_init(&sha);
     sha256_update(&sha, size, data);
     sha256_digest(&sha, sizeof(digest), digest);
-    for (int i = 0; i < SHA256_DIGEST_SIZE; i++)
-        snprintf(text + 2 * i, 3, "%02x", digest[i]);
-    return text;
+    return vrt_digest_print(digest, text);
 }

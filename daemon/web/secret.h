@@ -17,9 +17,10 @@
 #include <stdint.h>
 
 #include "base/macro.h"
+#include "base/text/digest.h"
 
 #define VRT_SECRET_BYTES 44                 /* of a secret as text: base64url, and the NUL */
-#define VRT_SECRET_DIGEST_BYTES 65          /* of a digest as text: hexadecimal digits */
+#define VRT_SECRET_DIGEST_BYTES VRT_DIGEST_TEXT_BYTES
 
 /* Makes one. Return: 0; -errno: the system has no random numbers. */
 int vrt_secret_make(char ret_text[VRT_SECRET_BYTES]) VRT_MUST_CHECK;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 
-#include "daemon/remote/digest.h"
+#include "base/text/digest.h"
 
 #include <stdio.h>
 
