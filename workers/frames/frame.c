@@ -81,20 +81,35 @@ static size_t row_bytes(const struct vrt_frame *frame, int plane)
            (size_t)vrt_frame_format_sample_bytes(&frame->format);
 }
 
-size_t vrt_frame_lay_out(struct vrt_frame *frame, uint8_t *data)
+/* From a row of `width` samples to the next. */
+static size_t stride_bytes(const struct vrt_frame_format *format, int width)
 {
     const size_t mask = VRT_FRAME_ALIGN_BYTES - 1;
-    size_t size = 0;
 
+    return ((size_t)width * (size_t)vrt_frame_format_sample_bytes(format) + mask) & ~mask;
+}
+
+size_t vrt_frame_bytes(const struct vrt_frame_format *format)
+{
+    /* Encoders load whole vectors past the last sample. */
+    size_t bytes = VRT_FRAME_ALIGN_BYTES;
+
+    for (int i = 0; i < vrt_frame_format_n_planes(format); i++) {
+        int width, height;
+        vrt_frame_format_plane_size(format, i, &width, &height);
+        bytes += stride_bytes(format, width) * (size_t)height;
+    }
+    return bytes;
+}
+
+void vrt_frame_lay_out(struct vrt_frame *frame, uint8_t *data)
+{
     for (int i = 0; i < vrt_frame_format_n_planes(&frame->format); i++) {
         struct vrt_plane *plane = &frame->planes[i];
-        plane->stride_bytes = (row_bytes(frame, i) + mask) & ~mask;
-        if (data)
-            plane->data = data + size;
-        size += plane->stride_bytes * (size_t)plane->height;
+        plane->stride_bytes = stride_bytes(&frame->format, plane->width);
+        plane->data = data;
+        data += plane->stride_bytes * (size_t)plane->height;
     }
-    /* Encoders load whole vectors past the last sample. */
-    return size + VRT_FRAME_ALIGN_BYTES;
 }
 
 /* Lays the frame out in `data`, which has `size` bytes, its gaps zeros. */
@@ -126,7 +141,7 @@ int vrt_frame_new(const struct vrt_frame_format *format, struct vrt_frame **ret_
     frame = vrt_frame_alloc(format);
     if (!frame)
         return vrt_raise(-ENOMEM);
-    const size_t size = vrt_frame_lay_out(frame, NULL);
+    const size_t size = vrt_frame_bytes(&frame->format);
     uint8_t *data = aligned_alloc(VRT_FRAME_ALIGN_BYTES, size);
     if (!data)
         return vrt_raise(-ENOMEM);
@@ -210,14 +225,11 @@ static void release_chunk(struct vrt_frame *frame)
 int vrt_frame_places(const struct vrt_frame_format *format, size_t *ret_place_bytes)
 {
     const size_t page = (size_t)sysconf(_SC_PAGESIZE) - 1;
-    struct vrt_frame place = { .format = *format };
+    struct vrt_frame_format place = *format;
 
-    place.format.width = (format->width + 2 * PLACE_SLACK - 1) & ~(PLACE_SLACK - 1);
-    place.format.height = (format->height + 2 * PLACE_SLACK - 1) & ~(PLACE_SLACK - 1);
-    for (int i = 0; i < vrt_frame_format_n_planes(format); i++)
-        vrt_frame_format_plane_size(&place.format, i, &place.planes[i].width,
-                                    &place.planes[i].height);
-    *ret_place_bytes = (vrt_frame_lay_out(&place, NULL) + page) & ~page;
+    place.width = (format->width + 2 * PLACE_SLACK - 1) & ~(PLACE_SLACK - 1);
+    place.height = (format->height + 2 * PLACE_SLACK - 1) & ~(PLACE_SLACK - 1);
+    *ret_place_bytes = (vrt_frame_bytes(&place) + page) & ~page;
     return (int)VRT_MAX(VRT_MIN(PLACES_BYTES_MAX / *ret_place_bytes, VRT_FRAME_PLACES_MAX), 1);
 }
 
@@ -270,21 +282,17 @@ static int add_chunk(struct vrt_frame_pool *pool)
 
 int vrt_frame_pool_new(const struct vrt_frame_format *format, struct vrt_frame_pool **ret_pool)
 {
-    VRT_CLEANUP(vrt_frame_unrefp) struct vrt_frame *model = NULL;
     VRT_CLEANUP(vrt_frame_pool_freep) struct vrt_frame_pool *pool = NULL;
     const size_t page = (size_t)sysconf(_SC_PAGESIZE) - 1;
 
     if (!vrt_frame_format_is_valid(format))
         return vrt_raise(-EINVAL);
-    model = vrt_frame_alloc(format);
     pool = calloc(1, sizeof(*pool));
-    if (!pool || !model) {
-        free(VRT_STEAL(pool));
+    if (!pool)
         return vrt_raise(-ENOMEM);
-    }
     pthread_mutex_init(&pool->lock, NULL);
     pool->format = *format;
-    pool->block_bytes = (vrt_frame_lay_out(model, NULL) + page) & ~page;
+    pool->block_bytes = (vrt_frame_bytes(format) + page) & ~page;
     pool->n_refs = 1;
     int r = add_chunk(pool);
     if (r < 0)
@@ -325,7 +333,7 @@ int vrt_frame_pool_get(struct vrt_frame_pool *pool, struct vrt_frame **ret_frame
     frame->release = release_block;
     frame->share.fd = block->chunk->fd;
     frame->share.offset_bytes = block->data - block->chunk->data;
-    adopt(frame, block->data, vrt_frame_lay_out(frame, NULL));
+    adopt(frame, block->data, vrt_frame_bytes(&frame->format));
     *ret_frame = VRT_STEAL(frame);
     return 0;
 }

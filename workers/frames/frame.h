@@ -101,10 +101,13 @@ int vrt_frame_pool_get(struct vrt_frame_pool *pool, struct vrt_frame **ret_frame
  * sets `release`. NULL: no memory. Thread: any. */
 struct vrt_frame *vrt_frame_alloc(const struct vrt_frame_format *format);
 
-/* Sets the strides of the planes, one behind the other, and, unless `data` is NULL, where they are.
- * Return: the bytes that takes: sides are at most VRT_FRAME_MAX_SIDE, nothing overflows. Thread:
- * any. */
-size_t vrt_frame_lay_out(struct vrt_frame *frame, uint8_t *data);
+/* Return: the bytes that a frame's planes take as vrt_frame_lay_out() lays them: sides are at most
+ * VRT_FRAME_MAX_SIDE, nothing overflows. Thread: any. */
+size_t vrt_frame_bytes(const struct vrt_frame_format *format);
+
+/* Sets the planes' strides and where they are, one behind the other, in `data`, which has
+ * vrt_frame_bytes(). Thread: any. */
+void vrt_frame_lay_out(struct vrt_frame *frame, uint8_t *data);
 
 /* Copies the samples of a frame to one of the same planes. Thread: any. */
 void vrt_frame_copy_samples(const struct vrt_frame *from, struct vrt_frame *to);

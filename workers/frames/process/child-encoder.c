@@ -223,7 +223,7 @@ int vrt_child_encoder_send(struct vrt_child_encoder *encoder, struct vrt_frame *
     };
     vrt_wire_put_format(&frame->format, &message.body.encoder_send.format);
     struct vrt_child_call call = call_of(VRT_MESSAGE_BYTES(encoder_send), shared->share.fd);
-    encoder->segment_bytes_max += FRAME_TIMES_MAX * (int64_t)vrt_frame_lay_out(shared, NULL);
+    encoder->segment_bytes_max += FRAME_TIMES_MAX * (int64_t)vrt_frame_bytes(&shared->format);
     watch_segment(encoder, &call);
     /* The transparency of a film that goes on is decoded from its beginning. */
     if (encoder->format.has_alpha && !encoder->has_sent)

@@ -43,7 +43,7 @@ static const struct {
 
 static void release_map(struct vrt_frame *frame)
 {
-    munmap(frame->owner, vrt_frame_lay_out(frame, NULL));
+    munmap(frame->owner, vrt_frame_bytes(&frame->format));
 }
 
 int vrt_serve_map(int fd, const struct vrt_frame_format *format, int64_t offset_bytes,
@@ -53,7 +53,7 @@ int vrt_serve_map(int fd, const struct vrt_frame_format *format, int64_t offset_
 
     if (!frame)
         return vrt_raise(-ENOMEM);
-    uint8_t *data = mmap(NULL, vrt_frame_lay_out(frame, NULL), PROT_READ,
+    uint8_t *data = mmap(NULL, vrt_frame_bytes(&frame->format), PROT_READ,
                          MAP_SHARED | MAP_POPULATE, fd, offset_bytes);
     if (data == MAP_FAILED)
         return vrt_raise(-errno);
