@@ -385,7 +385,7 @@ def damages():
 def fill():
     """Makes kit.CASES of them all."""
     for group in (containers, sounds, rates, formats, streams.alphas, colours, codecs, shapes,
-                  streams.streams, texts, streams.parts, times, excerpts, telecine, changes, extras,
-                  hdr.light, damages):
+                  streams.streams, texts, streams.parts, streams.pairs, times, excerpts, telecine,
+                  changes, extras, hdr.light, damages):
         GROUP[0] = group.__name__
         group()

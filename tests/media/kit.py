@@ -20,7 +20,8 @@ SOUND = '-f lavfi -i sine=frequency=440:sample_rate=48000'
 X264 = '-c:v libx264 -preset ultrafast -pix_fmt yuv420p'
 FRAMES = '-frames:v 12'
 
-SEI = f'python3 {os.path.join(os.path.dirname(os.path.abspath(__file__)), "sei.py")} '
+HERE = os.path.dirname(os.path.abspath(__file__))
+SEI = f'python3 {os.path.join(HERE, "sei.py")} '
 
 # Of what `cat` joins, the demuxer takes the last packet before for damaged.
 CONCEALED = 'damaged frame'

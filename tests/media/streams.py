@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Videos with other streams, and with transparency."""
-from kit import FFMPEG, FRAMES, PICTURE, SOUND, TEXT, X264, case
+import os
+
+from kit import FFMPEG, FRAMES, HERE, PICTURE, SOUND, TEXT, X264, case
 
 
 def alphas():
@@ -129,3 +131,74 @@ def parts():
              f'{PICTURE} -f lavfi -i testsrc2=size=32x32:rate=25 -t 1 -map 0 -map 1 {X264} '
              '-preset medium -bf 2 -disposition:v:0 default -disposition:v:1 0', output,
              warns=['video stream 1 is kept as it is'])
+
+
+# Encoders of sound and what FFmpeg's muxers take of it besides Matroska; MXF's is cut, and a case of
+# its own.
+SOUNDS = {
+    'aac': 'mp4 mov ts', 'libmp3lame': 'mp4 mov ts', 'mp2': 'mp4 mov ts', 'ac3': 'mp4 mov ts',
+    'eac3': 'mp4 mov ts', 'dca': 'mp4 mov ts', 'truehd': 'mp4', 'mlp': '', 'flac': 'mp4',
+    'alac': 'mp4 mov', 'libopus': 'mp4 webm ts', 'libvorbis': 'mp4 webm', 'pcm_s16le': 'mov',
+    'pcm_s24le': 'mov', 'pcm_f32le': 'mov', 'pcm_s16be': 'mov', 'pcm_alaw': 'mov', 'pcm_u8': 'mov',
+    'wmav2': '', 'adpcm_ms': '', 'wavpack': '', 'tta': '', 'g722': '',
+}
+
+# Likewise videos that are only copied.
+VIDEOS = {
+    'mpeg2video': 'mp4 mov ts', 'mpeg4': 'mp4 mov', 'msmpeg4v3': 'mov', 'mjpeg': 'mp4 mov',
+    'ffv1': '', 'prores_ks': 'mov', 'libx265 -x265-params log-level=none': 'mp4 mov ts',
+    'libvpx': 'webm', 'libvpx-vp9': 'mp4 webm', 'huffyuv': '', 'libtheora': '', 'png': 'mp4 mov',
+    'wmv2': '', 'svq1': 'mov', 'rawvideo': 'mov', 'libx264': 'mp4 mov ts',
+}
+
+
+def pairs():
+    """All kinds of sound, of videos beside the restored one and of text at once, into each
+    container: what one doesn't take is left out by name, and all else is there."""
+    no_place = 'cannot be kept in an'
+
+    def each(name, make, table, endings, copied):
+        for ending in endings.split():
+            lost = [i for i, takes in enumerate(table, 1)
+                    if ending not in ('mkv', *takes.split())]
+            # Those beyond sixteen are counted.
+            warns = [no_place] * bool(lost) + copied + \
+                ['warnings more'] * (len(lost if not copied else table) > 16)
+            case(f'{name} to {ending}', 'in.mkv', make, f'.{ending}', left_out=lost, warns=warns,
+                 arguments=['--codec', 'auto'], rewrapped=ending == 'ts',
+                 ignore=['chroma_location'])
+
+    tracks = ' '.join('-map 1' for _ in SOUNDS)
+    codecs = ' '.join(f'-c:a:{i} {codec}' for i, codec in enumerate(SOUNDS))
+    each('every sound', f'{PICTURE} {SOUND} -t 0.24 -map 0 {tracks} {X264} {codecs} -strict -2 '
+         '-disposition:a 0',
+         SOUNDS.values(), 'mp4 mov mkv webm ts', [])
+    codecs = ' '.join(f'-map 0 -c:v:{i} {codec}' for i, codec in enumerate(VIDEOS, 1))
+    each('every video', f'{PICTURE} -frames:v 3 -bf 0 -map 0 {X264} {codecs} '
+         '-disposition:v:0 default', VIDEOS.values(), 'mp4 mov mkv webm ts', ['is kept as it is'])
+    air = f'{FFMPEG}{PICTURE} {SOUND} -t 0.48 {X264} -c:a mp2 a.ts'
+    written = f'python3 {os.path.join(HERE, "broadcast.py")} a.ts in.ts'
+    case('teletext and subtitles to ts', 'in.ts', [air, written], '.ts', data='[6][0][0][0]',
+         any_rest=True)
+    case('teletext and subtitles to mkv', 'in.ts', [air, written], '.mkv', left_out=[2],
+         warns=['(dvb_teletext) cannot be kept in an .mkv file: name the output .ts'])
+    case('teletext and subtitles to mp4', 'in.ts', [air, written], '.mp4', left_out=[2, 3],
+         warns=['(dvb_teletext) cannot be kept', '(dvb_subtitle) cannot be kept in an .mp4 file: '
+                'name the output .mkv'])
+    texts = [TEXT, air, written,
+             f'{FFMPEG}{PICTURE} -i in.srt -i in.srt -i in.srt -i in.ts {FRAMES} -map 0 -map 1 '
+             f'-map 2 -map 3 -map 4:s:1 {X264} -c:s:0 srt -c:s:1 ass -c:s:2 webvtt -c:s:3 copy '
+             'in.mkv']
+    for ending, lost, warns in (('mkv', [], []), ('mov', [4], ['most of its styles']),
+                                ('mp4', [4], ['most of its styles']),
+                                ('webm', [4], ['most of its styles']), ('ts', [1, 2, 3], [])):
+        case(f'every text to {ending}', 'in.mkv', texts, f'.{ending}', left_out=lost,
+             arguments=['--codec', 'auto'], rewrapped=ending == 'ts', any_rest=ending == 'ts',
+             warns=warns + ([no_place] if lost else []), ignore=['chroma_location'])
+    captions = [TEXT, f'{FFMPEG}{PICTURE} -i in.srt {FRAMES} {X264} -c:s mov_text in.mp4',
+                'sed -i "s/tx3g/c608/; s/sbtl/clcp/" in.mp4']
+    case('a track of captions to mov', 'in.mp4', captions, '.mov')
+    for ending in ('mp4', 'mkv', 'ts'):
+        case(f'a track of captions to {ending}', 'in.mp4', captions, f'.{ending}', left_out=[1],
+             rewrapped=ending == 'ts', warns=[
+                 f'(eia_608) cannot be kept in an .{ending} file: name the output .mov'])

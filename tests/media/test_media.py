@@ -13,6 +13,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 
 import cases
 import harness
@@ -23,13 +24,23 @@ LONG = '--long' in sys.argv or os.environ.get('VRTD_LONG', '') not in ('', '0')
 NAMES = [a for a in sys.argv[1:] if not a.startswith('--')]
 EVERY = 4
 
+# What inputs are made by -> where they are.
+FOLDERS, LOCKS, LOCK = {}, {}, threading.Lock()
+
 
 def make(case, folder):
-    """The input's path."""
-    for command in case['make']:
-        subprocess.run(['bash', '-c', command], cwd=folder, check=True, timeout=judge.PATIENCE_S,
-                       stdin=subprocess.DEVNULL)
-    return os.path.join(folder, case['input'])
+    """The input's path, in a folder of its own: several cases may have the same."""
+    commands = tuple(case['make'])
+    with LOCK:
+        lock = LOCKS.setdefault(commands, threading.Lock())
+    with lock:
+        if commands not in FOLDERS:
+            made = tempfile.mkdtemp(prefix='vrtd-media-', dir=folder)
+            for command in commands:
+                subprocess.run(['bash', '-c', command], cwd=made, check=True,
+                               timeout=judge.PATIENCE_S, stdin=subprocess.DEVNULL)
+            FOLDERS[commands] = made
+    return os.path.join(FOLDERS[commands], case['input'])
 
 
 def judge_words(case, warnings):
@@ -44,7 +55,7 @@ def judge_words(case, warnings):
 def run(case, daemon, vrtctl):
     """Complaints about the case."""
     with tempfile.TemporaryDirectory(prefix='vrtd-media-', dir=daemon.folder) as folder:
-        source, result = make(case, folder), os.path.join(folder, 'result' + case['output'])
+        source, result = make(case, daemon.folder), os.path.join(folder, 'result' + case['output'])
         done = vrtctl('submit', '--follow', '--json', *case.get('arguments', ()), '-o', result,
                       source, status=None)
         if case['refused']:

@@ -17,6 +17,7 @@
 #include "frames/metadata/hdr.h"
 #include "frames/pixfmt.h"
 #include "frames/join/join-caps.h"
+#include "frames/join/join-copied.h"
 #include "frames/join/tags.h"
 #include "frames/streams/stream-info.h"
 
@@ -48,9 +49,10 @@ const AVOutputFormat *vrt_join_muxer(enum vrt_container container)
 
 /* Beside the restored video, packet by packet. Experimental combinations count: FLAC in MP4 has
  * been one for years, and plays. */
-static bool holds(enum vrt_container container, enum AVCodecID id)
+static bool holds(enum vrt_container container, const AVStream *in)
 {
     const AVOutputFormat *muxer = vrt_join_muxer(container);
+    const enum AVCodecID id = in->codecpar->codec_id;
 
     for (size_t i = 0; container == VRT_CONTAINER_TS && i < VRT_ARRAY_SIZE(held_by_ts); i++)
         if (held_by_ts[i] == id)
@@ -59,7 +61,8 @@ static bool holds(enum vrt_container container, enum AVCodecID id)
         vrt_container_is_animation(container))
         return false;
     return muxer && id != AV_CODEC_ID_NONE &&
-           avformat_query_codec(muxer, id, FF_COMPLIANCE_EXPERIMENTAL) == 1;
+           avformat_query_codec(muxer, id, FF_COMPLIANCE_EXPERIMENTAL) == 1 &&
+           vrt_join_copied_fits(in, muxer);
 }
 
 /* What MP4 and Matroska take for cover art. */
@@ -75,7 +78,7 @@ static enum vrt_join_kind decide_data(const AVStream *in, enum vrt_container con
 
     if (type == AVMEDIA_TYPE_ATTACHMENT)
         return container == VRT_CONTAINER_MKV ? VRT_JOIN_COPIED : VRT_JOIN_LEFT_OUT;
-    return type == AVMEDIA_TYPE_DATA && holds(container, in->codecpar->codec_id)
+    return type == AVMEDIA_TYPE_DATA && holds(container, in)
                ? VRT_JOIN_COPIED : VRT_JOIN_LEFT_OUT;
 }
 
@@ -87,7 +90,7 @@ static enum vrt_join_kind decide(const AVStream *in, enum vrt_container containe
     switch (in->codecpar->codec_type) {
     case AVMEDIA_TYPE_VIDEO:
         if (!(in->disposition & AV_DISPOSITION_ATTACHED_PIC))
-            return holds(container, id) ? VRT_JOIN_COPIED : VRT_JOIN_LEFT_OUT;
+            return holds(container, in) ? VRT_JOIN_COPIED : VRT_JOIN_LEFT_OUT;
         if (!is_picture(id) || !in->attached_pic.size)
             return VRT_JOIN_LEFT_OUT;
         return container == VRT_CONTAINER_MP4   ? VRT_JOIN_COVER
@@ -96,9 +99,9 @@ static enum vrt_join_kind decide(const AVStream *in, enum vrt_container containe
     case AVMEDIA_TYPE_AUDIO:
         if (container == VRT_CONTAINER_MXF)
             return vrt_sound_fits(in->codecpar) ? VRT_JOIN_CUT : VRT_JOIN_LEFT_OUT;
-        return holds(container, id) ? VRT_JOIN_COPIED : VRT_JOIN_LEFT_OUT;
+        return holds(container, in) ? VRT_JOIN_COPIED : VRT_JOIN_LEFT_OUT;
     case AVMEDIA_TYPE_SUBTITLE:
-        if (holds(container, id))
+        if (holds(container, in))
             return VRT_JOIN_COPIED;
         return vrt_subtitle_is_text(id) && avcodec_find_decoder(id) &&
                        avcodec_find_encoder(containers[container].subtitles)
@@ -129,7 +132,8 @@ static bool is_made_anew(const AVStream *in)
 static void warn_left_out(const struct vrt_join_stream *stream, enum vrt_container container,
                           struct vrt_warnings *warnings)
 {
-    static const enum vrt_container cures[] = { VRT_CONTAINER_MKV, VRT_CONTAINER_MP4 };
+    static const enum vrt_container cures[] = { VRT_CONTAINER_MKV, VRT_CONTAINER_MP4,
+                                                VRT_CONTAINER_MOV, VRT_CONTAINER_TS };
     const AVCodecParameters *par = stream->in->codecpar;
     const char *type = av_get_media_type_string(par->codec_type);
     bool cover = stream->in->disposition & AV_DISPOSITION_ATTACHED_PIC;
@@ -377,24 +381,6 @@ static int create_restored(const struct vrt_join_streams *plan, struct vrt_join_
     return r < 0 ? vrt_fold(r) : vrt_fold(vrt_hdr_write(&plan->hdr, stream->out));
 }
 
-/* As it was, but for the tag: containers have names of their own for codecs. */
-static int create_copied(struct vrt_join_stream *stream, const AVOutputFormat *muxer)
-{
-    AVCodecParameters *par = stream->out->codecpar;
-
-    if (avcodec_parameters_copy(par, stream->in->codecpar) < 0)
-        return vrt_raise(-ENOMEM);
-    /* The input's tag stands where the output's container gives it the same meaning. */
-    if (muxer->codec_tag && av_codec_get_id(muxer->codec_tag, par->codec_tag) != par->codec_id)
-        par->codec_tag = 0;
-    if (!muxer->codec_tag)
-        par->codec_tag = 0;
-    /* AVI's values here, which are not those of the frames. */
-    if (par->codec_id == AV_CODEC_ID_AC3 || par->codec_id == AV_CODEC_ID_MP3)
-        par->block_align = 0;
-    return 0;
-}
-
 /* Attached files need a name and a type. */
 static int name_attachment(const struct vrt_join_stream *stream)
 {
@@ -457,7 +443,7 @@ static int create_stream(struct vrt_join_streams *plan, struct vrt_join_stream *
         r = create_attached(stream);
         return vrt_fold(r < 0 ? r : name_attachment(stream));
     default:
-        r = create_copied(stream, muxer);
+        r = vrt_join_copied_set(stream->out, stream->in, muxer);
         if (r < 0 || stream->in->codecpar->codec_type != AVMEDIA_TYPE_ATTACHMENT)
             return vrt_fold(r);
         return vrt_fold(name_attachment(stream));

@@ -25,7 +25,8 @@ bool vrt_subtitle_is_text(enum AVCodecID id)
 {
     const AVCodecDescriptor *descriptor = avcodec_descriptor_get(id);
 
-    return descriptor && descriptor->type == AVMEDIA_TYPE_SUBTITLE &&
+    /* Captions are text that is written and erased bit by bit: packets aren't lines of it. */
+    return descriptor && id != AV_CODEC_ID_EIA_608 && descriptor->type == AVMEDIA_TYPE_SUBTITLE &&
            descriptor->props & AV_CODEC_PROP_TEXT_SUB;
 }
 
