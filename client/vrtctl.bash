@@ -99,7 +99,7 @@ _vrtctl() {
         return
         ;;
     --deinterlace) _vrtctl_words 'off auto frame field telecine' "$current"; return ;;
-    --alpha) _vrtctl_words 'auto resize drop' "$current"; return ;;
+    --alpha) _vrtctl_words 'auto resize network drop' "$current"; return ;;
     --tonemap) _vrtctl_words 'off hable mobius reinhard clip' "$current"; return ;;
     --tiling) _vrtctl_words 'blend official' "$current"; return ;;
     --scene-cuts) _vrtctl_words 'off on' "$current"; return ;;

@@ -101,7 +101,7 @@ static const struct vrt_option options[] = {
       .help = "off, auto, of each frame or field a whole one: frame, field; telecine (auto)" },
     { "alpha", 0, VRT_OPTION_WORD, offsetof(A, settings.alpha), .names = vrt_alpha_names,
       .argument = "HOW",
-      .help = "a video's transparency: resize, drop, or auto: kept where it can be (default)" },
+      .help = "transparency: resize, network, drop, or auto: resize where it can be (default)" },
     { "output-format", 0, VRT_OPTION_WORD, offsetof(A, output_format),
       .names = vrt_container_names, .argument = "FORMAT",
       .help = "what --output - writes: mkv, mp4, ... (default: mkv)" },

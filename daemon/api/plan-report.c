@@ -104,7 +104,9 @@ void vrt_plan_report_fill(const struct vrt_job *job, struct vrt_plan_parts *part
     double rate = fill_devices(info, &now, parts->devices);
     if (info->frames_total < 0)
         return;
-    report->gflop = (double)info->frame_flops * (double)info->frames_total / 1e9;
+    /* Transparency that the network restores goes through it as well. */
+    const double n_times = info->out_alpha == VRT_ALPHA_NETWORK ? 2 : 1;
+    report->gflop = n_times * (double)info->frame_flops * (double)info->frames_total / 1e9;
     if (rate > 0)
-        report->estimated_s = (double)report->shards / rate;
+        report->estimated_s = n_times * (double)report->shards / rate;
 }

@@ -412,3 +412,11 @@ int vrt_job_files_look(const struct vrt_queue_context *context, struct vrt_job *
         vrt_error_set_field(error, "model");
     return vrt_fold(r);
 }
+
+bool vrt_job_files_has_other(const struct vrt_job *job, const struct vrt_error *error)
+{
+    bool is_input = vrt_error_is(error, VRT_E(INPUT_OTHER));
+    bool is_model = vrt_error_is(error, VRT_E(MODEL_OTHER)) && !job->info.input_piped;
+
+    return (is_input && !job->is_remote) || (is_model && job->parts->files.fds[VRT_JOB_MODEL] >= 0);
+}

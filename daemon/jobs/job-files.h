@@ -15,6 +15,7 @@
 #include "workers/media/files/sequence.h"
 
 struct stat;
+struct vrt_error;
 struct vrt_network;
 struct vrt_peer_files;
 struct vrt_pipeline_params;
@@ -82,6 +83,9 @@ void vrt_job_files_keep(const struct vrt_queue_context *context, const struct vr
 /* Takes up what was kept of a job that was read from the store. Return: whether it has all of its
  * files, or can have: else it has none. */
 bool vrt_job_files_find(const struct vrt_queue_context *context, struct vrt_job *job);
+
+/* Whether what the job's user has to give again is not what the job began with. */
+bool vrt_job_files_has_other(const struct vrt_job *job, const struct vrt_error *error);
 
 /* Closes the job's descriptors. */
 void vrt_job_files_close(struct vrt_job *job);

@@ -43,7 +43,7 @@ struct work_text {
     char output_dev[BITS_BYTES], output_ino[BITS_BYTES];
     struct group_text *groups;
     size_t n_groups;
-    bool wants_smaller, uses_cpu_instead, notice_due, is_cancelled;
+    bool wants_smaller, is_alpha_made, uses_cpu_instead, notice_due, is_cancelled;
     double ran_s;
 };
 
@@ -89,6 +89,7 @@ static const struct vrt_field work_fields[] = {
     VRT_FIELD_TEXT(T, output_ino, 0),
     VRT_FIELD_ARRAY(T, groups, n_groups, VRT_JOB_GROUPS_MAX, group_fields),
     VRT_FIELD_BOOL(T, wants_smaller, 0),
+    VRT_FIELD_BOOL(T, is_alpha_made, 0),
     VRT_FIELD_BOOL(T, uses_cpu_instead, 0),
     VRT_FIELD_BOOL(T, notice_due, 0),
     VRT_FIELD_BOOL(T, is_cancelled, 0),
@@ -186,6 +187,7 @@ static int print_work(const struct vrt_job *job, struct vrt_buf *text)
         .groups = groups,
         .n_groups = decision->n_groups,
         .wants_smaller = decision->wants_smaller,
+        .is_alpha_made = decision->is_alpha_made,
         .uses_cpu_instead = decision->uses_cpu_instead,
         .notice_due = decision->notice_due,
         .is_cancelled = decision->is_cancelled,
@@ -226,6 +228,7 @@ static int read_work(const char *text, struct vrt_job *job, struct vrt_error *er
         for (size_t i = 0; i < t.n_groups; i++)
             decision->groups[i] = (gid_t)t.groups[i].gid;
         decision->wants_smaller = t.wants_smaller;
+        decision->is_alpha_made = t.is_alpha_made;
         decision->uses_cpu_instead = t.uses_cpu_instead;
         decision->notice_due = t.notice_due;
         decision->is_cancelled = t.is_cancelled;

@@ -22,11 +22,33 @@ static double known(double value)
     return value < 0 ? NAN : value;
 }
 
+bool vrt_job_report_is_alpha_due(const struct vrt_job *job)
+{
+    return job->info.has_recipe && job->info.recipe.alpha == VRT_ALPHA_NETWORK &&
+           !job->decision->is_alpha_made;
+}
+
+/* How large clips and tiles are, which a smaller recipe changes. */
+static void report_size(struct vrt_job_recipe *told, const struct vrt_recipe *recipe)
+{
+    told->clip_frames = recipe->clip_frames;
+    told->clip_overlap = recipe->clip_overlap;
+    told->tile_width = recipe->tile_w;
+    told->tile_height = recipe->tile_h;
+    told->overlap = recipe->overlap;
+}
+
 void vrt_job_report_admitted(struct vrt_job *job)
 {
     const struct vrt_pipeline_info *found = vrt_pipeline_info(job->pipeline);
     struct vrt_job_info *info = &job->info;
 
+    /* Of the video that only transparency becomes nobody is told. */
+    if (vrt_job_report_is_alpha_due(job)) {
+        report_size(&info->recipe, &found->recipe);
+        vrt_job_touch(job);
+        return;
+    }
     snprintf(info->model.architecture, sizeof(info->model.architecture), "%s",
              found->network->architecture);
     snprintf(info->model.checksum, sizeof(info->model.checksum), "%016" PRIx64,
@@ -35,14 +57,10 @@ void vrt_job_report_admitted(struct vrt_job *job)
     info->frames_total = found->frames_total;
     info->reproducible = found->reproducible;
     info->has_recipe = true;
-    info->recipe.clip_frames = found->recipe.clip_frames;
-    info->recipe.clip_overlap = found->recipe.clip_overlap;
+    report_size(&info->recipe, &found->recipe);
     info->recipe.tiling = (int)found->recipe.tiling;
     info->recipe.scene_cuts = found->recipe.scene_threshold;
     info->recipe.sigma = found->network->takes_noise ? found->recipe.sigma : NAN;
-    info->recipe.tile_width = found->recipe.tile_w;
-    info->recipe.tile_height = found->recipe.tile_h;
-    info->recipe.overlap = found->recipe.overlap;
     info->recipe.codec = (int)found->out_codec;
     info->recipe.quality = found->out_quality;
     info->recipe.bitrate = found->out_bitrate;
@@ -157,6 +175,9 @@ bool vrt_job_report_progress(struct vrt_job *job, enum vrt_pipeline_phase *ret_p
     vrt_pipeline_snapshot(job->pipeline, &now);
     if (info->started_at)
         report_pace(info, job->ran_s, &now);
+    /* The colours come behind it, and take as long. */
+    if (vrt_job_report_is_alpha_due(job) && now.fps > 0 && now.frames_total >= 0)
+        info->left_s += (double)now.frames_total / now.fps;
     bool news = is_news(job, &now);
     /* Before it has looked at the segments that it goes on from, what was told of them counts. */
     if (now.frames_done > 0)
@@ -187,6 +208,16 @@ static void print_rates(const struct vrt_job_info *info, char *buffer, size_t si
         else
             n += (size_t)snprintf(buffer + n, size - n, ", %s %.3g", info->devices[i].name,
                                   info->devices[i].fps);
+}
+
+void vrt_job_report_log_start(const struct vrt_job *job)
+{
+    bool goes_on = job->n_segments > 0 && !job->decision->wants_smaller;
+
+    vrt_log_info("job %" PRId64 " starts%s%s%s", job->info.id,
+                 vrt_job_report_is_alpha_due(job) ? " with its transparency" : "",
+                 goes_on ? ", behind what is stored of it" : "",
+                 job->n_fruitless > 1 ? ", alone: vrtd died when it had begun before" : "");
 }
 
 void vrt_job_report_log(const struct vrt_job *job)

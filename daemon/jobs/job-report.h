@@ -10,6 +10,13 @@
 #include "daemon/jobs/job.h"
 #include "daemon/pipeline/pipeline.h"
 
+/* Whether what is due next of it is its transparency, which the network restores before the
+ * colours; of one that is being admitted it never is. */
+bool vrt_job_report_is_alpha_due(const struct vrt_job *job);
+
+/* That it starts. */
+void vrt_job_report_log_start(const struct vrt_job *job);
+
 /* What admission found. */
 void vrt_job_report_admitted(struct vrt_job *job);
 

@@ -33,6 +33,8 @@ struct vrt_job_decision {
     bool is_admitted;                   /* else the rest up to the groups is not known yet */
     struct vrt_recipe recipe;
     bool wants_smaller;                 /* the recipe is too large: the next start has a smaller */
+    bool is_alpha_made;                 /* where the network restores transparency: that is done,
+                                         * and the colours are due */
     bool uses_cpu_instead;              /* of accelerators that never worked when it was admitted,
                                          * or lack an op */
     struct vrt_fingerprint fingerprint; /* of the input */

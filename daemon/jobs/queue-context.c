@@ -11,7 +11,9 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "daemon/devices/pool.h"
+#include "daemon/jobs/job-report.h"
 #include "daemon/pipeline/pipeline.h"
+#include "workers/media/encode-thread.h"
 
 #define VRT_LOG_TOPIC "queue"
 
@@ -106,6 +108,18 @@ void vrt_queue_settle(const struct vrt_queue_params *params, const char *output_
         settings->decoder_threads = params->left_open.decoder_threads;
 }
 
+/* What transparency becomes on its way: a gray video, in which nothing is lost. */
+static void fill_alpha_pass(struct vrt_job_settings *settings, struct vrt_pipeline_params *params)
+{
+    settings->codec = VRT_CODEC_FFV1;
+    settings->hwaccel = VRT_HWACCEL_OFF;
+    settings->quality = settings->bitrate = settings->target_size_bytes = VRT_UNKNOWN;
+    settings->pixel_format[0] = settings->encoder_options[0] = '\0';
+    params->is_alpha_pass = true;
+    params->output_fd = -1;
+    params->output_name = VRT_ALPHA_FILE;
+}
+
 void vrt_queue_fill_params(const struct vrt_queue_context *context, struct vrt_job *job,
                            struct vrt_job_request *request, struct vrt_network *network,
                            struct vrt_pipeline_params *ret_params)
@@ -145,6 +159,8 @@ void vrt_queue_fill_params(const struct vrt_queue_context *context, struct vrt_j
         .settings = settings,
         .ctx = job,
     };
+    if (vrt_job_report_is_alpha_due(job))
+        fill_alpha_pass(settings, ret_params);
 }
 
 void vrt_queue_tell(struct vrt_queue_context *context, struct vrt_job *job)

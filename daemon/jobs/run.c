@@ -16,10 +16,12 @@
 #include "daemon/jobs/run.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <uv.h>
 
 #include "base/clock.h"
@@ -32,6 +34,7 @@
 #include "daemon/pipeline/glimpse.h"
 #include "daemon/pipeline/pipeline.h"
 #include "daemon/systemd/fd-store.h"
+#include "workers/media/encode-thread.h"
 
 #define VRT_LOG_TOPIC "queue"
 
@@ -53,6 +56,7 @@ struct vrt_job_run {
     enum vrt_run_intent intent;
     bool is_held;                           /* its pipeline was told to hold */
     bool again;                             /* once it has ended, begin anew */
+    bool lacks_alpha;                       /* what transparency became isn't in its folder */
     int64_t began_ns, logged_ns;            /* when its progress was logged last */
     int logged_tenth;                       /* and how many tenths were done */
     struct vrt_error failure;               /* with a message: why it was stopped */
@@ -105,6 +109,7 @@ static void begin_smaller(struct vrt_runs *runs, struct vrt_job *job,
     vrt_log_warning("job %" PRId64 " is begun anew with smaller clips or tiles: %s",
                     job->info.id, error->message);
     job->decision->wants_smaller = true;
+    job->decision->is_alpha_made = false;
     job->n_fruitless = 0;
     vrt_run_start(runs, job);
 }
@@ -165,15 +170,6 @@ static bool is_put_back(const struct vrt_job_run *run, const struct vrt_error *e
            (vrt_disk_space_is_lacking(error) && run->job->info.state == VRT_JOB_PAUSED);
 }
 
-/* Whether what the job's user has to give again is not what the job began with. */
-static bool has_other_file(const struct vrt_job *job, const struct vrt_error *error)
-{
-    bool is_input = vrt_error_is(error, VRT_E(INPUT_OTHER));
-    bool is_model = vrt_error_is(error, VRT_E(MODEL_OTHER)) && !job->info.input_piped;
-
-    return (is_input && !job->is_remote) || (is_model && job->parts->files.fds[VRT_JOB_MODEL] >= 0);
-}
-
 /* Nothing is lost yet: it goes on when it is given the right ones. */
 static void ask_for_files(struct vrt_runs *runs, struct vrt_job *job,
                           const struct vrt_error *error)
@@ -200,16 +196,29 @@ static void succeed(struct vrt_queue_context *context, struct vrt_job *job)
     vrt_queue_end_job(context, job, VRT_JOB_SUCCEED, NULL);
 }
 
+/* Its transparency is a file of its own now, and the segments of that are of no more use. */
+static void go_on_with_colours(struct vrt_runs *runs, struct vrt_job *job)
+{
+    job->decision->is_alpha_made = true;
+    job->has_media_failed = false;
+    job->info.frames_done = 0;
+    vrt_job_store_cut_segments(runs->store, job, 0);
+    put_back(runs, job);
+}
+
 /* What the job is now that its run has ended with `error`, NULL: well. */
 static void conclude(const struct vrt_job_run *run, const struct vrt_error *error)
 {
     struct vrt_runs *runs = run->owner;
     struct vrt_queue_context *context = runs->context;
     struct vrt_job *job = run->job;
+    const bool is_half = !error && vrt_job_report_is_alpha_due(job);
 
     if (run->failure.message[0])
         error = error ? &run->failure : NULL;
-    if (!error)
+    if (is_half && run->intent != VRT_RUN_CANCEL)
+        go_on_with_colours(runs, job);
+    else if (!error && !is_half)
         succeed(context, job);
     else if (run->intent == VRT_RUN_CANCEL)
         vrt_queue_end_job(context, job, VRT_JOB_CANCEL, NULL);
@@ -227,7 +236,7 @@ static void conclude(const struct vrt_job_run *run, const struct vrt_error *erro
         begin_smaller(runs, job, error);
     else if (is_media_failure(job, run, error))
         begin_after_media(runs, job, error);
-    else if (has_other_file(job, error))
+    else if (vrt_job_files_has_other(job, error))
         ask_for_files(runs, job, error);
     else
         fail(runs, job, error);
@@ -419,6 +428,9 @@ static void look(uv_work_t *work)
         vrt_refuse_errno(&run->error, r, "the spool folder");
     else
         (void)!vrt_job_files_look(context, job, &run->request, &run->network, &run->error);
+    run->lacks_alpha = r == 0 && job->decision->is_alpha_made &&
+                       faccessat(run->spool_fd, VRT_ALPHA_FILE, R_OK,
+                                 AT_SYMLINK_NOFOLLOW) < 0;
 }
 
 static void on_looked(uv_work_t *work, int status)
@@ -429,6 +441,10 @@ static void on_looked(uv_work_t *work, int status)
     if (end_if_unwanted(run))
         return;
     run->phase = RUN_ADMITTING;
+    if (run->lacks_alpha) {
+        run->job->decision->is_alpha_made = false;
+        vrt_job_store_cut_segments(run->owner->store, run->job, 0);
+    }
     if (status < 0)
         vrt_refuse_errno(&error, status, "looking at the files");
     else if (run->error.message[0])
@@ -452,16 +468,6 @@ static void on_saved(struct vrt_job *job, int r)
         return;
     vrt_refuse_errno(&error, -ENOMEM, "starting the job");
     end_run(run, &error);
-}
-
-/* What the log says of a start. */
-static void log_start(const struct vrt_job *job)
-{
-    bool goes_on = job->n_segments > 0 && !job->decision->wants_smaller;
-
-    vrt_log_info("job %" PRId64 " starts%s%s", job->info.id,
-                 goes_on ? ", behind what is stored of it" : "",
-                 job->n_fruitless > 1 ? ", alone: vrtd died when it had begun before" : "");
 }
 
 void vrt_run_start(struct vrt_runs *runs, struct vrt_job *job)
@@ -497,7 +503,7 @@ void vrt_run_start(struct vrt_runs *runs, struct vrt_job *job)
     job->info.has_error = false;
     if (!job->info.started_at)
         job->info.started_at = vrt_clock_wall_ns();
-    log_start(job);
+    vrt_job_report_log_start(job);
     vrt_job_store_save(runs->store, job, on_saved);
 }
 

@@ -32,6 +32,7 @@ static struct vrt_decode_thread_params thread_params(struct vrt_decoding *decodi
         .tonemap = check->recipe.tonemap,
         .streams = check->settings->streams,
         .keeps_extra = vrt_codec_facts(check->encoder.codec)->has_metadata,
+        .is_alpha = check->is_alpha_pass,
         .strict = check->settings->strict,
         .n_decoder_threads = (int)VRT_MAX(check->settings->decoder_threads, 0),
         .cancel = decoding->params.cancel,

@@ -106,6 +106,7 @@ int vrt_encoding_start(struct vrt_encoding *encoding, int spool_fd, int64_t segm
         .streams = check->settings->streams,
         .times = check->recipe.times,
         .alpha = vrt_job_check_alpha(check),
+        .is_alpha_pass = check->is_alpha_pass,
         .segment_frames = segment_frames,
         .segments = encoding->segments,
         .n_segments = encoding->params.n_segments,

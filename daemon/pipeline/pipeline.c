@@ -407,18 +407,17 @@ static void fill_admission(struct vrt_pipeline *pipeline, const struct vrt_pipel
     pipeline->check = (struct vrt_job_check){
         .files = {
             .input_fd = pipeline->input_fd, .output_fd = pipeline->output_fd,
-            .is_piped = pipeline->pipe_fd >= 0, .pipe_fd = pipeline->pipe_fd,
+            .pipe_fd = pipeline->pipe_fd, .is_piped = pipeline->pipe_fd >= 0,
             .input_name = pipeline->input_name, .output_name = pipeline->output_name,
             .access = params->access, .may_replace = params->may_replace,
         },
-        .model_fd = pipeline->model_fd,
-        .spool_fd = pipeline->spool_fd,
+        .model_fd = pipeline->model_fd, .spool_fd = pipeline->spool_fd,
         .model_name = pipeline->model_name,
         .settings = &pipeline->settings,
         .has_recipe = params->recipe,
         .has_fingerprint = params->fingerprint,
         .network_checksum = params->network_checksum,
-        .cancel = &pipeline->cancel,
+        .cancel = &pipeline->cancel, .is_alpha_pass = params->is_alpha_pass,
         .network = params->network ? vrt_network_ref(params->network) : NULL,
     };
     if (params->recipe)
@@ -495,7 +494,8 @@ void vrt_pipeline_start(struct vrt_pipeline *pipeline)
     vrt_assert_thread(VRT_THREAD_LOOP);
     if (pipeline->phase == VRT_PIPELINE_ENDED)
         return;
-    vrt_assert(pipeline->phase == VRT_PIPELINE_ADMITTED && pipeline->output_fd >= 0);
+    vrt_assert(pipeline->phase == VRT_PIPELINE_ADMITTED &&
+               (pipeline->output_fd >= 0 || pipeline->check.is_alpha_pass));
     pipeline->phase = VRT_PIPELINE_RUNNING;
     pipeline->progress.started_ns = vrt_clock_now_ns();
     vrt_shards_begin(&pipeline->shards, &(struct vrt_shards_work){

@@ -77,6 +77,8 @@ struct vrt_pipeline_params {
     const char *input_name;         /* what messages call it */
     int output_fd;                  /* open for reading and writing; emptied when the finished file
                                      * is there; or a folder; -1: none, it will not be started */
+    bool is_alpha_pass;             /* as of struct vrt_job_check: the result stays in the spool,
+                                     * and there is no output */
     bool may_replace;               /* files of others in a folder for the output */
     const char *output_name;        /* its suffix decides the container: .mp4, .mkv, .mov */
     int spool_fd;                   /* the job's own folder, for what must wait on disk; while it

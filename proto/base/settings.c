@@ -33,6 +33,7 @@ const char *const vrt_alpha_names[] = {
     [VRT_ALPHA_AUTO] = "auto",
     [VRT_ALPHA_RESIZE] = "resize",
     [VRT_ALPHA_DROP] = "drop",
+    [VRT_ALPHA_NETWORK] = "network",
     [VRT_ALPHA_COUNT] = NULL,
 };
 

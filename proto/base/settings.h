@@ -54,6 +54,7 @@ enum vrt_alpha {
     VRT_ALPHA_AUTO,                 /* enlarged, where the output has room for it */
     VRT_ALPHA_RESIZE,               /* enlarged */
     VRT_ALPHA_DROP,
+    VRT_ALPHA_NETWORK,              /* restored as the colours are, as a gray video */
     VRT_ALPHA_COUNT,
 };
 

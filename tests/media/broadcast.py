@@ -4,8 +4,8 @@
 
 usage: broadcast.py FROM TO
 
-FROM is FFmpeg's, of one program; TO has two streams more, as of ETSI EN 300 468 (their descriptors),
-EN 300 472 (teletext) and EN 300 743 (subtitles), with six packets each, 40 ms apart.
+FROM is FFmpeg's, of one program; TO has two streams more, as of ETSI EN 300 468 (descriptors), EN
+300 472 (teletext) and EN 300 743 (subtitles), with six packets each, 40 ms apart.
 """
 import sys
 

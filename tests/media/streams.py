@@ -133,8 +133,8 @@ def parts():
              warns=['video stream 1 is kept as it is'])
 
 
-# Encoders of sound and what FFmpeg's muxers take of it besides Matroska; MXF's is cut, and a case of
-# its own.
+# Encoders of sound, and which of FFmpeg's muxers take it besides Matroska's; MXF's is cut, and a
+# case of its own.
 SOUNDS = {
     'aac': 'mp4 mov ts', 'libmp3lame': 'mp4 mov ts', 'mp2': 'mp4 mov ts', 'ac3': 'mp4 mov ts',
     'eac3': 'mp4 mov ts', 'dca': 'mp4 mov ts', 'truehd': 'mp4', 'mlp': '', 'flac': 'mp4',

@@ -40,7 +40,7 @@ struct decode_thread {
     const char *streams;
     struct vrt_fields fields;
     enum vrt_tonemap tonemap;
-    bool keeps_extra;
+    bool keeps_extra, is_alpha;
     bool strict;
     int n_decoder_threads;
     struct vrt_cutter_params cutter_params;
@@ -129,6 +129,7 @@ static int open_input(struct decode_thread *decode_thread, struct vrt_error *err
             .streams = decode_thread->streams,
             .n_threads = decode_thread->n_decoder_threads,
             .keeps_extra = decode_thread->keeps_extra,
+            .is_alpha = decode_thread->is_alpha,
             .strict = decode_thread->strict,
             .name = decode_thread->files->input_name,
         },
@@ -319,6 +320,7 @@ int vrt_decode_thread_new(const struct vrt_decode_thread_params *params,
     decode_thread->fields = params->fields;
     decode_thread->tonemap = params->tonemap;
     decode_thread->keeps_extra = params->keeps_extra;
+    decode_thread->is_alpha = params->is_alpha;
     decode_thread->strict = params->strict;
     decode_thread->n_decoder_threads = params->n_decoder_threads;
     decode_thread->cutter_params = params->cutter;

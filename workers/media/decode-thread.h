@@ -38,6 +38,7 @@ struct vrt_decode_thread_params {
     enum vrt_tonemap tonemap;       /* what is done about HDR */
     const char *streams;            /* of it that go on; likewise */
     bool keeps_extra;               /* captions and HDR10+ have a place in the output */
+    bool is_alpha;                  /* transparency is read, as of struct vrt_reader_params */
     bool strict;
     int n_decoder_threads;          /* 0: one per core */
     bool is_waited_for;             /* somebody is told when it is done: as urgent as the loop */

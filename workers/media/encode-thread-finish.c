@@ -26,7 +26,11 @@
 
 static void joined_name(const struct vrt_encode_thread *encode_thread, char name[NAME_BYTES])
 {
-    snprintf(name, NAME_BYTES, "joined.%s", vrt_container_name(encode_thread->params.container));
+    if (encode_thread->params.is_alpha_pass)
+        snprintf(name, NAME_BYTES, "%s", VRT_ALPHA_FILE);
+    else
+        snprintf(name, NAME_BYTES, "joined.%s",
+                 vrt_container_name(encode_thread->params.container));
 }
 
 /* Return: the finished file's descriptor; -errno. */
@@ -98,6 +102,7 @@ static int join(struct vrt_encode_thread *encode_thread, int fd,
         .output_fd = fd,
         .container = encode_thread->params.container,
         .is_part = encode_thread->params.is_part,
+        .is_bare = encode_thread->params.is_alpha_pass,
         .streams = encode_thread->params.streams,
         .hdr = encode_thread->params.encoder->format.hdr,
         .size_bytes_max = finish->size_bytes_max,
@@ -203,7 +208,7 @@ int vrt_encode_thread_finish(struct vrt_media_thread *base, struct vrt_media_tas
                                       vrt_container_of(task, struct vrt_encode_finish, base)));
     if (!encode_thread->is_joined)
         r = make_joined(encode_thread, vrt_container_of(task, struct vrt_encode_finish, base));
-    if (r != 0)
+    if (r != 0 || encode_thread->params.is_alpha_pass)
         return vrt_fold(r);
     VRT_CLEANUP(vrt_closep) int fd = open_joined(encode_thread);
     if (fd < 0)

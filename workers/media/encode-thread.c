@@ -94,16 +94,23 @@ int vrt_encode_thread_need_child(struct vrt_encode_thread *encode_thread, enum v
                                       error));
 }
 
-/* Has the process read the input's transparency, of which the encoder takes what goes with each
- * frame. */
+/* Has the process read the transparency, of which the encoder takes what goes with each frame. */
 static int need_alpha(struct vrt_encode_thread *encode_thread, struct vrt_error *error)
 {
-    if (encode_thread->alpha || !encode_thread->params.encoder->format.has_alpha)
+    const struct vrt_encode_thread_params *params = &encode_thread->params;
+    VRT_CLEANUP(vrt_closep) int made_fd = -1;
+
+    if (encode_thread->alpha || !params->encoder->format.has_alpha)
         return 0;
+    if (!params->alpha.is_alpha) {
+        made_fd = openat(params->spool_fd, VRT_ALPHA_FILE,
+                         O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+        if (made_fd < 0)
+            return vrt_encode_thread_refuse(vrt_raise(-errno), error);
+    }
     return vrt_fold(vrt_child_reader_open(encode_thread->child,
-                                          encode_thread->params.files->input_fd,
-                                          &encode_thread->params.alpha, &encode_thread->alpha,
-                                          error));
+                                          made_fd < 0 ? params->files->input_fd : made_fd,
+                                          &params->alpha, &encode_thread->alpha, error));
 }
 
 /* Opens the next segment's file and an encoder that writes to it. */

@@ -11,6 +11,7 @@
  *     00000.tail      what it shares with the next (frames/encode/tail.h), where they share frames
  *     joining         the finished file, on its way
  *     joined.mp4      the finished file: complete and verified
+ *     alpha.mkv       that of the transparency, where the network restores it: gray, FFV1
  *
  * Thread: the loop makes the thread and its tasks, and is called back by their done; they are
  * performed on the encode thread.
@@ -26,6 +27,9 @@
 #include "workers/device/shard.h"
 #include "workers/media/media-thread.h"
 #include "workers/media/segment-record.h"
+
+/* The finished file of an alpha pass. */
+#define VRT_ALPHA_FILE "alpha.mkv"
 
 /* Tasks that an encode thread may hold. */
 #define VRT_ENCODE_THREAD_CAPACITY 4
@@ -78,8 +82,10 @@ struct vrt_encode_thread_params {
     bool is_part;                   /* of the input */
     const char *streams;            /* of it that go on */
     int times;                      /* frames that become of each of the input's */
-    struct vrt_reader_params alpha; /* how its transparency is read, where the encoder's format has
-                                     * such */
+    struct vrt_reader_params alpha; /* how transparency is read, where the encoder's format has
+                                     * such: is_alpha: the input's; else of alpha.mkv */
+    bool is_alpha_pass;             /* the frames are transparency: nothing goes with them, and
+                                     * alpha.mkv, the finished file, stays in the folder */
     int64_t segment_frames;         /* a segment ends with the shard that makes it so many */
     const struct vrt_segment_record *segments;  /* that are complete already */
     size_t n_segments;

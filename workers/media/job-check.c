@@ -76,6 +76,7 @@ static int probe_input(struct vrt_job_check *check, struct vrt_child *child,
                                          : (enum vrt_tonemap)check->settings->tonemap,
             .streams = check->settings->streams,
             .keeps_extra = keeps_extra(check->settings),
+            .is_alpha = check->is_alpha_pass,
             .strict = check->settings->strict,
             .name = check->files.input_name,
             .open_deadline_ns = look_deadline(check),
@@ -103,37 +104,6 @@ static int probe_input(struct vrt_job_check *check, struct vrt_child *child,
         return 0;
     return vrt_fold(vrt_input_look(input, (enum vrt_deinterlace)check->settings->deinterlace,
                                    &check->input, error));
-}
-
-/* The same of pictures, which are looked at one by one. */
-static int check_pictures(struct vrt_job_check *check, struct vrt_error *error)
-{
-    struct vrt_fingerprint found;
-    int r = vrt_fingerprint_take_pictures(&check->files, &found, error);
-
-    if (r < 0)
-        return vrt_fold(r);
-    if (check->has_fingerprint)
-        return vrt_fold(vrt_fingerprint_compare(&found, check->files.input_name,
-                                                &check->fingerprint, error));
-    check->fingerprint = found;
-    return 0;
-}
-
-/* The input must be the one that it was when the job was admitted for the first time. */
-static int check_input(struct vrt_job_check *check, struct vrt_error *error)
-{
-    const struct vrt_files *files = &check->files;
-
-    if (files->is_piped)
-        return 0;
-    if (files->is_sequence)
-        return vrt_fold(check_pictures(check, error));
-    if (check->has_fingerprint)
-        return vrt_fold(vrt_fingerprint_check(files->input_fd, files->input_name,
-                                              &check->fingerprint, error));
-    int r = vrt_fingerprint_take(files->input_fd, &check->fingerprint);
-    return r < 0 ? vrt_refuse_errno(error, vrt_fold(r), files->input_name) : 0;
 }
 
 static int load_network(struct vrt_job_check *check, struct vrt_error *error)
@@ -232,7 +202,7 @@ static int lose_alpha(struct vrt_job_check *check, const char *why, struct vrt_e
 {
     const char *what = has_pictures(check) ? "picture" : "video";
 
-    if (check->settings->alpha == VRT_ALPHA_RESIZE)
+    if (check->settings->alpha == VRT_ALPHA_RESIZE || check->settings->alpha == VRT_ALPHA_NETWORK)
         return vrt_refuse(error, vrt_raise(-ENOTSUP), "output.format", "the %s's transparency "
                           "(alpha) can't be kept: %s", what, why);
     check->alpha = VRT_ALPHA_DROP;
@@ -249,22 +219,27 @@ static int check_alpha(struct vrt_job_check *check, enum vrt_codec codec, struct
     const bool is_still = has_pictures(check);
     const bool keeps_picture = vrt_container_is_picture(check->container) && facts->keeps_alpha;
     const bool is_unwanted = check->settings->alpha == VRT_ALPHA_DROP;
+    const bool by_network = check->settings->alpha == VRT_ALPHA_NETWORK;
+    /* Pictures behind the first may have what it hasn't. */
+    const bool has_any = check->input.has_alpha || (by_network && check->files.is_sequence);
     char why[160];
 
-    check->alpha = check->input.has_alpha ? VRT_ALPHA_RESIZE : VRT_UNKNOWN;
-    if (!check->input.has_alpha)
+    check->alpha = !has_any || check->is_alpha_pass ? VRT_UNKNOWN
+                   : by_network ? VRT_ALPHA_NETWORK : VRT_ALPHA_RESIZE;
+    if (check->alpha == VRT_UNKNOWN)
         return 0;
     if (is_still && keeps_picture && is_unwanted)
         return vrt_refuse(error, vrt_raise(-EINVAL), "output.format", "a picture's transparency "
                           "goes along into .%s: name the output .jpg to drop it",
                           vrt_container_name(check->container));
-    if (is_unwanted || (is_still && !keeps_picture))
+    const bool becomes_video = by_network && !vrt_container_is_picture(check->container);
+    if (is_unwanted || (is_still && !keeps_picture && !becomes_video))
         return vrt_fold(lose_alpha(check, "name the output .png or .tiff to keep it", error));
     /* Of pictures it is read when they are written. */
-    if (is_still && check->recipe.times > 1)
+    if (is_still && !by_network && check->recipe.times > 1)
         vrt_warnings_add(&check->warnings, "a picture that is made between two has the "
                          "transparency of the first of them");
-    if (is_still)
+    if (is_still && !by_network)
         return 0;
     if (check->files.is_piped)
         return vrt_fold(lose_alpha(check, "it would have to be read a second time, and comes by a "
@@ -345,7 +320,7 @@ static int check_rest(struct vrt_job_check *check, struct vrt_child *child,
         .span_ns = needs_bitrate(check) ? VRT_MAX(check->input.duration_ns, 1) : 0,
     };
 
-    if (check->files.is_sequence)
+    if (check->files.is_sequence || check->is_alpha_pass)
         return 0;
     return vrt_fold(vrt_child_joiner_preview(child, &preview, &check->rest, &check->warnings,
                                              error));
@@ -372,7 +347,8 @@ static int choose_bitrate(struct vrt_job_check *check, struct vrt_error *error)
     return 0;
 }
 
-struct vrt_reader_params vrt_job_check_alpha(const struct vrt_job_check *check)
+/* How the input's transparency is read. */
+static struct vrt_reader_params alpha_of_input(const struct vrt_job_check *check)
 {
     return (struct vrt_reader_params){
         .range = vrt_job_check_range(check->settings),
@@ -384,12 +360,23 @@ struct vrt_reader_params vrt_job_check_alpha(const struct vrt_job_check *check)
     };
 }
 
+struct vrt_reader_params vrt_job_check_alpha(const struct vrt_job_check *check)
+{
+    if (check->alpha != VRT_ALPHA_NETWORK)
+        return alpha_of_input(check);
+    return (struct vrt_reader_params){
+        .n_threads = check->recipe.encoder_threads,
+        .strict = true,
+        .name = "the restored transparency",
+    };
+}
+
 /* The format of frames with transparency, which can be read. Return: 0; -errno with a sentence. */
 static int pick_alpha_format(struct vrt_job_check *check, struct vrt_child *child,
                              const struct vrt_encoder_pick *pick, struct vrt_error *error)
 {
     VRT_CLEANUP(vrt_child_reader_closep) struct vrt_child_reader *reader = NULL;
-    struct vrt_reader_params params = vrt_job_check_alpha(check);
+    struct vrt_reader_params params = alpha_of_input(check);
     const struct vrt_warnings before = check->warnings;
     struct vrt_frame_format input = *pick->input;
     struct vrt_encoder_pick with_alpha = *pick;
@@ -399,7 +386,7 @@ static int pick_alpha_format(struct vrt_job_check *check, struct vrt_child *chil
     params.open_deadline_ns = look_deadline(check);
     int r = vrt_child_encoder_pick_format(child, &with_alpha, &check->encoder.format,
                                           &check->warnings, error);
-    if (r == 0)
+    if (r == 0 && !has_pictures(check))
         r = vrt_child_reader_open(child, check->files.input_fd, &params, &reader, error);
     if (r < 0)
         check->warnings = before;
@@ -412,13 +399,14 @@ static int pick_format(struct vrt_job_check *check, struct vrt_child *child,
 {
     struct vrt_error why = { .id = NULL };
 
-    if (check->alpha == VRT_ALPHA_RESIZE && !has_pictures(check)) {
+    if (check->alpha == VRT_ALPHA_NETWORK ||
+        (check->alpha == VRT_ALPHA_RESIZE && !has_pictures(check))) {
         int r = pick_alpha_format(check, child, pick, &why);
         if (r == -ENOTSUP || r == -ENOSYS)
             r = lose_alpha(check, why.message, error);
         else if (r < 0)
             *error = why;
-        if (r < 0 || check->alpha == VRT_ALPHA_RESIZE)
+        if (r < 0 || check->alpha != VRT_ALPHA_DROP)
             return vrt_fold(r);
     }
     return vrt_fold(vrt_child_encoder_pick_format(child, pick, &check->encoder.format,
@@ -579,7 +567,7 @@ int vrt_job_check_run(struct vrt_job_check *check, struct vrt_error *error)
     int r = vrt_files_note(&check->files, error);
     if (r != 0)
         return vrt_fold(r);
-    r = check_input(check, error);
+    r = vrt_fingerprint_settle(&check->files, check->has_fingerprint, &check->fingerprint, error);
     if (r != 0)
         return vrt_fold(r);
     r = look(check, error);

@@ -28,6 +28,8 @@ struct vrt_job_check {
     const char *model_name;
     const struct vrt_job_settings *settings;
     const atomic_bool *cancel;
+    bool is_alpha_pass;             /* the video is the input's transparency, gray, on its way into
+                                     * a working file; it has a recipe */
 
     /* Of an earlier check. */
     bool has_recipe;                /* `recipe` is given: nothing of it is chosen */
@@ -62,7 +64,8 @@ struct vrt_reader_range vrt_job_check_range(const struct vrt_job_settings *setti
 /* Frames of the result, as far as the input tells; -1: unknown. Pure. */
 int64_t vrt_job_check_n_frames(const struct vrt_job_check *check);
 
-/* How the transparency of the job's input is read, beside the frames. Strings are the check's. */
+/* How transparency is read beside the frames: is_alpha: the input's; else what the network made of
+ * it. Strings are the check's. */
 struct vrt_reader_params vrt_job_check_alpha(const struct vrt_job_check *check);
 
 /* Drops the reference to the network, and what was found of the files. */

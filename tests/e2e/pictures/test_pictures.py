@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """A picture goes in, the restored one comes out: of its kind, with what else its file has."""
+import json
 import os
 import struct
 import unittest
@@ -261,6 +262,120 @@ class Pictures(harness.Case):
     def test_picture_to_video(self):
         self.restore(self.picture('film.png'), self.path('film.mkv'))
         self.assertEqual(int(video_stream(self.path('film.mkv'))['nb_read_frames']), 1)
+
+
+VEIL = "format=rgba,geq=r='r(X,Y)':g='g(X,Y)':b='b(X,Y)':a='mod(X*4+Y*3+N*10,256)'"
+
+
+class Network(harness.Case):
+    """Transparency restored by the network: what it makes of a gray video that is the same."""
+    config = {'jobs': {'segment_frames': 4}}
+    few_jobs = True
+
+    def veiled(self, name, *options, n=5):
+        return clip(self.path(name), '-vf', VEIL, *options, frames=n)
+
+    def by_network(self, source, target, *options):
+        job = self.restore(source, self.path(target), '--alpha', 'network', *options)
+        self.assertEqual(self.own_warnings(job), [])
+        self.assertEqual((job['recipe']['alpha'], job['frames_done']),
+                         ('network', job['frames_total']))
+        return self.path(target)
+
+    def wanted(self, source, gray='gray'):
+        """The values of all frames, by a job of its own."""
+        ffmpeg('-i', source, '-vf', f'alphaextract,format={gray}', '-c:v', 'ffv1', '-color_range',
+               'pc', self.path('gray.mkv'))
+        self.restore(self.path('gray.mkv'), self.path('gray.out.mkv'), '--codec', 'ffv1',
+                     '--overwrite')
+        return pixels(self.path('gray.out.mkv'), gray)
+
+    def test_videos(self):
+        source = self.veiled('in.mkv', '-c:v', 'ffv1', '-pix_fmt', 'yuva420p')
+        wanted = self.wanted(source)
+        result = self.by_network(source, 'out.mkv', '--codec', 'ffv1')
+        n = len(wanted) // 5
+        found = pixels(result, 'yuva420p')
+        for i in range(5):
+            frame = found[5 * n // 2 * i:5 * n // 2 * (i + 1)]
+            self.assertEqual(frame[3 * n // 2:], wanted[n * i:n * (i + 1)])
+        # The colours are what they are without it.
+        self.restore(source, self.path('plain.mkv'), '--codec', 'ffv1')
+        self.assertEqual(pixels(result, 'yuv420p'), pixels(self.path('plain.mkv'), 'yuv420p'))
+        # Its own last frames, of fields two each; a part; and what else is in the file.
+        result = self.by_network(source, 'out.apng')
+        self.assertEqual(pixels(result, 'rgba')[3::4], wanted)
+        result = self.by_network(source, 'part.mkv', '--codec', 'ffv1', '--start', '0.08')
+        self.assertEqual(pixels(result, 'yuva420p'), found[5 * n:])
+        self.by_network(source, 'fields.mkv', '--codec', 'ffv1', '--deinterlace', 'field')
+        self.assertEqual(video_stream(self.path('fields.mkv'))['nb_read_frames'], '10')
+        self.by_network(source, 'out.mov', '--codec', 'prores')
+        self.assertEqual(video_stream(self.path('out.mov'))['pix_fmt'], 'yuva444p12le')
+        self.by_network(source, 'out.webm', '--codec', 'vp9')
+        self.assertEqual(video_stream(self.path('out.webm'))['tags']['ALPHA_MODE'], '1')
+
+    def test_pictures(self):
+        for pixel_format, gray in (('rgba', 'gray'), ('rgba64be', 'gray16le')):
+            source = self.veiled(f'{pixel_format}.png', '-pix_fmt', pixel_format, n=1)
+            wanted = self.wanted(source, gray)
+            for kind in 'png', 'tiff':
+                result = self.by_network(source, f'{pixel_format}.out.{kind}')
+                ffmpeg('-i', result, '-vf', f'alphaextract,format={gray}', '-c:v', 'ffv1',
+                       self.path('found.mkv'))
+                self.assertEqual(pixels(self.path('found.mkv'), gray), wanted)
+
+    def test_folders(self):
+        source = self.path('in')
+        os.mkdir(source)
+        self.veiled('in/%d.png', '-pix_fmt', 'rgba', n=3)
+        self.by_network(source, 'out/')
+        ffmpeg('-i', self.path('in/%d.png'), '-c:v', 'ffv1', self.path('all.mkv'))
+        wanted = self.wanted(self.path('all.mkv'))
+        found = [pixels(self.path(f'out/{i}.png'), 'rgba')[3::4] for i in (1, 2, 3)]
+        self.assertEqual(b''.join(found), wanted)
+        result = self.by_network(source, 'folder.mkv', '--codec', 'ffv1', '--fps', '25')
+        self.assertEqual(pixels(result, 'rgba')[3::4], wanted)
+
+    def test_refused(self):
+        source = self.veiled('no.mkv', '-c:v', 'ffv1', '-pix_fmt', 'yuva420p')
+        self.refused('submit', '--alpha', 'network', '-o', self.path('no.mp4'), source,
+                     says='has no place for it')
+        picture = self.veiled('no.png', '-pix_fmt', 'rgba', n=1)
+        self.refused('submit', '--alpha', 'network', '-o', self.path('no.jpg'), picture,
+                     says='name the output .png or .tiff')
+        # Of what has none nothing is made.
+        job = self.restore(clip(self.path('opaque.mp4')), self.path('opaque.mkv'), '--alpha',
+                           'network')
+        self.assertEqual((job['recipe']['alpha'], job['warnings']), (None, []))
+
+    def test_killed(self):
+        """In the middle of either half, and between them."""
+        source = self.veiled('long.mkv', '-c:v', 'ffv1', '-pix_fmt', 'yuva420p', n=60)
+        wanted = self.by_network(source, 'whole.mkv', '--codec', 'ffv1')
+        folder, target = self.path('killed'), self.path('killed.mkv')
+        os.mkdir(folder)
+        config = {'jobs': {'segment_frames': 4}, 'cpu': {'devices': 1, 'threads': 1}}
+        daemon = harness.Daemon(folder, config)
+
+        def ask(*arguments):
+            return json.loads(self.vrtctl('--json', *arguments, daemon=daemon).stdout)
+        options = '--alpha', 'network', '--codec', 'ffv1'
+        job = str(ask('submit', '-o', target, *options, source)['id'])
+        made = os.path.join(folder, 'state/spool', job, 'alpha.mkv')
+        starts = 0
+        for is_due in (lambda: ask('show', job)['segments_done'] >= 3,
+                       lambda: os.path.exists(made),
+                       lambda: os.path.exists(made) and 3 <= ask('show', job)['segments_done'] < 9):
+            self.wait_until(is_due)
+            daemon.kill()
+            daemon = harness.Daemon(folder, config)
+            ask('resume', job)
+            starts += 1
+        ask('wait', job)
+        self.assertGreater(ask('show', job)['n_starts'], starts)
+        self.assertEqual(daemon.stop(), 0, daemon.log_text())
+        self.assertEqual(os.listdir(os.path.join(folder, 'state/spool')), [])
+        self.assertEqual(read(target), read(wanted))
 
 
 if __name__ == '__main__':

@@ -166,7 +166,7 @@ static void test_request_refusals(void)
         { "{" FILES ",\"deinterlace\":\"bob\"}", "deinterlace", "or \"telecine\"" },
         { "{" FILES ",\"times\":1}", "times", "from 2 to 16, got 1" },
         { "{" FILES ",\"times\":2.5}", "times", "from 2 to 16" },
-        { "{" FILES ",\"alpha\":\"keep\"}", "alpha", "\"resize\" or \"drop\"" },
+        { "{" FILES ",\"alpha\":\"keep\"}", "alpha", "\"drop\" or \"network\"" },
         { "{" FILES ",\"tonemap\":\"gamma\"}", "tonemap", "or \"clip\"" },
         { "{" FILES ",\"scene_cuts\":1.5}", "scene_cuts", "from 0 to 1" },
         { "{" FILES ",\"sigma\":51}", "sigma", "from 0 to 50" },

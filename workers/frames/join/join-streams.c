@@ -17,7 +17,7 @@
 #include "frames/metadata/hdr.h"
 #include "frames/pixfmt.h"
 #include "frames/join/join-caps.h"
-#include "frames/join/join-copied.h"
+#include "frames/streams/copied.h"
 #include "frames/join/tags.h"
 #include "frames/streams/stream-info.h"
 
@@ -62,7 +62,7 @@ static bool holds(enum vrt_container container, const AVStream *in)
         return false;
     return muxer && id != AV_CODEC_ID_NONE &&
            avformat_query_codec(muxer, id, FF_COMPLIANCE_EXPERIMENTAL) == 1 &&
-           vrt_join_copied_fits(in, muxer);
+           vrt_copied_fits(in, muxer);
 }
 
 /* What MP4 and Matroska take for cover art. */
@@ -443,7 +443,7 @@ static int create_stream(struct vrt_join_streams *plan, struct vrt_join_stream *
         r = create_attached(stream);
         return vrt_fold(r < 0 ? r : name_attachment(stream));
     default:
-        r = vrt_join_copied_set(stream->out, stream->in, muxer);
+        r = vrt_copied_set(stream->out, stream->in, muxer);
         if (r < 0 || stream->in->codecpar->codec_type != AVMEDIA_TYPE_ATTACHMENT)
             return vrt_fold(r);
         return vrt_fold(name_attachment(stream));

@@ -180,7 +180,8 @@ static int write_head(struct joiner *joiner, struct vrt_error *error)
 /* A container may refuse what it seemed to hold: then with less, rather than not at all. */
 static int start_output(struct joiner *joiner, struct vrt_error *error)
 {
-    for (int care = 0; care < VRT_JOIN_CARE_COUNT; care++) {
+    for (int care = joiner->params->is_bare ? VRT_JOIN_PICTURE : VRT_JOIN_EVERYTHING;
+         care < VRT_JOIN_CARE_COUNT; care++) {
         int r = vrt_join_streams_plan(&joiner->plan, (enum vrt_join_care)care,
                                       &joiner->result->warnings);
         if (r < 0)
@@ -593,5 +594,6 @@ int vrt_joiner_run(const struct vrt_joiner_params *params, struct vrt_joiner_res
     if (r < 0)
         return vrt_fold(r);
     *ret_result = *result;
+    ret_result->warnings.n = params->is_bare ? 0 : result->warnings.n;
     return 0;
 }

@@ -38,6 +38,7 @@ struct vrt_joiner_params {
                                      * truncated here */
     enum vrt_container container;
     bool is_part;                   /* of the input: what isn't shown meanwhile is left out */
+    bool is_bare;                   /* nothing but the restored video, and not a word about it */
     const char *streams;            /* of it that go on, see vrt_source_params; NULL: all */
     struct vrt_hdr hdr;             /* of the restored video */
     int64_t size_bytes_max;         /* of the output, for vrt_child_joiner_run(); 0: none is said */

@@ -187,6 +187,7 @@ int vrt_child_joiner_run(struct vrt_child *child, const struct vrt_joiner_params
     vrt_wire_put_name(params->input_name, message->body.join.name);
     message->body.join.container = (int32_t)params->container;
     message->body.join.is_part = params->is_part;
+    message->body.join.is_bare = params->is_bare;
     vrt_wire_put_streams(params->streams, message->body.join.streams);
     message->body.join.n_segments = params->segments.n;
     vrt_wire_put_hdr(&params->hdr, &message->body.join.hdr);

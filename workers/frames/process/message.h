@@ -141,7 +141,7 @@ union vrt_message_body {
     struct {
         char name[VRT_MESSAGE_NAME_BYTES];
         int64_t limit_ns, n_segments, span_ns, n_frames;    /* of a preview: the result's span */
-        int32_t container, is_part;
+        int32_t container, is_part, is_bare;
         char streams[VRT_SETTING_NAME_BYTES];
         struct vrt_message_hdr hdr;
     } join;

@@ -135,12 +135,21 @@ static int hold(struct vrt_server *server, struct vrt_frame *place, struct vrt_f
     return 0;
 }
 
-/* Goes on with the input's transparency as far as what is shown at `pts`. */
-static int find_alpha(struct vrt_server *server, int64_t pts, struct vrt_error *error)
+/* Whether the frame is shown no later than that which is encoded. */
+static bool has_begun(const struct vrt_server *server, const struct vrt_frame *alpha,
+                      const struct vrt_message_frame *told)
+{
+    return server->alpha.is_made ? alpha->index <= told->index : alpha->pts <= told->pts;
+}
+
+/* Goes on with the transparency as far as what is shown with the frame. */
+static int find_alpha(struct vrt_server *server, const struct vrt_message_frame *told,
+                      struct vrt_error *error)
 {
     if (!server->reader)
         return vrt_raise(-EBADMSG);
-    while (!server->alpha.ended && (!server->alpha.next || server->alpha.next->pts <= pts)) {
+    while (!server->alpha.ended &&
+           (!server->alpha.next || has_begun(server, server->alpha.next, told))) {
         if (server->alpha.next) {
             vrt_frame_unref(server->alpha.shown);
             server->alpha.shown = VRT_STEAL(server->alpha.next);
@@ -175,7 +184,7 @@ int vrt_serve_encoder_send(struct vrt_server *server, struct vrt_message *messag
     frame->concealed = told->concealed;
     frame->extra = told->extra;
     if (format.has_alpha)
-        r = find_alpha(server, told->pts, error);
+        r = find_alpha(server, told, error);
     if (server->alpha.shown)
         frame->alpha = vrt_frame_ref(server->alpha.shown);
     if (r == 0)

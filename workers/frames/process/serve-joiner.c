@@ -95,6 +95,7 @@ int vrt_serve_join(struct vrt_server *server, struct vrt_message *message,
         .output_fd = fds->fds[1],
         .container = (enum vrt_container)message->body.join.container,
         .is_part = message->body.join.is_part,
+        .is_bare = message->body.join.is_bare,
         .streams = message->body.join.streams,
         .hdr = hdr,
     };

@@ -73,6 +73,7 @@ int vrt_serve_reader_open(struct vrt_server *server, struct vrt_message *message
 
     vrt_serve_reader_close(server);
     server->input_fd = fds->fds[--fds->n];
+    server->alpha.is_made = !params.is_alpha;
     server->feed = (struct vrt_feed){ ask_for_more, server };
     int r = vrt_reader_open(server->input_fd, &params, &server->reader, error);
     if (r != 0)

@@ -23,6 +23,7 @@ struct vrt_server {
     struct {
         struct vrt_frame *shown, *next;     /* NULL: none */
         bool ended;
+        bool is_made;               /* it is a video of its own: by the frames' numbers */
     } alpha;                        /* of a reader of transparency: what goes with the frame that
                                      * was encoded last, and what comes then */
     struct vrt_encoder *encoder;    /* NULL: no segment is begun */

@@ -185,7 +185,8 @@ int vrt_still_make(const struct vrt_still_params *params, struct vrt_buf *out,
     int r = decode_original(&params->original, original, error);
     if (r < 0)
         return vrt_fold(r);
-    if (vrt_codec_facts(codec)->keeps_alpha)
+    /* What the network made of it was encoded with the colours. */
+    if (vrt_codec_facts(codec)->keeps_alpha && !params->format->has_alpha)
         r = put_alpha(params, original, packet);
     if (r == 0)
         r = vrt_exif_read(params->original.fd, &exif);

@@ -137,3 +137,31 @@ int vrt_fingerprint_take_pictures(const struct vrt_files *files,
     *ret_fingerprint = sum;
     return 0;
 }
+
+static int settle_pictures(const struct vrt_files *files, bool is_known,
+                           struct vrt_fingerprint *fingerprint, struct vrt_error *error)
+{
+    struct vrt_fingerprint found;
+    int r = vrt_fingerprint_take_pictures(files, &found, error);
+
+    if (r < 0)
+        return vrt_fold(r);
+    if (is_known)
+        return vrt_fold(vrt_fingerprint_compare(&found, files->input_name, fingerprint, error));
+    *fingerprint = found;
+    return 0;
+}
+
+int vrt_fingerprint_settle(const struct vrt_files *files, bool is_known,
+                           struct vrt_fingerprint *fingerprint, struct vrt_error *error)
+{
+    if (files->is_piped)
+        return 0;
+    if (files->is_sequence)
+        return vrt_fold(settle_pictures(files, is_known, fingerprint, error));
+    if (is_known)
+        return vrt_fold(vrt_fingerprint_check(files->input_fd, files->input_name, fingerprint,
+                                              error));
+    int r = vrt_fingerprint_take(files->input_fd, fingerprint);
+    return r < 0 ? vrt_refuse_errno(error, vrt_fold(r), files->input_name) : 0;
+}

@@ -42,4 +42,9 @@ int vrt_fingerprint_take_pictures(const struct vrt_files *files,
 int vrt_fingerprint_compare(const struct vrt_fingerprint *found, const char *name,
                             const struct vrt_fingerprint *expected, struct vrt_error *error);
 
+/* Takes that of a job's input, video or pictures, or refuses one that hasn't what was taken before.
+ * What comes by a pipe has none. Return: as vrt_fingerprint_check(). */
+int vrt_fingerprint_settle(const struct vrt_files *files, bool is_known,
+                           struct vrt_fingerprint *fingerprint, struct vrt_error *error);
+
 bool vrt_fingerprint_is_same(const struct vrt_fingerprint *a, const struct vrt_fingerprint *b);

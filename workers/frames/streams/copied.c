@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 
-#include "frames/join/join-copied.h"
+#include "frames/streams/copied.h"
 
 #include <errno.h>
 #include <libavcodec/avcodec.h>
@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 
-int vrt_join_copied_set(AVStream *out, const AVStream *in, const AVOutputFormat *muxer)
+int vrt_copied_set(AVStream *out, const AVStream *in, const AVOutputFormat *muxer)
 {
     AVCodecParameters *par = out->codecpar;
 
@@ -25,14 +25,14 @@ int vrt_join_copied_set(AVStream *out, const AVStream *in, const AVOutputFormat 
     return 0;
 }
 
-bool vrt_join_copied_fits(const AVStream *in, const AVOutputFormat *muxer)
+bool vrt_copied_fits(const AVStream *in, const AVOutputFormat *muxer)
 {
     AVFormatContext *output = NULL;
     uint8_t *head = NULL;
     int r = avformat_alloc_output_context2(&output, muxer, NULL, NULL);
     AVStream *out = r < 0 ? NULL : avformat_new_stream(output, NULL);
 
-    if (!out || vrt_join_copied_set(out, in, muxer) < 0 || avio_open_dyn_buf(&output->pb) < 0) {
+    if (!out || vrt_copied_set(out, in, muxer) < 0 || avio_open_dyn_buf(&output->pb) < 0) {
         avformat_free_context(output);
         return true;
     }
