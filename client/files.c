@@ -19,6 +19,7 @@
 #include "api.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/io/model-file.h"
 #include "base/macro.h"
 #include "msg_job.h"
 
@@ -109,6 +110,20 @@ int vrt_file_open_input(const char *path, struct vrt_file *ret_file, struct vrt_
     if (st.st_size == 0)
         return refuse(path, "the file is empty", error);
     *ret_file = (struct vrt_file){ VRT_STEAL_FD(fd), st.st_dev, st.st_ino, false };
+    return 0;
+}
+
+int vrt_file_open_model(const char *path, struct vrt_file *ret_file, struct vrt_error *error)
+{
+    int fd;
+
+    if (!vrt_model_file_is_pair(path))
+        return vrt_fold(vrt_file_open_input(path, ret_file, error));
+    int r = vrt_model_file_join(AT_FDCWD, path, &fd, error);
+    if (r < 0)
+        return vrt_fold(r);
+    *ret_file = VRT_FILE_NONE;
+    ret_file->fd = fd;
     return 0;
 }
 

@@ -31,6 +31,10 @@ void vrt_file_close(struct vrt_file *file);
 /* Opens a regular file that isn't empty, for reading. Return: 0; -errno. */
 int vrt_file_open_input(const char *path, struct vrt_file *ret_file, struct vrt_error *error);
 
+/* Opens a model's file; where that is one of two (ncnn's .param and .bin), both, as one that has no
+ * name. Return: 0; -errno. */
+int vrt_file_open_model(const char *path, struct vrt_file *ret_file, struct vrt_error *error);
+
 /*
  * Opens the file for a result, making it where it isn't there. An existing one that holds something
  * is refused unless `overwrite`, and then keeps it. It may not be `input`, under any name.

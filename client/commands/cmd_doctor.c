@@ -312,7 +312,7 @@ static int run(struct vrt_cli *cli)
     vrt_doctor_report_init(&daemon);
     vrt_doctor_report_init(&report);
     int r = cli->args.model && vrt_file_is_model_path(cli->args.model) ?
-            vrt_file_open_input(cli->args.model, &model, &error) : 0;
+            vrt_file_open_model(cli->args.model, &model, &error) : 0;
     if (r < 0) {
         vrt_cli_complain(cli, NULL, &error);
         return VRT_EXIT_FAILED;

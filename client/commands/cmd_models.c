@@ -206,7 +206,7 @@ int vrt_model_look(struct vrt_cli *cli, struct vrt_model_report *model, json_t *
 static int find_meant(struct vrt_cli *cli, const char *name, bool *ret_is_file,
                       struct vrt_model_report *ret_model)
 {
-    static const char *const endings[] = { ".pth", ".pkl", ".safetensors" };
+    static const char *const endings[] = { ".pth", ".pkl", ".safetensors", ".onnx", ".param" };
     struct vrt_error ignored = { 0 };
     size_t length = strlen(name);
     json_t *json = NULL;

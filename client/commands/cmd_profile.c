@@ -377,7 +377,7 @@ static int run(struct vrt_cli *cli)
         return VRT_EXIT_USAGE;
     }
     if (q.model.fd >= 0)
-        r = vrt_file_open_input(cli->args.operands[0], &model, &error);
+        r = vrt_file_open_model(cli->args.operands[0], &model, &error);
     if (r == 0)
         r = strcmp(q.device, "all") == 0 ? compare(cli, &q, &model, &error) :
                                            profile(cli, &q, &model, &error);

@@ -59,7 +59,7 @@ struct search {
 #define A struct vrt_args
 static const struct vrt_option options[] = {
     { "model", 'm', VRT_OPTION_TEXT, offsetof(A, model), .argument = "MODEL",
-      .help = "a name that vrtctl models lists, or a file (.pth, .safetensors)" },
+      .help = "a name that vrtctl models lists, or a file (.pth, .safetensors, .param)" },
     { "device", 'd', VRT_OPTION_TEXT, offsetof(A, device), .argument = "DEVICES",
       .help = "as for submit (default: auto)" },
     { "sigma", 0, VRT_OPTION_NUMBER, offsetof(A, settings.sigma), 0, VRT_API_SIGMA_MAX,
@@ -349,7 +349,7 @@ static int open_files(struct vrt_tune *tune, struct vrt_error *error)
 
     if (r < 0 || !model || !vrt_file_is_model_path(model))
         return vrt_fold(r);
-    return vrt_fold(vrt_file_open_input(model, &tune->model, error));
+    return vrt_fold(vrt_file_open_model(model, &tune->model, error));
 }
 
 /* All of it. Return: 0; VRT_CONN_E_*; -errno. */

@@ -65,7 +65,7 @@ static int open_file(const struct vrt_handover *h, enum vrt_job_file file, struc
         r = vrt_file_open_output_again(h->output, h->overwrite, &files[VRT_JOB_INPUT], &files[file],
                                        &reason);
     else if (file == VRT_JOB_MODEL && h->model)
-        r = vrt_file_open_input(h->model, &files[file], &reason);
+        r = vrt_file_open_model(h->model, &files[file], &reason);
     return r < 0 ? refuse_file(h, file, r, &reason, error) : 0;
 }
 

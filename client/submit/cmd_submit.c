@@ -29,7 +29,7 @@
 #define A struct vrt_args
 static const struct vrt_option options[] = {
     { "model", 'm', VRT_OPTION_TEXT, offsetof(A, model), .argument = "MODEL",
-      .help = "a name that vrtctl models lists, or a file (.pth, .safetensors)" },
+      .help = "a name that vrtctl models lists, or a file (.pth, .safetensors, .param)" },
     { "output", 'o', VRT_OPTION_TEXT, offsetof(A, output), .argument = "FILE",
       .help = "the result, a folder/ for it, or - (default: beside the input, NAME.restored.mp4)" },
     { "recursive", 'r', VRT_OPTION_FLAG, offsetof(A, recursive),
@@ -174,7 +174,7 @@ static int open_files(struct vrt_submissions *all, const char *input,
     if (r < 0)
         return vrt_fold(r);
     r = args->model && vrt_file_is_model_path(args->model) ?
-        vrt_file_open_input(args->model, &o->model, error) : 0;
+        vrt_file_open_model(args->model, &o->model, error) : 0;
     if (r < 0 || args->dry_run)
         return vrt_fold(r);
     if (all->pipes.has_output)

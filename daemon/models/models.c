@@ -30,8 +30,10 @@
 
 #include "api.h"
 #include "base/heap.h"
+#include "base/io/model-file.h"
 #include "base/log.h"
 #include "base/thread.h"
+#include "daemon/models/folder.h"
 #include "engine/checkpoint.h"
 #include "models/builtin.h"
 
@@ -46,6 +48,8 @@ struct identity {
     ino_t inode;
     off_t size;
     struct timespec modified, changed;
+    ino_t other_inode;              /* of a model that is two files: of the second */
+    struct timespec other_changed;
     const struct vrt_builtin_model *builtin;    /* instead of a file */
 };
 
@@ -77,9 +81,6 @@ struct vrt_models {
     int64_t reading_bytes;          /* of files that are being read */
     unsigned turn;
 };
-
-/* In the order in which a name without ending is tried. */
-static const char *const endings[] = { ".safetensors", ".pth", ".pkl" };
 
 int vrt_models_new(const char *folder, const char *default_name, struct vrt_models **ret_models)
 {
@@ -152,7 +153,8 @@ static bool is_same(const struct identity *a, const struct identity *b)
 {
     return a->builtin == b->builtin && a->device == b->device && a->inode == b->inode &&
            a->size == b->size && is_same_time(&a->modified, &b->modified) &&
-           is_same_time(&a->changed, &b->changed);
+           is_same_time(&a->changed, &b->changed) && a->other_inode == b->other_inode &&
+           is_same_time(&a->other_changed, &b->other_changed);
 }
 
 /* What is kept of a file is for those alone who could read it themselves: a descriptor that was
@@ -183,6 +185,14 @@ static int identify(int fd, const char *name, struct identity *ret_identity,
     return 0;
 }
 
+/* What is asked for: of a file, or of a built-in model. */
+struct question {
+    struct identity identity;
+    struct vrt_models_file file;        /* fd -1: built in */
+    bool is_pair;                       /* one of the folder that is two files: the first */
+    bool wants_network;                 /* else only what is told of it */
+};
+
 static void describe(const struct vrt_network *network, struct vrt_model_report *report)
 {
     const struct vrt_network_info *info = vrt_network_info(network);
@@ -194,15 +204,48 @@ static void describe(const struct vrt_network *network, struct vrt_model_report 
     report->parameters = info->n_parameters;
 }
 
+/* Of a model of the folder that is two files: what tells the second from another. It may be
+ * missing, which whoever reads it says. */
+static void identify_other(int folder, const char *name, struct identity *identity)
+{
+    VRT_CLEANUP(vrt_freep) char *other = vrt_model_file_other(name);
+    struct stat st;
+
+    if (!other || fstatat(folder, other, &st, 0) < 0)
+        return;
+    identity->size += st.st_size;
+    identity->other_inode = st.st_ino;
+    identity->other_changed = st.st_ctim;
+}
+
+/* Reads both files of such a model. */
+static int load_pair(const struct vrt_models *models, const char *name,
+                     struct vrt_network **ret_network, struct vrt_error *error)
+{
+    VRT_CLEANUP(vrt_closep) int folder = open(models->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    VRT_CLEANUP(vrt_closep) int joined = -1;
+
+    if (folder < 0)
+        return vrt_refuse_errno(error, vrt_raise(-errno), name);
+    int r = vrt_model_file_join(folder, name, &joined, error);
+    /* That one is missing lasts until it is there, and then it is another model. */
+    if (r < 0)
+        return r == -ENOENT ? vrt_raise(-EINVAL) : vrt_fold(r);
+    return vrt_fold(vrt_network_read(joined, name, ret_network, error));
+}
+
 /* Reads a file or a built-in model. */
-static int load(const struct identity *identity, int fd, const char *name,
+static int load(const struct vrt_models *models, const struct question *question,
                 struct vrt_network **ret_network, struct vrt_error *error)
 {
     VRT_CLEANUP(vrt_checkpoint_freep) struct vrt_checkpoint *checkpoint = NULL;
-    const struct vrt_builtin_model *builtin = identity->builtin;
+    const struct vrt_builtin_model *builtin = question->identity.builtin;
+    const char *name = question->file.name;
 
+    if (question->is_pair)
+        return vrt_fold(load_pair(models, name, ret_network, error));
     if (!builtin)
-        return vrt_fold(vrt_network_read(fd, name, ret_network, error));
+        return vrt_fold(vrt_network_read(question->file.fd, name, ret_network, error));
     int r = vrt_checkpoint_open_memory(builtin->data, builtin->size_bytes, name, &checkpoint,
                                        error);
     if (r != 0)
@@ -282,13 +325,6 @@ static int add_entry(struct vrt_models *models, struct entry **ret_entry)
     return 0;
 }
 
-/* What is asked for: of a file, or of a built-in model. */
-struct question {
-    struct identity identity;
-    struct vrt_models_file file;        /* fd -1: built in */
-    bool wants_network;                 /* else only what is told of it */
-};
-
 /* Waits while somebody else reads the entry. Return: it, or NULL: there is none. */
 static struct entry *await_entry(struct vrt_models *models, const struct identity *identity)
 {
@@ -337,7 +373,7 @@ static int read_entry(struct vrt_models *models, const struct question *question
         return vrt_refuse_errno(error, vrt_fold(r), "keeping a model");
     begin_reading(models, bytes);
     pthread_mutex_unlock(&models->lock);
-    r = load(&question->identity, question->file.fd, question->file.name, &network, error);
+    r = load(models, question, &network, error);
     vrt_heap_give_back();
     pthread_mutex_lock(&models->lock);
     models->reading_bytes -= bytes;
@@ -383,60 +419,19 @@ static int get(struct vrt_models *models, const struct question *question,
     return vrt_fold(r);
 }
 
-/* Opens a file of the folder. `name` holds no slash. Return: fd, -errno. */
-static int open_in_folder(const struct vrt_models *models, const char *name)
+/* What is asked for, of an open file of the folder. */
+static int ask_of_folder(const struct vrt_models *models, struct question *question,
+                         struct vrt_error *error)
 {
+    const char *name = question->file.name;
+
+    int r = identify(question->file.fd, name, &question->identity, error);
+    if (r < 0 || !vrt_model_file_is_pair(name))
+        return vrt_fold(r);
     VRT_CLEANUP(vrt_closep) int folder = open(models->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-
-    if (folder < 0)
-        return -errno;
-    /* Never waits: what lies there may be a pipe. */
-    int fd = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    return fd < 0 ? -errno : fd;
-}
-
-/* Whether the name is that of a checkpoint; *ret_length is its length without the ending. */
-static bool has_ending(const char *name, size_t *ret_length)
-{
-    size_t n = strlen(name);
-
-    for (size_t i = 0; i < VRT_ARRAY_SIZE(endings); i++) {
-        size_t m = strlen(endings[i]);
-        if (n <= m || strcasecmp(name + n - m, endings[i]) != 0)
-            continue;
-        *ret_length = n - m;
-        return true;
-    }
-    return false;
-}
-
-bool vrt_models_name_of(const char *file, char *buffer, size_t size)
-{
-    size_t length;
-
-    if (file[0] == '.' || strchr(file, '/') || !has_ending(file, &length) || length >= size)
-        return false;
-    snprintf(buffer, size, "%.*s", (int)length, file);
-    return true;
-}
-
-/* Opens the file that `name` stands for, with or without ending. Return: fd, -errno. */
-static int open_named(const struct vrt_models *models, const char *name)
-{
-    char path[VRT_API_NAME_BYTES + 16];
-    size_t length;
-    int fd = -ENOENT;
-
-    /* The daemon may read more than its client: a name must not lead out of the folder. */
-    if (name[0] == '.' || strchr(name, '/'))
-        return -ENOENT;
-    if (has_ending(name, &length))
-        return open_in_folder(models, name);
-    for (size_t i = 0; i < VRT_ARRAY_SIZE(endings) && fd == -ENOENT; i++) {
-        snprintf(path, sizeof(path), "%s%s", name, endings[i]);
-        fd = open_in_folder(models, path);
-    }
-    return fd;
+    question->is_pair = true;
+    identify_other(folder, name, &question->identity);
+    return 0;
 }
 
 int vrt_models_read(struct vrt_models *models, const struct vrt_models_file *file,
@@ -453,7 +448,7 @@ int vrt_models_find(struct vrt_models *models, const char *name,
 {
     const struct vrt_builtin_model *builtin = vrt_builtin_model_find(name);
     VRT_CLEANUP(vrt_closep) int fd = -1;
-    char shown[VRT_API_NAME_BYTES];
+    char shown[VRT_API_NAME_BYTES], file[VRT_MODELS_FILE_BYTES];
 
     vrt_assert(vrt_thread_role() != VRT_THREAD_LOOP);
     if (builtin)
@@ -462,18 +457,17 @@ int vrt_models_find(struct vrt_models *models, const char *name,
             .file = { .fd = -1, .name = name, .uid = VRT_MODELS_NOBODY },
             .wants_network = true,
         }, ret_network, NULL, error));
-    fd = open_named(models, name);
+    struct question question = { .wants_network = true };
+    fd = vrt_models_folder_open_model(models->folder, name, file);
     if (fd == -ENOENT || fd == -ENOTDIR)
         return vrt_refuse(error, vrt_raise(-ENOENT), VRT_E(MODEL_NOT_FOUND),
                           "no model is called %s: see vrtctl models, or give a file",
                           vrt_printable(name, shown, sizeof(shown)));
     if (fd < 0)
         return vrt_refuse_errno(error, vrt_raise(fd), vrt_printable(name, shown, sizeof(shown)));
-    return vrt_fold(vrt_models_read(models, &(struct vrt_models_file){
-        .fd = fd,
-        .name = name,
-        .uid = VRT_MODELS_NOBODY,
-    }, ret_network, error));
+    question.file = (struct vrt_models_file){ .fd = fd, .name = file, .uid = VRT_MODELS_NOBODY };
+    int r = ask_of_folder(models, &question, error);
+    return r < 0 ? vrt_fold(r) : vrt_fold(get(models, &question, ret_network, NULL, error));
 }
 
 static int compare_names(const void *a, const void *b)
@@ -494,10 +488,10 @@ static bool report_file(struct vrt_models *models, const char *file,
 
     if (!vrt_models_name_of(file, name, sizeof(name)))
         return false;
-    fd = open_in_folder(models, file);
+    fd = vrt_models_folder_open(models->folder, file);
     question.file.fd = fd;
     question.file.name = file;
-    int r = fd < 0 ? fd : identify(fd, file, &question.identity, &error);
+    int r = fd < 0 ? fd : ask_of_folder(models, &question, &error);
     if (r == 0)
         r = get(models, &question, NULL, ret_report, &error);
     if (error.message[0])

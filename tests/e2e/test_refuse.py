@@ -5,12 +5,17 @@ import json
 import os
 import shutil
 import socket
+import sys
 import unittest
 
 import harness
 from harness import clip, ffmpeg, video_stream
 
-DATA = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'data')
+TESTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..')
+DATA = os.path.join(TESTS, 'data')
+sys.path.append(os.path.join(TESTS, 'unit', 'model'))
+
+import graph_files  # noqa: E402  pylint: disable=wrong-import-position
 
 
 class RefusedInput(harness.Case):
@@ -204,6 +209,36 @@ class RefusedModel(harness.Case):
         job = json.loads(done.stdout.strip().splitlines()[-1])
         self.assertEqual(job['model']['scale'], 4)
         self.assertEqual(video_stream(target)['width'], 256)
+
+    def test_model_of_two_files(self):
+        """ncnn's .param and .bin: named by either, or put into the daemon's folder; half of one is
+        refused, and known once the other half is there."""
+        net = graph_files.Ncnn(graph_files.compact())
+        folder = os.path.join(self.folder, 'state', 'models')
+        os.makedirs(folder, exist_ok=True)
+        halves = {'param': net.text.encode(), 'bin': net.weights}
+        checksums = set()
+        for i, (ending, data) in enumerate(halves.items()):
+            with open(self.path(f'two.{ending}'), 'wb') as f:
+                f.write(data)
+            if i == 0:
+                self.model(self.path('two.param'), 'put ' + self.path('two.bin') + ' beside it')
+        for ending in halves:
+            done = self.vrtctl('submit', '--dry-run', '--json', '--model',
+                               self.path(f'two.{ending}'), self.source)
+            model = json.loads(done.stdout)['model']
+            self.assertEqual((model['architecture'], model['scale']), ('graph', 2))
+            checksums.add(model['checksum'])
+        shutil.copy(self.path('two.param'), folder)
+        self.model('two', 'whose other half is missing')
+        shutil.copy(self.path('two.bin'), folder)
+        self.assertRegex(self.vrtctl('models').stdout, r'\ntwo +graph +x2 +here ')
+        target = self.path('two.mp4')
+        done = self.vrtctl('submit', '--follow', '--json', '--model', 'two', '--output', target,
+                           self.source)
+        job = json.loads(done.stdout.strip().splitlines()[-1])
+        self.assertEqual({job['model']['checksum']}, checksums)
+        self.assertEqual(video_stream(target)['width'], 128)
 
 
 class Unreachable(unittest.TestCase):

@@ -87,6 +87,7 @@ VENDOR = {
     r'(cuda|cublas|cudnn|nccl).*': ('workers/backend/cuda/',),
     r'level_zero/.*': ('workers/backend/xpu/',),
     r'zip\.h': ('workers/engine/checkpoint/',),
+    r'protobuf-c/.*': ('workers/engine/dag/',),
     r'systemd/.*|launch\.h': ('daemon/systemd/',),
 }
 

@@ -51,7 +51,7 @@ int vrt_graph_status(const struct vrt_graph *graph)
     return graph->status;
 }
 
-static void fail(struct vrt_graph *graph, int r)
+void vrt_graph_fail(struct vrt_graph *graph, int r)
 {
     if (!graph->status)
         graph->status = vrt_raise(r);
@@ -61,7 +61,7 @@ static void fail(struct vrt_graph *graph, int r)
 static void refuse(struct vrt_graph *graph, const char *what, const char *why)
 {
     vrt_log_error("%s: %s", what, why);
-    fail(graph, -EINVAL);
+    vrt_graph_fail(graph, -EINVAL);
 }
 
 /* Return: the array with room for one more item, or NULL; the old one stays valid then. */
@@ -122,7 +122,7 @@ static struct vrt_tensor add_storage(struct vrt_graph *graph, enum vrt_storage_r
         return t;
     }
     if (graph->n_storages >= INT_MAX || !grow_storages(graph)) {
-        fail(graph, -ENOMEM);
+        vrt_graph_fail(graph, -ENOMEM);
         return t;
     }
     graph->written[graph->n_storages] = role == VRT_STORAGE_INPUT;
@@ -222,7 +222,7 @@ static void append(struct vrt_graph *graph, const struct vrt_op *op)
     }
     struct vrt_op *ops = grown(graph->ops, graph->n_ops, &graph->capacity_ops, sizeof(*ops));
     if (!ops || graph->n_ops >= INT_MAX) {
-        fail(graph, -ENOMEM);
+        vrt_graph_fail(graph, -ENOMEM);
         return;
     }
     graph->ops = ops;

@@ -41,6 +41,9 @@ struct vrt_graph *vrt_graph_free(struct vrt_graph *graph);
 /* 0, or the first -errno that building it met. */
 int vrt_graph_status(const struct vrt_graph *graph);
 
+/* Remembers that building it failed with `r`, unless it had failed before. */
+void vrt_graph_fail(struct vrt_graph *graph, int r);
+
 /* A dense tensor that the caller binds at each run. */
 struct vrt_tensor vrt_graph_input(struct vrt_graph *graph, enum vrt_dtype dtype,
                                   struct vrt_shape shape);

@@ -69,6 +69,7 @@ struct vrt_network {
     struct vrt_network_info info;
     struct vrt_params params;
     uint64_t checksum;
+    struct vrt_dag *dag;            /* owned: of a file with a graph of its own; NULL: others */
     union {
         struct vrt_compact compact;
         struct vrt_esrgan esrgan;
@@ -80,6 +81,7 @@ struct vrt_network {
 };
 
 extern const struct vrt_architecture vrt_architecture_compact;
+extern const struct vrt_architecture vrt_architecture_dag;
 extern const struct vrt_architecture vrt_architecture_esrgan;
 extern const struct vrt_architecture vrt_architecture_rife;
 extern const struct vrt_architecture vrt_architecture_span;

@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "engine/checkpoint.h"
+#include "engine/dag/read.h"
 #include "model/architecture.h"
 #include "model/layers.h"
 
@@ -94,6 +95,27 @@ static uint64_t hash(uint64_t h, const void *data, size_t size)
     return h;
 }
 
+/* What a graph's nodes are, but for their params. */
+static uint64_t hash_dag(uint64_t h, const struct vrt_dag *dag)
+{
+    for (int i = 0; i < dag->n_nodes; i++) {
+        const struct vrt_dag_node *node = &dag->nodes[i];
+        const int sizes[] = { (int)node->kind, node->n_in, node->channels, node->num, node->den,
+                              node->kernel, node->r, node->r_in, (int)node->activation,
+                              (int)node->mode };
+        const float factors[] = { node->slope, node->scale, node->scale_b, node->shift };
+
+        h = hash(h, sizes, sizeof(sizes));
+        h = hash(h, node->in, (size_t)node->n_in * sizeof(node->in[0]));
+        h = hash(h, factors, sizeof(factors));
+        if (node->kind != VRT_DAG_AFFINE)
+            continue;
+        h = hash(h, node->weight, (size_t)node->channels * sizeof(*node->weight));
+        h = hash(h, node->bias, (size_t)node->channels * sizeof(*node->bias));
+    }
+    return h;
+}
+
 /* The description is hashed too: an activation without params changes nothing else. */
 static uint64_t checksum_of(const struct vrt_network *network)
 {
@@ -110,10 +132,11 @@ static uint64_t checksum_of(const struct vrt_network *network)
         h = hash(h, param->dims, (size_t)param->n_dims * sizeof(param->dims[0]));
         h = hash(h, param->data, n_values * sizeof(param->data[0]));
     }
-    return h;
+    return network->dag ? hash_dag(h, network->dag) : h;
 }
 
-/* Fills the network in. The checkpoint is borrowed for that long, and nothing of it is kept. */
+/* Fills the network in. The checkpoint (NULL: a graph instead) is borrowed for that long, and
+ * nothing of it is kept. */
 static int load(struct vrt_network *network, const struct vrt_checkpoint *checkpoint,
                 const char *source, struct vrt_error *error)
 {
@@ -132,7 +155,7 @@ static int load(struct vrt_network *network, const struct vrt_checkpoint *checkp
         .clip_frames = 1,
     };
     int r = network->architecture->load(network, params);
-    if (r == 0)
+    if (r == 0 && checkpoint)
         r = vrt_params_finish(params);
     free(params->taken);
     params->taken = NULL;
@@ -157,6 +180,27 @@ static const struct vrt_architecture *recognise(const struct vrt_checkpoint *che
     return NULL;
 }
 
+/* Makes the network of a checkpoint or of a graph, which it owns from then on. */
+static int make(const struct vrt_architecture *architecture,
+                const struct vrt_checkpoint *checkpoint, struct vrt_dag *dag, const char *name,
+                struct vrt_network **ret_network, struct vrt_error *error)
+{
+    VRT_CLEANUP(vrt_network_unrefp) struct vrt_network *network = calloc(1, sizeof(*network));
+
+    if (!network) {
+        vrt_dag_free(dag);
+        return vrt_refuse_errno(error, vrt_raise(-ENOMEM), name);
+    }
+    atomic_init(&network->n_refs, 1);
+    network->architecture = architecture;
+    network->dag = dag;
+    int r = load(network, checkpoint, name, error);
+    if (r < 0)
+        return vrt_fold(r);
+    *ret_network = VRT_STEAL(network);
+    return 0;
+}
+
 int vrt_network_new(const struct vrt_checkpoint *checkpoint, const char *name,
                     struct vrt_network **ret_network, struct vrt_error *error)
 {
@@ -164,18 +208,13 @@ int vrt_network_new(const struct vrt_checkpoint *checkpoint, const char *name,
 
     if (!architecture)
         return refuse_unknown(checkpoint, name, error);
+    return vrt_fold(make(architecture, checkpoint, NULL, name, ret_network, error));
+}
 
-    VRT_CLEANUP(vrt_network_unrefp) struct vrt_network *network = calloc(1, sizeof(*network));
-    if (!network)
-        return vrt_refuse_errno(error, vrt_raise(-ENOMEM), name);
-    atomic_init(&network->n_refs, 1);
-    network->architecture = architecture;
-
-    int r = load(network, checkpoint, name, error);
-    if (r < 0)
-        return vrt_fold(r);
-    *ret_network = VRT_STEAL(network);
-    return 0;
+int vrt_network_new_dag(struct vrt_dag *dag, const char *name, struct vrt_network **ret_network,
+                        struct vrt_error *error)
+{
+    return vrt_fold(make(&vrt_architecture_dag, NULL, dag, name, ret_network, error));
 }
 
 struct seen {
@@ -198,19 +237,32 @@ static int look(void *ctx, const struct vrt_checkpoint *checkpoint, struct vrt_e
                       "which is more than a network may have", seen->name, n_values);
 }
 
-int vrt_network_read(int fd, const char *name, struct vrt_network **ret_network,
-                     struct vrt_error *error)
+/* Of a file without a graph. */
+static int read_checkpoint(int fd, const char *name, struct vrt_network **ret_network,
+                           struct vrt_error *error)
 {
     VRT_CLEANUP(vrt_checkpoint_freep) struct vrt_checkpoint *checkpoint = NULL;
-    const int64_t start_ns = vrt_clock_now_ns();
-    struct stat st;
-
     struct seen seen = { name };
+
     int r = vrt_checkpoint_open(fd, name, &(struct vrt_checkpoint_look){ look, &seen },
                                 &checkpoint, error);
     if (r < 0)
         return vrt_fold(r);
-    r = vrt_network_new(checkpoint, name, ret_network, error);
+    return vrt_fold(vrt_network_new(checkpoint, name, ret_network, error));
+}
+
+int vrt_network_read(int fd, const char *name, struct vrt_network **ret_network,
+                     struct vrt_error *error)
+{
+    const int64_t start_ns = vrt_clock_now_ns();
+    struct vrt_dag *dag = NULL;
+    struct stat st;
+
+    int r = vrt_dag_read(fd, name, &dag, error);
+    if (r < 0)
+        return vrt_fold(r);
+    r = dag ? vrt_network_new_dag(dag, name, ret_network, error) :
+              read_checkpoint(fd, name, ret_network, error);
     if (r < 0)
         return vrt_fold(r);
     const struct vrt_network_info *info = vrt_network_info(*ret_network);
@@ -232,6 +284,7 @@ struct vrt_network *vrt_network_unref(struct vrt_network *network)
     if (!network || atomic_fetch_sub_explicit(&network->n_refs, 1, memory_order_acq_rel) > 1)
         return NULL;
     vrt_params_done(&network->params);
+    vrt_dag_free(network->dag);
     free(network);
     return NULL;
 }

@@ -17,6 +17,7 @@
 #include "engine/graph.h"
 
 struct vrt_checkpoint;
+struct vrt_dag;
 struct vrt_network;
 
 /* error->id of the refusal of a checkpoint that is fine, but of no network that we run. */
@@ -81,7 +82,11 @@ struct vrt_network_use {
 int vrt_network_new(const struct vrt_checkpoint *checkpoint, const char *name,
                     struct vrt_network **ret_network, struct vrt_error *error) VRT_MUST_CHECK;
 
-/* Reads the file `fd` and makes its network, as vrt_checkpoint_open() and vrt_network_new() do; how
+/* The same of a file's own graph, which is taken over, whatever the outcome. */
+int vrt_network_new_dag(struct vrt_dag *dag, const char *name, struct vrt_network **ret_network,
+                        struct vrt_error *error) VRT_MUST_CHECK;
+
+/* Reads the file `fd`, of any kind, and makes its network, as the functions above do; how
  * large it is and how long that took is logged. */
 int vrt_network_read(int fd, const char *name, struct vrt_network **ret_network,
                      struct vrt_error *error) VRT_MUST_CHECK;

@@ -40,10 +40,9 @@ static const struct signature signatures[] = {
     { 0, BYTES("<"), NULL, "is a web page or XML, not a model: download the file itself" },
     { 0, BYTES("GGUF"), NULL, "is a GGUF file, whose networks are not among those known here" },
     { 0, BYTES("\x89HDF"), NULL, "is an HDF5 file: only PyTorch's .pth and .safetensors are read" },
-    { 0, BYTES("\x08\x03\x12"), NULL, "looks like an ONNX file: only PyTorch's .pth and "
-                                      ".safetensors are read" },
     { 0, BYTES("\x1f\x8b"), NULL, "is compressed with gzip: unpack it first" },
-    { 0, BYTES("7767517"), NULL, "is an ncnn file: only PyTorch's .pth and .safetensors are read" },
+    { 0, BYTES("\x47\x6b\x30\x01"), NULL, "looks like the weights of an ncnn network (.bin), which "
+                                          "come with its .param: name that" },
 };
 
 static int read_any(struct vrt_checkpoint_source *source)

@@ -1,0 +1,350 @@
+# SPDX-License-Identifier: MIT
+"""Networks as files of each kind, made without any package: .safetensors by the names that a known
+network has, ncnn's .param and .bin, and ONNX.
+
+A Net is a list of operations on values, each a number; weights follow from a seed, so that all the
+files of one network hold the same ones.
+"""
+import json
+import random
+import struct
+
+NCNN_F16 = struct.pack('<I', 0x01306B47)
+NCNN_F32 = struct.pack('<I', 0)
+
+
+def packed(values, kind='f'):
+    return struct.pack(f'<{len(values)}{kind}', *values)
+
+
+class Net:
+    def __init__(self, channels=3, seed=1):
+        self.random = random.Random(seed)
+        self.ops = []                   # (kind, inputs, attributes, tensors)
+        self.channels = []
+        self.n_used = []
+        self.names = {}                 # of .safetensors: name -> (shape, values)
+        self.add_op('input', [], channels)
+
+    def add_op(self, kind, inputs, channels, **attributes):
+        for x in inputs:
+            self.n_used[x] += 1
+        self.ops.append((kind, inputs, attributes))
+        self.channels.append(channels)
+        self.n_used.append(0)
+        return len(self.ops) - 1
+
+    def tensor(self, name, shape, scale):
+        n = 1
+        for extent in shape:
+            n *= extent
+        # Numbers that f16 holds exactly, so that files of it have the same weights.
+        values = [round(self.random.uniform(-scale, scale) * 1024) / 1024 for _ in range(n)]
+        self.names[name] = (shape, values)
+        return values
+
+    def conv(self, x, name, channels, kernel=3):
+        n_in = self.channels[x]
+        return self.add_op(
+            'conv', [x], channels, kernel=kernel, n_in=n_in,
+            weight=self.tensor(f'{name}.weight', [channels, n_in, kernel, kernel],
+                               (2 / (n_in * kernel * kernel)) ** 0.5),
+            bias=self.tensor(f'{name}.bias', [channels], 0.1))
+
+    def prelu(self, x, name):
+        n = self.channels[x]
+        return self.add_op('prelu', [x], n, slopes=self.tensor(f'{name}.weight', [n], 0.5))
+
+    def leaky(self, x, slope):
+        return self.add_op('leaky', [x], self.channels[x], slope=slope)
+
+    def sigmoid(self, x):
+        return self.add_op('sigmoid', [x], self.channels[x])
+
+    def binary(self, kind, a, b):
+        return self.add_op(kind, [a, b], self.channels[a])
+
+    def with_number(self, kind, a, number):
+        return self.add_op(kind, [a], self.channels[a], number=number)
+
+    def concat(self, inputs):
+        return self.add_op('concat', inputs, sum(self.channels[x] for x in inputs))
+
+    def shuffle(self, x, r):
+        return self.add_op('shuffle', [x], self.channels[x] // (r * r), r=r)
+
+    def unshuffle(self, x, r):
+        return self.add_op('unshuffle', [x], self.channels[x] * r * r, r=r)
+
+    def resize(self, x, factor, mode='nearest'):
+        return self.add_op('resize', [x], self.channels[x], factor=factor, mode=mode)
+
+
+def compact(features=12, n_convs=2, scale=2, channels=3):
+    """SRVGGNetCompact."""
+    net = Net(channels)
+    x = 0
+    for i in range(n_convs + 1):
+        x = net.prelu(net.conv(x, f'body.{2 * i}', features), f'body.{2 * i + 1}')
+    x = net.conv(x, f'body.{2 * n_convs + 2}', channels * scale * scale)
+    net.binary('add', net.shuffle(x, scale), net.resize(0, scale))
+    return net
+
+
+def esrgan(features=8, growth=4, n_blocks=2, n_up=1, unshuffle=1):
+    """RRDBNet."""
+    net = Net(3)
+    x = net.unshuffle(0, unshuffle) if unshuffle > 1 else 0
+    first = trunk = net.conv(x, 'conv_first', features)
+    for block in range(n_blocks):
+        entered = trunk
+        for dense in range(1, 4):
+            parts = [trunk]
+            for i in range(1, 5):
+                y = net.concat(list(parts)) if i > 1 else trunk
+                name = f'body.{block}.rdb{dense}.conv{i}'
+                parts.append(net.leaky(net.conv(y, name, growth), 0.2))
+            y = net.conv(net.concat(parts), f'body.{block}.rdb{dense}.conv5', features)
+            trunk = net.binary('add', net.with_number('mul', y, 0.2), trunk)
+        trunk = net.binary('add', net.with_number('mul', trunk, 0.2), entered)
+    x = net.binary('add', first, net.conv(trunk, 'conv_body', features))
+    for i in range(1, n_up + 1):
+        x = net.leaky(net.conv(net.resize(x, 2), f'conv_up{i}', features), 0.2)
+    x = net.leaky(net.conv(x, 'conv_hr', features), 0.2)
+    net.conv(x, 'conv_last', 3)
+    return net
+
+
+def span(features=8, n_blocks=3, scale=2):
+    """What SPAN is once its convolutions are joined; .safetensors hold them as they were trained,
+    so that this has no names to compare with."""
+    net = Net(3)
+    x = net.with_number('mul', net.with_number('sub', 0, 0.4375), 255)
+    x = first = net.conv(x, 'first', features)
+    seen = []
+    for i in range(n_blocks):
+        y = x
+        for k in range(3):
+            y = net.conv(y, f'block_{i}.{k}', features)
+            if k < 2:
+                y = net.binary('mul', y, net.sigmoid(y))
+        seen.append(y)
+        y = net.binary('mul', net.binary('add', y, x),
+                       net.with_number('sub', net.sigmoid(y), 0.5))
+        x = y
+        seen.append(x)
+    body = net.conv(x, 'last', features)
+    x = net.conv(net.concat([first, body, seen[1], seen[-2]]), 'cat', features, 1)
+    net.shuffle(net.conv(x, 'upsampler', 3 * scale * scale), scale)
+    return net
+
+
+def safetensors(net):
+    header, data = {}, b''
+    for name, (shape, values) in net.names.items():
+        part = packed(values)
+        header[name] = {'dtype': 'F32', 'shape': shape,
+                        'data_offsets': [len(data), len(data) + len(part)]}
+        data += part
+    text = json.dumps(header).encode()
+    return struct.pack('<Q', len(text)) + text + data
+
+
+class Ncnn:
+    """The text and the weights of a network."""
+
+    ARITHMETIC = {'add': 0, 'sub': 1, 'mul': 2}
+
+    def __init__(self, net, f16=False):
+        self.lines, self.n_blobs, self.weights = [], 0, b''
+        self.f16 = f16
+        self.left = {}                  # of values that several read: blobs that nobody reads yet
+        for value, op in enumerate(net.ops):
+            self.add(net, value, *op)
+        self.text = '\n'.join(['7767517', f'{len(self.lines)} {self.n_blobs}'] + self.lines) + '\n'
+
+    def line(self, kind, name, inputs, outputs, params=''):
+        self.lines.append(f'{kind:<24} {name} {len(inputs)} {len(outputs)} '
+                          f'{" ".join(inputs + outputs)} {params}'.rstrip())
+        self.n_blobs += len(outputs)
+
+    def tagged(self, values):
+        data = NCNN_F16 + packed(values, 'e') if self.f16 else NCNN_F32 + packed(values)
+        return data + bytes(-len(data) % 4)
+
+    def add(self, net, value, kind, inputs, a):
+        names = [self.left[x].pop() for x in inputs]
+        n_uses = net.n_used[value]
+        out = f'v{value}' if value else 'data'
+        types = {'input': 'Input', 'conv': 'Convolution', 'prelu': 'PReLU', 'leaky': 'ReLU',
+                 'sigmoid': 'Sigmoid', 'concat': 'Concat', 'shuffle': 'PixelShuffle',
+                 'unshuffle': 'Reorg', 'resize': 'Interp'}
+        params = ''
+        if kind == 'conv':
+            k = a['kernel']
+            params = (f'0={net.channels[value]} 1={k} 4={k // 2} 5=1 '
+                      f'6={len(a["weight"])}')
+            self.weights += self.tagged(a['weight']) + packed(a['bias'])
+        elif kind == 'prelu':
+            params = f'0={len(a["slopes"])}'
+            self.weights += packed(a['slopes'])
+        elif kind == 'leaky':
+            params = f'0={a["slope"]:e}'
+        elif kind in ('shuffle', 'unshuffle'):
+            params = f'0={a["r"]}'
+        elif kind == 'resize':
+            mode = {'nearest': 1, 'linear': 2, 'cubic': 3}[a['mode']]
+            params = f'0={mode} 1={a["factor"]:e} 2={a["factor"]:e}'
+        elif kind in self.ARITHMETIC:
+            params = f'0={self.ARITHMETIC[kind]}'
+            if 'number' in a:
+                params += f' 1=1 2={a["number"]:e}'
+        self.line(types.get(kind, 'BinaryOp'), f'{kind}_{value}', names, [out], params)
+        self.left[value] = [out]
+        if n_uses > 1:
+            self.left[value] = [f'{out}_{i}' for i in range(n_uses)]
+            self.line('Split', f'split_{value}', [out], self.left[value])
+
+    def joined(self):
+        return self.text.encode() + self.weights
+
+
+def varint(n):
+    out = b''
+    n &= (1 << 64) - 1
+    while n > 127:
+        out += bytes([n & 127 | 128])
+        n >>= 7
+    return out + bytes([n])
+
+
+def field(number, value):
+    """One field of a message of protocol buffers: a number, a float, or bytes."""
+    if isinstance(value, int):
+        return varint(number << 3) + varint(value)
+    if isinstance(value, float):
+        return varint(number << 3 | 5) + struct.pack('<f', value)
+    if isinstance(value, str):
+        value = value.encode()
+    return varint(number << 3 | 2) + varint(len(value)) + value
+
+
+class Onnx:
+    """A ModelProto: its parts can be changed before it is put together."""
+
+    TYPES = {'f': 1, 'e': 10}
+
+    def __init__(self, net, kind='f', opset=17, typed=False, size=None, constants=False):
+        self.kind, self.opset, self.typed, self.constants = kind, opset, typed, constants
+        self.nodes, self.initializers = [], []
+        self.size = size
+        self.channels = net.channels[0]
+        for value, op in enumerate(net.ops):
+            if value:
+                self.add(net, value, *op)
+        self.result = f'v{len(net.ops) - 1}'
+
+    def tensor(self, name, shape, values, kind=None):
+        kind = kind or self.kind
+        out = b''.join(field(1, extent) for extent in shape)
+        out += field(2, {'f': 1, 'e': 10, 'q': 7}[kind]) + field(8, name)
+        if not self.typed:
+            return out + field(9, packed(values, kind))
+        if kind == 'f':
+            return out + field(4, packed(values))
+        if kind == 'q':
+            return out + field(7, b''.join(varint(v) for v in values))
+        return out + field(5, b''.join(varint(struct.unpack('<H', struct.pack('<e', v))[0])
+                                       for v in values))
+
+    def constant(self, name, shape, values, kind=None):
+        tensor = self.tensor(name, shape, values, kind)
+        if self.constants:
+            self.node('Constant', [], [name], [self.attribute('value', 4, 5, tensor)])
+        else:
+            self.initializers.append(tensor)
+        return name
+
+    @staticmethod
+    def attribute(name, kind, number, *values):
+        return field(1, name) + b''.join(field(number, v) for v in values) + field(20, kind)
+
+    def node(self, op, inputs, outputs, attributes=()):
+        self.nodes.append(b''.join(field(1, x) for x in inputs) +
+                          b''.join(field(2, y) for y in outputs) +
+                          field(3, f'{op}_{len(self.nodes)}') + field(4, op) +
+                          b''.join(field(5, a) for a in attributes))
+
+    def ints(self, name, *values):
+        return self.attribute(name, 7, 8, *values)
+
+    def int(self, name, value):
+        return self.attribute(name, 2, 3, value)
+
+    def string(self, name, value):
+        return self.attribute(name, 3, 4, value)
+
+    def add(self, net, value, kind, inputs, a):
+        names = [f'v{x}' if x else 'input' for x in inputs]
+        out, here = [f'v{value}'], f'c{value}'
+        if kind == 'conv':
+            k = a['kernel']
+            names += [self.constant(here + 'w', [net.channels[value], a['n_in'], k, k],
+                                    a['weight']),
+                      self.constant(here + 'b', [net.channels[value]], a['bias'])]
+            self.node('Conv', names, out, [self.ints('kernel_shape', k, k),
+                                           self.ints('pads', *[k // 2] * 4),
+                                           self.ints('strides', 1, 1), self.int('group', 1)])
+        elif kind == 'prelu':
+            self.node('PRelu', names + [self.constant(here, [len(a['slopes']), 1, 1],
+                                                      a['slopes'])], out)
+        elif kind == 'leaky':
+            self.node('LeakyRelu', names, out, [self.attribute('alpha', 1, 2, a['slope'])])
+        elif kind == 'sigmoid':
+            self.node('Sigmoid', names, out)
+        elif kind == 'concat':
+            self.node('Concat', names, out, [self.int('axis', 1)])
+        elif kind == 'shuffle':
+            self.node('DepthToSpace', names, out, [self.int('blocksize', a['r']),
+                                                   self.string('mode', 'CRD')])
+        elif kind == 'unshuffle':
+            self.unshuffle(net, value, names, out, a['r'])
+        elif kind == 'resize':
+            scales = self.constant(here, [4], [1.0, 1.0, float(a['factor']), float(a['factor'])],
+                                   'f')
+            modes = [self.string('mode', a['mode'])]
+            if a['mode'] == 'nearest':
+                modes += [self.string('coordinate_transformation_mode', 'asymmetric'),
+                          self.string('nearest_mode', 'floor')]
+            elif a['mode'] == 'cubic':
+                modes += [self.attribute('cubic_coeff_a', 1, 2, -0.75)]
+            self.node('Resize', names + ['', scales], out, modes)
+        else:
+            if 'number' in a:
+                names.append(self.constant(here, [], [a['number']]))
+            self.node({'add': 'Add', 'sub': 'Sub', 'mul': 'Mul'}[kind], names, out)
+
+    def unshuffle(self, net, value, names, out, r):
+        """As PyTorch writes it: the numbers are those of the picture that it was run with."""
+        h, w = self.size
+        c, here = net.channels[value] // (r * r), f'c{value}'
+        self.node('Reshape', names + [self.constant(here + 'a', [6], [1, c, h // r, r, w // r, r],
+                                                    'q')], [here + 'x'])
+        self.node('Transpose', [here + 'x'], [here + 'y'], [self.ints('perm', 0, 1, 3, 5, 2, 4)])
+        self.node('Reshape', [here + 'y', self.constant(
+            here + 'b', [4], [1, c * r * r, h // r, w // r], 'q')], out)
+
+    def value_info(self, name, channels):
+        dims = [field(1, 1), field(1, channels)] + (
+            [field(1, n) for n in self.size] if self.size else [field(2, 'h'), field(2, 'w')])
+        shape = b''.join(field(1, dim) for dim in dims)
+        return field(1, name) + field(2, field(1, field(1, self.TYPES[self.kind]) +
+                                               field(2, shape)))
+
+    def data(self):
+        graph = (b''.join(field(1, n) for n in self.nodes) + field(2, 'graph') +
+                 b''.join(field(5, t) for t in self.initializers) +
+                 field(11, self.value_info('input', self.channels)) +
+                 field(12, self.value_info(self.result, self.channels)))
+        return (field(1, 8) + field(2, 'test') + field(7, graph) +
+                field(8, field(1, '') + field(2, self.opset)))
