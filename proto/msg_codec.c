@@ -12,6 +12,15 @@ static const struct vrt_field hardware_fields[] = {
 };
 #undef T
 
+#define T struct vrt_codec_decoder
+static const struct vrt_field decoder_fields[] = {
+    VRT_FIELD_ENUM(T, hwdec, 0, vrt_hwdec_names),
+    VRT_FIELD_BOOL(T, works, 0),
+    VRT_FIELD_TEXT(T, reason, VRT_FIELD_NULLABLE),
+    VRT_FIELDS_END,
+};
+#undef T
+
 #define T struct vrt_codec_report
 const struct vrt_field vrt_codec_fields[] = {
     VRT_FIELD_TEXT(T, name, 0),
@@ -28,6 +37,7 @@ const struct vrt_field vrt_codec_fields[] = {
     VRT_FIELD_BOOL(T, has_presets, 0),
     VRT_FIELD_BOOL(T, has_bitrate, 0),
     VRT_FIELD_ARRAY(T, hardware, n_hardware, VRT_HWACCEL_COUNT, hardware_fields),
+    VRT_FIELD_ARRAY(T, hardware_decoders, n_hardware_decoders, VRT_HWDEC_COUNT, decoder_fields),
     VRT_FIELDS_END,
 };
 #undef T

@@ -17,6 +17,13 @@ struct vrt_codec_hardware {
     char reason[VRT_API_TEXT_BYTES];            /* why it doesn't; "": it does */
 };
 
+/* What decodes a codec by hardware, as it was tried with a few frames. */
+struct vrt_codec_decoder {
+    int hwdec;                                  /* enum vrt_hwdec */
+    bool works;
+    char reason[VRT_API_TEXT_BYTES];            /* likewise */
+};
+
 struct vrt_codec_report {
     char name[VRT_API_WORD_BYTES];              /* of a job's request */
     char title[VRT_API_WORD_BYTES];             /* for people */
@@ -33,6 +40,8 @@ struct vrt_codec_report {
     bool has_presets, has_bitrate;
     struct vrt_codec_hardware *hardware;        /* that there is for it, the first choice first */
     size_t n_hardware;
+    struct vrt_codec_decoder *hardware_decoders;    /* likewise */
+    size_t n_hardware_decoders;
 };
 
 extern const struct vrt_field vrt_codec_fields[];

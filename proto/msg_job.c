@@ -211,6 +211,7 @@ const struct vrt_field vrt_job_recipe_fields[] = {
     VRT_FIELD_ENUM(T, alpha, NULLABLE, vrt_alpha_names),
     VRT_FIELD_ENUM(T, tonemap, 0, vrt_tonemap_names),
     VRT_FIELD_ENUM(T, hwaccel, 0, vrt_hwaccel_names),
+    VRT_FIELD_ENUM(T, hwdec, 0, vrt_hwdec_names),
     VRT_FIELDS_END,
 };
 #undef T

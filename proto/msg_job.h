@@ -137,6 +137,8 @@ struct vrt_job_recipe {
     int alpha;                              /* enum vrt_alpha; unknown: the input has none */
     int tonemap;                            /* enum vrt_tonemap */
     int hwaccel;                            /* enum vrt_hwaccel; never auto */
+    int hwdec;                              /* enum vrt_hwdec, likewise: where it works. It decides
+                                             * no bits */
 };
 
 struct vrt_job_video {

@@ -123,10 +123,13 @@ static int run_version(struct vrt_cli *cli)
     return exit;
 }
 
+#define WORKS_BYTES 80              /* of a list of hardware */
+
 static const struct vrt_column codec_columns[] = {
     { "CODEC", VRT_ALIGN_LEFT },
     { "ENCODER", VRT_ALIGN_LEFT },
     { "HARDWARE", VRT_ALIGN_LEFT, .rank = 4 },
+    { "DECODER", VRT_ALIGN_LEFT, .rank = 5 },
     { "IN", VRT_ALIGN_LEFT },
     { "QUALITY", VRT_ALIGN_LEFT, .rank = 1 },
     { "PRESETS", VRT_ALIGN_LEFT, .rank = 2 },
@@ -156,22 +159,37 @@ static int note_once(struct vrt_table *table, const char *sentence)
     return said && strstr(said, sentence) ? 0 : vrt_fold(vrt_table_note(table, "%s", sentence));
 }
 
-/* The hardware that works, as a list; what doesn't is noted below the table. */
-static int take_hardware(const struct vrt_codec_report *c, struct vrt_table *table, char *works,
-                         size_t size)
+/* Adds what was tried to the list of what works; NULL: it doesn't, and why is noted below the
+ * table. */
+static int take_trial(const char *works, const char *why, struct vrt_table *table, char *list,
+                      size_t size)
 {
+    const size_t n = strcmp(list, "-") == 0 ? 0 : strlen(list);
     char reason[VRT_API_TEXT_BYTES];
-    size_t n = 0;
+
+    if (!works)
+        return vrt_fold(note_once(table, vrt_printable(why, reason, sizeof(reason))));
+    snprintf(list + n, size - n, "%s%s", n ? ", " : "", works);
+    return 0;
+}
+
+/* The hardware that encodes, and that which decodes, as lists. */
+static int take_hardware(const struct vrt_codec_report *c, struct vrt_table *table,
+                         char encoders[WORKS_BYTES], char decoders[WORKS_BYTES])
+{
     int r = 0;
 
-    snprintf(works, size, "-");
+    snprintf(encoders, WORKS_BYTES, "-");
+    snprintf(decoders, WORKS_BYTES, "-");
     for (size_t i = 0; i < c->n_hardware && r == 0; i++) {
         const struct vrt_codec_hardware *h = &c->hardware[i];
-        if (h->works && n < size)
-            n += (size_t)snprintf(works + n, size - n, "%s%s", n ? ", " : "",
-                                  vrt_name_of(vrt_hwaccel_names, h->hwaccel));
-        else if (!h->works)
-            r = note_once(table, vrt_printable(h->reason, reason, sizeof(reason)));
+        r = take_trial(h->works ? vrt_name_of(vrt_hwaccel_names, h->hwaccel) : NULL, h->reason,
+                       table, encoders, WORKS_BYTES);
+    }
+    for (size_t i = 0; i < c->n_hardware_decoders && r == 0; i++) {
+        const struct vrt_codec_decoder *d = &c->hardware_decoders[i];
+        r = take_trial(d->works ? vrt_name_of(vrt_hwdec_names, d->hwdec) : NULL, d->reason, table,
+                       decoders, WORKS_BYTES);
     }
     return vrt_fold(r);
 }
@@ -180,7 +198,7 @@ static int add_codec(const json_t *json, struct vrt_table *table, struct vrt_err
 {
     struct vrt_codec_report c = { 0 };
     char name[VRT_API_WORD_BYTES], word[VRT_API_WORD_BYTES], encoders[80], endings[80];
-    char quality[96] = "-", works[80], problem[VRT_API_TEXT_BYTES];
+    char quality[96] = "-", works[WORKS_BYTES], decode[WORKS_BYTES], problem[VRT_API_TEXT_BYTES];
 
     vrt_fields_reset(vrt_codec_fields, &c);
     if (vrt_fields_decode(vrt_codec_fields, json, VRT_FIELDS_LENIENT, &c, error) < 0)
@@ -189,13 +207,14 @@ static int add_codec(const json_t *json, struct vrt_table *table, struct vrt_err
         snprintf(quality, sizeof(quality), "%s %" PRId64 " to %" PRId64,
                  vrt_printable(c.quality, word, sizeof(word)), c.quality_best, c.quality_worst);
     vrt_printable(c.name, name, sizeof(name));
-    int r = take_hardware(&c, table, works, sizeof(works));
+    int r = take_hardware(&c, table, works, decode);
     if (r == 0 && c.problem[0])
         r = note_once(table, vrt_printable(c.problem, problem, sizeof(problem)));
     const char *const cells[] = {
         name,
         join_words(c.encoders, c.n_encoders, "none here", encoders, sizeof(encoders)),
         works,
+        decode,
         join_words(c.containers, c.n_containers, "-", endings, sizeof(endings)),
         quality,
         c.has_presets ? "yes" : "-",

@@ -64,11 +64,13 @@ static void print_video(const struct vrt_plan_report *plan)
 
     printf("%s -> %s\n", vrt_printable(plan->input_name, input, sizeof(input)),
            vrt_printable(plan->output_name, output, sizeof(output)));
-    printf("  Input      %" PRId64 "x%" PRId64 ", %s fps, %s, %s\n", v->width, v->height,
+    printf("  Input      %" PRId64 "x%" PRId64 ", %s fps, %s, %s", v->width, v->height,
            vrt_format_rate(v->fps, fps, sizeof(fps)),
            vrt_format_part(v->start_s, v->duration_s, duration, sizeof(duration)),
            vrt_printable(v->codec, text, sizeof(text)));
-    printf("  Output     %" PRId64 "x%" PRId64 ", %s", v->output_width, v->output_height,
+    if (recipe->hwdec > VRT_HWDEC_OFF)
+        printf(" by %s", vrt_name_of(vrt_hwdec_names, recipe->hwdec));
+    printf("\n  Output     %" PRId64 "x%" PRId64 ", %s", v->output_width, v->output_height,
            vrt_name_of(vrt_codec_names, recipe->codec));
     if (recipe->hwaccel)
         printf(" by %s", vrt_name_of(vrt_hwaccel_names, recipe->hwaccel));

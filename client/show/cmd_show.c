@@ -200,6 +200,8 @@ static void show_recipe(const struct vrt_job_info *job)
         printf(" %s", PRINTABLE(recipe->encoder_options, options));
     if (recipe->alpha != VRT_UNKNOWN)
         printf(", alpha %s", vrt_name_of(vrt_alpha_names, recipe->alpha));
+    if (recipe->hwdec > VRT_HWDEC_OFF)
+        printf(", decoded by %s", vrt_name_of(vrt_hwdec_names, recipe->hwdec));
     printf(", %" PRId64 " encoder threads%s\n", recipe->encoder_threads,
            job->reproducible ? "; reproducible" : "");
     if (recipe->streams[0])

@@ -2,9 +2,9 @@
 
 /*
  * GET /v1/codecs: vrt-media, which has FFmpeg, is asked by a thread about each codec, and has its
- * encoders tried: those of hardware each time, since a driver, or a card, may come and go. Clients
- * wait for their turns: all who ask at once would have every thread, and everybody's uploads and
- * submissions wait for those.
+ * encoders tried, and hardware's decoders: each time, since a driver, or a card, may come and go.
+ * Clients wait for their turns: all who ask at once would have every thread, and everybody's
+ * uploads and submissions wait for those.
  */
 
 #include <errno.h>
@@ -52,6 +52,7 @@ struct asking {
     /* by the thread, then the loop */
     struct vrt_codec_found found[VRT_CODEC_COUNT];
     struct trial trials[VRT_HWACCEL_COUNT][VRT_CODEC_COUNT];    /* VRT_HWACCEL_OFF: software */
+    struct trial decoders[VRT_HWDEC_COUNT][VRT_CODEC_COUNT];
     struct vrt_error error;
     int result;
 };
@@ -100,7 +101,40 @@ static int try_encoder(struct vrt_child *child, enum vrt_codec codec, enum vrt_h
     return 0;
 }
 
-/* Tries what encodes videos by `hwaccel`; pictures are encoded by what libraries have alone. */
+/* Whether inputs of the codec may be decoded by hardware. */
+static bool has_decoders(enum vrt_codec codec)
+{
+    const struct vrt_codec_facts *facts = vrt_codec_facts(codec);
+
+    return vrt_hwdec_is_exact(facts->ffmpeg) && !vrt_container_is_picture(facts->container);
+}
+
+/* Tries what decodes by the same card; `r` and `error` are of the start of the process, which is
+ * there if that is 0. Return: 0; -errno: nothing more can be asked. */
+static int try_decoders(struct asking *asking, struct vrt_child *child, enum vrt_hwdec hwdec, int r,
+                        const struct vrt_error *error)
+{
+    for (int i = 0; i < VRT_CODEC_COUNT; i++) {
+        struct trial *trial = &asking->decoders[hwdec][i];
+        struct vrt_error why = *error;
+        if (!has_decoders((enum vrt_codec)i))
+            continue;
+        const int tried_r =
+            r < 0 ? r : vrt_child_reader_try(child, hwdec, (enum vrt_codec)i, &why);
+        if (tried_r == -ECANCELED) {
+            asking->error = why;
+            return tried_r;
+        }
+        trial->is_made = true;
+        trial->works = tried_r == 0;
+        if (!trial->works)
+            snprintf(trial->reason, sizeof(trial->reason), "%s", why.message);
+    }
+    return 0;
+}
+
+/* Tries what encodes and decodes videos by `hwaccel`; pictures are encoded by what libraries have
+ * alone. */
 static int try_encoders(struct asking *asking, enum vrt_hwaccel hwaccel)
 {
     VRT_CLEANUP(vrt_child_freep) struct vrt_child *child = NULL;
@@ -119,6 +153,13 @@ static int try_encoders(struct asking *asking, enum vrt_hwaccel hwaccel)
             continue;
         }
         int tried_r = try_encoder(child, codec, hwaccel, trial, &asking->error);
+        if (tried_r < 0)
+            return vrt_fold(tried_r);
+    }
+    for (int i = VRT_HWDEC_AUTO + 1; i < VRT_HWDEC_COUNT; i++) {
+        const enum vrt_hwdec hwdec = (enum vrt_hwdec)i;
+        int tried_r = vrt_hwdec_hwaccel(hwdec) == hwaccel ?
+                      try_decoders(asking, child, hwdec, r, &why) : 0;
         if (tried_r < 0)
             return vrt_fold(tried_r);
     }
@@ -169,10 +210,29 @@ static size_t report_hardware(const struct asking *asking, enum vrt_codec codec,
     return n;
 }
 
+/* Likewise. */
+static size_t report_decoders(const struct asking *asking, enum vrt_codec codec,
+                              struct vrt_codec_decoder *decoders)
+{
+    size_t n = 0;
+
+    for (int i = VRT_HWDEC_AUTO + 1; i < VRT_HWDEC_COUNT; i++) {
+        const struct trial *trial = &asking->decoders[i][codec];
+        if (!trial->is_made)
+            continue;
+        decoders[n].hwdec = i;
+        decoders[n].works = trial->works;
+        snprintf(decoders[n].reason, sizeof(decoders[n].reason), "%s", trial->reason);
+        n++;
+    }
+    return n;
+}
+
 static int print_codec(enum vrt_codec codec, const struct asking *asking, struct vrt_buf *body)
 {
     const struct vrt_codec_found *found = &asking->found[codec];
     struct vrt_codec_hardware hardware[VRT_HWACCEL_COUNT];
+    struct vrt_codec_decoder decoders[VRT_HWDEC_COUNT];
     const struct vrt_codec_facts *facts = vrt_codec_facts(codec);
     const bool has_quality = facts->quality_name;
     struct words encoders = { .n = 0 }, containers = { .n = 0 }, pixfmts = { .n = 0 };
@@ -195,6 +255,8 @@ static int print_codec(enum vrt_codec codec, const struct asking *asking, struct
         .has_bitrate = facts->has_bitrate,
         .hardware = hardware,
         .n_hardware = report_hardware(asking, codec, hardware),
+        .hardware_decoders = decoders,
+        .n_hardware_decoders = report_decoders(asking, codec, decoders),
     };
     snprintf(report.problem, sizeof(report.problem), "%s",
              asking->trials[VRT_HWACCEL_OFF][codec].reason);

@@ -65,6 +65,7 @@ void vrt_job_report_admitted(struct vrt_job *job)
     info->recipe.quality = found->out_quality;
     info->recipe.bitrate = found->out_bitrate;
     info->recipe.hwaccel = (int)found->out_hwaccel;
+    info->recipe.hwdec = (int)found->in_hwdec;
     if (!vrt_codec_facts(found->out_codec)->has_presets)
         info->recipe.preset[0] = '\0';
     info->recipe.deinterlace = (int)found->recipe.fields.deinterlace;

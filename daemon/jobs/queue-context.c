@@ -98,6 +98,10 @@ void vrt_queue_settle(const struct vrt_queue_params *params, const char *output_
     settings->quality_hevc = params->left_open.quality_hevc;
     if (!settings->preset[0])
         snprintf(settings->preset, sizeof(settings->preset), "%s", params->left_open.preset);
+    if (settings->hwdec == VRT_UNKNOWN)
+        settings->hwdec = vrt_hwdec_of(settings->hwaccel == VRT_UNKNOWN ?
+                                       (enum vrt_hwaccel)params->left_open.hwaccel :
+                                       (enum vrt_hwaccel)settings->hwaccel);
     if (settings->hwaccel == VRT_UNKNOWN)
         settings->hwaccel = pick_hwaccel(params->left_open.hwaccel, settings->codec);
     if (isnan(settings->scene_cuts) && !params->left_open.scene_cuts)
@@ -135,6 +139,7 @@ void vrt_queue_fill_params(const struct vrt_queue_context *context, struct vrt_j
     settings->bitrate = recipe->bitrate;
     settings->target_size_bytes = recipe->target_size_bytes;
     settings->hwaccel = VRT_MAX(recipe->hwaccel, VRT_HWACCEL_OFF);
+    settings->hwdec = VRT_MAX(recipe->hwdec, VRT_HWDEC_OFF);
     snprintf(settings->pixel_format, sizeof(settings->pixel_format), "%s", recipe->pixel_format);
     snprintf(settings->encoder_options, sizeof(settings->encoder_options), "%s",
              recipe->encoder_options);

@@ -34,6 +34,7 @@ static struct vrt_decode_thread_params thread_params(struct vrt_decoding *decodi
         .keeps_extra = vrt_codec_facts(check->encoder.codec)->has_metadata,
         .is_alpha = check->is_alpha_pass,
         .strict = check->settings->strict,
+        .hwdec = check->hwdec,
         .n_decoder_threads = (int)VRT_MAX(check->settings->decoder_threads, 0),
         .cancel = decoding->params.cancel,
         .ended = thread_ended,
@@ -101,6 +102,8 @@ static int take(struct vrt_decoding *decoding, struct vrt_decode_clip *clip)
 
     progress->told.frames_concealed = VRT_MAX(progress->told.frames_concealed, clip->n_concealed);
     progress->frames_decoded += clip->n_skipped;
+    if (clip->warning[0])
+        vrt_progress_warn(progress, "%s", clip->warning);
     if (clip->at_end && !decoding->at_end) {
         decoding->at_end = true;
         decoding->span_ns = clip->span_ns;

@@ -134,6 +134,7 @@ struct vrt_pipeline_info {
     struct vrt_recipe recipe;       /* a pipeline made from it gives the same bits */
     struct vrt_fingerprint fingerprint;         /* of the input */
     char codec[32], pixel_format[32];   /* of the input, FFmpeg's names */
+    enum vrt_hwdec in_hwdec;            /* that decodes it */
     enum vrt_codec out_codec;           /* of the output */
     int out_alpha;                      /* enum vrt_alpha; VRT_UNKNOWN: the input has none */
     int out_quality;                    /* VRT_UNKNOWN: it has none, or a bitrate instead */

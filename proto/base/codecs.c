@@ -176,6 +176,35 @@ const char *const vrt_hwaccel_names[] = {
     NULL,
 };
 
+const char *const vrt_hwdec_names[] = {
+    [VRT_HWDEC_OFF] = "off",
+    [VRT_HWDEC_AUTO] = "auto",
+    [VRT_HWDEC_NVDEC] = "nvdec",
+    [VRT_HWDEC_VAAPI] = "vaapi",
+    [VRT_HWDEC_VIDEOTOOLBOX] = "videotoolbox",
+    NULL,
+};
+
+/* Those of MPEG-2 and before leave it to decoders how to round. */
+static const char *const exact_codecs[] = { "h264", "hevc", "vp9", "av1" };
+
+/* Intel's cards decode by VAAPI: QSV's own decoders have neither captions nor HDR10+. */
+static const enum vrt_hwdec hwdecs[VRT_HWACCEL_COUNT] = {
+    [VRT_HWACCEL_OFF] = VRT_HWDEC_OFF,
+    [VRT_HWACCEL_AUTO] = VRT_HWDEC_AUTO,
+    [VRT_HWACCEL_NVENC] = VRT_HWDEC_NVDEC,
+    [VRT_HWACCEL_QSV] = VRT_HWDEC_VAAPI,
+    [VRT_HWACCEL_VAAPI] = VRT_HWDEC_VAAPI,
+    [VRT_HWACCEL_VIDEOTOOLBOX] = VRT_HWDEC_VIDEOTOOLBOX,
+};
+
+static const enum vrt_hwaccel hwaccels[VRT_HWDEC_COUNT] = {
+    [VRT_HWDEC_OFF] = VRT_HWACCEL_OFF,
+    [VRT_HWDEC_NVDEC] = VRT_HWACCEL_NVENC,
+    [VRT_HWDEC_VAAPI] = VRT_HWACCEL_VAAPI,
+    [VRT_HWDEC_VIDEOTOOLBOX] = VRT_HWACCEL_VIDEOTOOLBOX,
+};
+
 static const char *const hardware[VRT_HWACCEL_COUNT][VRT_CODEC_COUNT] = {
     [VRT_HWACCEL_NVENC] = {
         [VRT_CODEC_H264] = "h264_nvenc", [VRT_CODEC_HEVC] = "hevc_nvenc",
@@ -210,6 +239,26 @@ const char *vrt_hwaccel_encoder(enum vrt_hwaccel hwaccel, enum vrt_codec codec)
     vrt_assert((unsigned int)hwaccel < VRT_HWACCEL_COUNT &&
                (unsigned int)codec < VRT_CODEC_COUNT);
     return hardware[hwaccel][codec];
+}
+
+enum vrt_hwdec vrt_hwdec_of(enum vrt_hwaccel hwaccel)
+{
+    vrt_assert((unsigned int)hwaccel < VRT_HWACCEL_COUNT);
+    return hwdecs[hwaccel];
+}
+
+enum vrt_hwaccel vrt_hwdec_hwaccel(enum vrt_hwdec hwdec)
+{
+    vrt_assert((unsigned int)hwdec < VRT_HWDEC_COUNT && hwdec != VRT_HWDEC_AUTO);
+    return hwaccels[hwdec];
+}
+
+bool vrt_hwdec_is_exact(const char *codec)
+{
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(exact_codecs); i++)
+        if (strcmp(exact_codecs[i], codec) == 0)
+            return true;
+    return false;
 }
 
 enum vrt_codec vrt_codec_for(enum vrt_container container, int depth)

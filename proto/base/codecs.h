@@ -66,6 +66,16 @@ enum vrt_hwaccel {
     VRT_HWACCEL_COUNT,
 };
 
+/* What decodes: FFmpeg's software, or hardware that its decoders ask. */
+enum vrt_hwdec {
+    VRT_HWDEC_OFF,
+    VRT_HWDEC_AUTO,                 /* of what is asked for: the first that works */
+    VRT_HWDEC_NVDEC,
+    VRT_HWDEC_VAAPI,
+    VRT_HWDEC_VIDEOTOOLBOX,
+    VRT_HWDEC_COUNT,
+};
+
 /* Which range and matrix of Y'CbCr a codec's players expect. */
 enum vrt_codec_colors {
     VRT_CODEC_COLORS_ANY,           /* the stream, or its container, tells */
@@ -113,6 +123,19 @@ extern const char *const vrt_preset_names[];
 
 /* Of enum vrt_hwaccel; ended by NULL. */
 extern const char *const vrt_hwaccel_names[];
+
+/* Of enum vrt_hwdec; ended by NULL. */
+extern const char *const vrt_hwdec_names[];
+
+/* What decodes where `hwaccel` is asked for: the same card; of OFF and AUTO the same. */
+enum vrt_hwdec vrt_hwdec_of(enum vrt_hwaccel hwaccel);
+
+/* What a process is started for that decodes by `hwdec`, which isn't AUTO. */
+enum vrt_hwaccel vrt_hwdec_hwaccel(enum vrt_hwdec hwdec);
+
+/* Whether hardware decodes a codec of that name (FFmpeg's) to the same samples as software: where
+ * its standard says what each of them is. */
+bool vrt_hwdec_is_exact(const char *codec);
 
 /* FFmpeg's encoder of the codec by that hardware; static. NULL: there is none. */
 const char *vrt_hwaccel_encoder(enum vrt_hwaccel hwaccel, enum vrt_codec codec);

@@ -64,6 +64,7 @@ void vrt_job_settings_init(struct vrt_job_settings *settings)
         .alpha = VRT_ALPHA_AUTO,
         .tonemap = VRT_TONEMAP_OFF,
         .hwaccel = VRT_UNKNOWN,
+        .hwdec = VRT_UNKNOWN,
         .sigma = NAN,
         .fps = NAN,
         .segment_frames = VRT_UNKNOWN,

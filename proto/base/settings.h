@@ -98,7 +98,10 @@ struct vrt_job_settings {
                                      * network */
     int alpha;                      /* enum vrt_alpha */
     int tonemap;                    /* enum vrt_tonemap */
-    int hwaccel;                    /* enum vrt_hwaccel: what encodes; unknown: as configured */
+    int hwaccel;                    /* enum vrt_hwaccel: what encodes, and decodes; unknown: as
+                                     * configured */
+    int hwdec;                      /* enum vrt_hwdec: what decodes; unknown: as by `hwaccel`. No
+                                     * request has it */
     bool strict;                    /* damaged frames fail the job */
 };
 

@@ -76,10 +76,17 @@ class Api(harness.Case):
         self.assertEqual([h['hwaccel'] for h in codecs['h264']['hardware']],
                          ['nvenc', 'qsv', 'vaapi', 'videotoolbox'])
         self.assertEqual(codecs['ffv1']['hardware'] + codecs['png']['hardware'], [])
+        for name, codec in codecs.items():
+            decoders = codec['hardware_decoders']
+            self.assertEqual([d['hwdec'] for d in decoders],
+                             ['nvdec', 'vaapi', 'videotoolbox']
+                             if name in ('h264', 'hevc', 'vp9', 'av1') else [])
+            self.assertTrue(all(d['works'] != bool(d['reason']) for d in decoders))
         shown = self.vrtctl('codecs').stdout
-        self.assertRegex(shown, r'h264 +libx264 +\S+ +mp4, mov, mkv, ts +CRF 0 to 51')
+        self.assertRegex(shown, r'h264 +libx264 +\S+ +\S+ +mp4, mov, mkv, ts +CRF 0 to 51')
         # Each reason once.
-        reasons = {h['reason'] for c in codecs.values() for h in c['hardware']} - {None}
+        reasons = {h['reason'] for c in codecs.values()
+                   for h in c['hardware'] + c['hardware_decoders']} - {None}
         self.assertEqual(sorted(shown.splitlines()[1 + len(codecs):]), sorted(reasons))
 
     def test_no_such_route_or_job(self):

@@ -257,6 +257,7 @@ static size_t answer(struct hostile *hostile, struct vrt_message *message,
         return VRT_MESSAGE_BYTES(find);
     case VRT_MESSAGE_ENCODER_CHECK:
     case VRT_MESSAGE_ENCODER_TRY:
+    case VRT_MESSAGE_READER_TRY:
     case VRT_MESSAGE_ENCODER_FITS:
     case VRT_MESSAGE_JOIN_VERIFY:
     case VRT_MESSAGE_JOIN_SEGMENT:

@@ -7,6 +7,8 @@
 
 #include "frames/av.h"
 
+const bool vrt_av_hwdec_tells_all_of_av1 = false;
+
 int64_t vrt_av_frame_duration(const AVFrame *frame)
 {
     return frame->pkt_duration > 0 ? frame->pkt_duration : 0;

@@ -7,6 +7,8 @@
 
 #include "frames/av.h"
 
+const bool vrt_av_hwdec_tells_all_of_av1 = true;
+
 int64_t vrt_av_frame_duration(const AVFrame *frame)
 {
     return frame->duration > 0 ? frame->duration : 0;

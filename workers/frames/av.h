@@ -71,6 +71,10 @@ int vrt_av_stream_add_side_data(AVStream *stream, enum AVPacketSideDataType type
 /* What an encoder takes, up to AV_PIX_FMT_NONE; NULL where it doesn't say. Owned by FFmpeg. */
 const enum AVPixelFormat *vrt_av_encoder_pixfmts(const AVCodec *encoder);
 
+/* Whether FFmpeg's own decoder of AV1, which is for hardware alone, tells what goes with pictures
+ * (captions, HDR) as libdav1d does. */
+extern const bool vrt_av_hwdec_tells_all_of_av1;
+
 /* Frees an AVIO and its buffer. NULL is fine. Return: NULL. */
 AVIOContext *vrt_av_io_free(AVIOContext *io);
 

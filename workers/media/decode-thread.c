@@ -8,6 +8,7 @@
 #include "workers/media/decode-thread.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -43,11 +44,14 @@ struct decode_thread {
     bool keeps_extra, is_alpha;
     bool strict;
     int n_decoder_threads;
+    enum vrt_hwdec hwdec;
     struct vrt_cutter_params cutter_params;
     int64_t first_shard;
     const atomic_bool *cancel;
 
     struct {                            /* the decode thread */
+        bool is_by_software;            /* from now on: hardware failed */
+        char warning[256];              /* which nobody was told yet; "": none */
         struct vrt_child *child;        /* NULL: not started */
         struct vrt_input *input;        /* NULL: not open */
         struct vrt_cutter *cutter;      /* NULL: nothing was decoded yet */
@@ -118,7 +122,14 @@ static int check_expected(const struct decode_thread *decode_thread, struct vrt_
                       decode_thread->files->input_name);
 }
 
-static int open_input(struct decode_thread *decode_thread, struct vrt_error *error)
+/* What decodes now. */
+static enum vrt_hwdec hwdec_of(const struct decode_thread *decode_thread)
+{
+    return decode_thread->own.is_by_software ? VRT_HWDEC_OFF : decode_thread->hwdec;
+}
+
+static int open_by(struct decode_thread *decode_thread, enum vrt_hwdec hwdec,
+                   struct vrt_error *error)
 {
     struct vrt_input_params params = {
         .files = decode_thread->files,
@@ -128,6 +139,7 @@ static int open_input(struct decode_thread *decode_thread, struct vrt_error *err
             .tonemap = decode_thread->tonemap,
             .streams = decode_thread->streams,
             .n_threads = decode_thread->n_decoder_threads,
+            .hwdec = hwdec,
             .keeps_extra = decode_thread->keeps_extra,
             .is_alpha = decode_thread->is_alpha,
             .strict = decode_thread->strict,
@@ -149,7 +161,8 @@ static int open_input(struct decode_thread *decode_thread, struct vrt_error *err
     if (r != 0)
         return vrt_fold(r);
     if (!decode_thread->own.child)
-        r = vrt_child_new(decode_thread->cancel, &decode_thread->own.child, error);
+        r = vrt_child_new_for(vrt_hwdec_hwaccel(hwdec), decode_thread->cancel,
+                              &decode_thread->own.child, error);
     if (r != 0)
         return vrt_fold(r);
     params.child = decode_thread->own.child;
@@ -159,12 +172,74 @@ static int open_input(struct decode_thread *decode_thread, struct vrt_error *err
     return vrt_fold(check_expected(decode_thread, error));
 }
 
+/* Reads as many frames as hardware had given out, and drops them. */
+static int catch_up(struct decode_thread *decode_thread, int64_t n, struct vrt_error *error)
+{
+    int64_t pts = decode_thread->own.last_pts;
+
+    for (int64_t i = 0; i < n; i++) {
+        VRT_CLEANUP(vrt_frame_unrefp) struct vrt_frame *frame = NULL;
+        int r = vrt_input_next(decode_thread->own.input, &frame, error);
+        if (r < 0)
+            return vrt_fold(r);
+        if (r == 0)
+            pts = frame->pts;
+        if (r != 0 || (i == n - 1 && pts != decode_thread->own.last_pts))
+            return vrt_refuse(error, vrt_raise(-ESTALE), "input.codec",
+                              "%s decoded %s to other frames than software does: submit it anew "
+                              "without hardware (--hwaccel off)",
+                              vrt_hwdec_names[decode_thread->hwdec],
+                              decode_thread->files->input_name);
+    }
+    return 0;
+}
+
+/*
+ * Goes on by software where hardware failed by `r`: by a process of its own, since what it was that
+ * failed nobody knows, and from the beginning, as jobs do that go on, since a frame is exact only
+ * if everything before it was seen. Return: 0; `r`: that wasn't it; -errno.
+ */
+static int leave_hardware(struct decode_thread *decode_thread, int r, struct vrt_error *error)
+{
+    const char *name = vrt_hwdec_names[decode_thread->hwdec];
+    const struct vrt_input *input = decode_thread->own.input;
+    const int64_t n = input ? vrt_input_info(input)->n_frames : 0;
+
+    if (!hwdec_of(decode_thread) || r == -ECANCELED)
+        return r;
+    if (n > 0)
+        snprintf(decode_thread->own.warning, sizeof(decode_thread->own.warning), "%s failed after "
+                 "%lld frames, and software decodes, the same frames: %.150s", name, (long long)n,
+                 error->message);
+    else
+        snprintf(decode_thread->own.warning, sizeof(decode_thread->own.warning), "%s fails, so "
+                 "software decodes, the same frames: %.150s", name, error->message);
+    *error = (struct vrt_error){ .id = NULL };
+    decode_thread->own.is_by_software = true;
+    decode_thread->own.input = vrt_input_close(decode_thread->own.input);
+    decode_thread->own.child = vrt_child_free(decode_thread->own.child);
+    r = open_by(decode_thread, VRT_HWDEC_OFF, error);
+    return r < 0 ? vrt_fold(r) : vrt_fold(catch_up(decode_thread, n, error));
+}
+
+static int open_input(struct decode_thread *decode_thread, struct vrt_error *error)
+{
+    int r = open_by(decode_thread, hwdec_of(decode_thread), error);
+
+    return r < 0 ? vrt_fold(leave_hardware(decode_thread, r, error)) : 0;
+}
+
 /* Gives the cutter one frame more, or tells it that there is none. */
 static int read_frame(struct decode_thread *decode_thread, struct vrt_error *error)
 {
     struct vrt_frame *frame;
     int r = vrt_input_next(decode_thread->own.input, &frame, error);
 
+    if (r < 0) {
+        r = leave_hardware(decode_thread, r, error);
+        if (r == 0)
+            r = vrt_input_next(decode_thread->own.input, &frame, error);
+    }
     if (r == VRT_READER_END) {
         decode_thread->own.at_end = true;
         vrt_cutter_end(decode_thread->own.cutter);
@@ -252,6 +327,8 @@ static int decode_clip(struct vrt_media_thread *base, struct vrt_media_task *tas
         return vrt_fold(r);
     if (is_cut)
         take_clip(decode_thread, &cut, &clip->frames);
+    memcpy(clip->warning, decode_thread->own.warning, sizeof(clip->warning));
+    decode_thread->own.warning[0] = '\0';
     clip->n_concealed = vrt_input_info(decode_thread->own.input)->n_concealed;
     if (!vrt_cutter_is_done(decode_thread->own.cutter))
         return 0;
@@ -323,6 +400,7 @@ int vrt_decode_thread_new(const struct vrt_decode_thread_params *params,
     decode_thread->is_alpha = params->is_alpha;
     decode_thread->strict = params->strict;
     decode_thread->n_decoder_threads = params->n_decoder_threads;
+    decode_thread->hwdec = params->hwdec;
     decode_thread->cutter_params = params->cutter;
     decode_thread->first_shard = params->first_shard;
     decode_thread->cancel = params->cancel;

@@ -25,6 +25,7 @@ struct vrt_decode_clip {
     int64_t n_skipped;              /* new frames of the clips before it, if dropped */
     bool at_end;                    /* there are no more; `info` is filled in */
     int64_t n_concealed;            /* until now */
+    char warning[256];              /* what the user should know by now; "": nothing new */
     int64_t span_ns;                /* at the end: from the first frame to the last */
     struct vrt_reader_info *info;   /* at the end; NULL else */
 };
@@ -41,6 +42,8 @@ struct vrt_decode_thread_params {
     bool is_alpha;                  /* transparency is read, as of struct vrt_reader_params */
     bool strict;
     int n_decoder_threads;          /* 0: one per core */
+    enum vrt_hwdec hwdec;           /* to decode: by what, never auto; where that fails software
+                                     * does, from the beginning, and the frames stay the same */
     bool is_waited_for;             /* somebody is told when it is done: as urgent as the loop */
     struct vrt_cutter_params cutter;    /* to decode: how the video is cut into clips */
     int64_t first_shard;            /* to decode: those before it are read, and dropped */

@@ -551,7 +551,7 @@ static int look(struct vrt_job_check *check, struct vrt_error *error)
     r = vrt_child_encoder_try(child, &check->encoder, error);
     if (r != 0)
         return vrt_fold(r);
-    r = vrt_hwaccel_choose(check, error);
+    r = vrt_hwaccel_choose(check, child, error);
     if (r != 0)
         return vrt_fold(r);
     look_ahead(check);

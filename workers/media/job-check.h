@@ -41,6 +41,7 @@ struct vrt_job_check {
 
     /* What was found. */
     struct vrt_reader_info input;
+    enum vrt_hwdec hwdec;           /* that decodes it, never auto */
     enum vrt_container container;   /* of the output, or of each picture in it: */
     bool is_folder;                 /* the output takes pictures */
     struct vrt_encoder_params encoder;

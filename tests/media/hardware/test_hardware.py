@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Encoding by hardware: without any, and with a stand-in for NVENC's (standin.c)."""
+"""Encoding and decoding by hardware: without any, and with a stand-in for NVIDIA's (standin.c)."""
 import os
 import time
 
@@ -83,7 +83,105 @@ class Hardware(harness.FolderCase):
                                           'works': True, 'reason': None})
         self.assertFalse(tried['vaapi']['works'])
         self.assertIn('vaapi', tried['vaapi']['reason'])
-        self.assertRegex(self.vrtctl('codecs').stdout, 'h264 +libx264 +nvenc +mp4')
+        self.assertRegex(self.vrtctl('codecs').stdout, 'h264 +libx264 +nvenc +nvdec +mp4')
+
+    def plan(self, text):
+        with open(self.path('plan'), 'w', encoding='utf-8') as f:
+            f.write(text)
+
+    def decoding(self):
+        """A daemon for decoding by the stand-in, which goes wrong as planned."""
+        self.config = {'jobs': {'segment_frames': 8, 'hwaccel': 'auto', 'codec': 'ffv1'}}
+        self.plan('')
+        self.serve(env=dict(with_standin(), VRT_STANDIN_PLAN=self.path('plan')))
+
+    def film(self, codec, pixels, *options):
+        """Of sides that are no whole blocks, with frames that refer to later ones."""
+        return clip(self.path(f'{codec}-{pixels}.mkv'), '-c:v', codec, '-pix_fmt', pixels, *options,
+                    frames=20, size='50x38')
+
+    def restore(self, film, *options):
+        job = self.follow(film, self.path('result.mkv'), '--overwrite', *options)
+        return job, harness.digest(self.path('result.mkv'))
+
+    def test_decodes(self):
+        """The same bytes as by software, of each depth, and whatever goes wrong."""
+        self.decoding()
+        films = [self.film('libx264', 'yuv420p'), self.film('libx265', 'yuv420p10le'),
+                 self.film('libx265', 'yuv420p12le')]
+        for film in films:
+            _, software = self.restore(film, '--hwaccel', 'off')
+            job, digest = self.restore(film)
+            self.assertEqual((job['recipe']['hwdec'], job['reproducible'], job['warnings'], digest),
+                             ('nvdec', True, [], software), film)
+        self.assertIn('decoded by nvdec', self.vrtctl('show', job['id']).stdout)
+        plan = self.vrtctl('submit', '--dry-run', '-o', self.path('x.mkv'), films[0]).stdout
+        self.assertIn('h264 by nvdec', plan)
+        _, software = self.restore(films[0], '--hwaccel', 'off')
+        for text, hwdec, said in (
+                ('fail 15', 'nvdec', 'nvdec failed after 15 frames'),
+                ('fail 15', 'nvdec', 'fallen off the bus'),
+                ('crash 15', 'nvdec', 'nvdec failed after 15 frames'),
+                ('fail 3', 'off', 'fallen off the bus'),
+                ('crash 0', 'off', 'no hardware decodes this, so software decodes'),
+                ('differ 3', 'off', "others than software's, from frame 3 on"),
+                ('grain', 'off', 'film grain')):
+            self.plan(text)
+            job, digest = self.restore(films[0])
+            self.assertEqual((job['recipe']['hwdec'], digest, len(job['warnings'])),
+                             (hwdec, software, 1), (text, job['warnings']))
+            self.assertIn(said, job['warnings'][0], text)
+        self.plan('')
+        # Only software sees all damage, and decodes a pipe, which nobody can read again.
+        job, digest = self.restore(films[0], '--strict')
+        self.assertEqual((job['recipe']['hwdec'], digest, job['warnings']), ('off', software, []))
+        self.assertEqual(self.restore(self.source())[0]['recipe']['hwdec'], 'off')
+
+    def test_decoders_named(self):
+        self.decoding()
+        codecs = {c['name']: c for c in self.daemon.request('GET', '/v1/codecs')[1]['codecs']}
+        for name in ('h264', 'hevc', 'vp9'):
+            tried = {d['hwdec']: d for d in codecs[name]['hardware_decoders']}
+            self.assertEqual(tried['nvdec'], {'hwdec': 'nvdec', 'works': True, 'reason': None})
+            self.assertIn("vaapi doesn't work here", tried['vaapi']['reason'])
+        self.assertEqual(codecs['ffv1']['hardware_decoders'], [])
+        if codecs['av1']['available'] and not codecs['av1']['hardware_decoders'][0]['works']:
+            self.assertIn('FFmpeg 7', codecs['av1']['hardware_decoders'][0]['reason'])
+        self.assertRegex(self.vrtctl('codecs').stdout, r'hevc +libx265 +\S+ +nvdec +mp4')
+
+    def test_decoding_resumed(self):
+        """Begun by hardware, and gone on with where there is none: the same bytes."""
+        self.decoding()
+        film = self.film('libx264', 'yuv420p')
+        _, software = self.restore(film, '--hwaccel', 'off')
+        self.daemon.stop()
+        self.config['devices'] = {'fault': 'cpu:0 submit:1- takes=60ms'}
+        self.config['cpu'] = {'devices': 1}
+        self.serve(env=with_standin())
+        job = self.begin(film)
+        del self.config['devices'], self.config['cpu']
+        self.serve()
+        self.vrtctl('resume', job, status=None)
+        self.vrtctl('wait', job, status=None)
+        shown = self.daemon.request('GET', f'/v1/jobs/{job}')[1]
+        self.assertEqual((shown['state'], shown['recipe']['hwdec'], shown['reproducible']),
+                         ('done', 'nvdec', True), shown)
+        self.assertIn("nvdec fails, so software decodes, the same frames: nvdec doesn't work here",
+                      shown['warnings'][0])
+        self.assertEqual(harness.digest(self.path('result.mkv')), software)
+
+    def begin(self, source, *options):
+        """A job whose daemon is killed when it has stored a segment."""
+        done = self.vrtctl('submit', '--json', '--overwrite', *options, '-o',
+                           self.path('result.mkv'), source)
+        job = harness.json.loads(done.stdout)['id']
+        deadline = time.monotonic() + harness.PATIENCE_S
+        while not self.stored(job, 1):
+            self.assertLess(time.monotonic(), deadline)
+            time.sleep(0.02)
+        self.daemon.process.kill()
+        self.daemon.process.wait()
+        return job
 
     def stored(self, job, n):
         return self.daemon.request('GET', f'/v1/jobs/{job}')[1]['segments_done'] >= n
@@ -94,15 +192,7 @@ class Hardware(harness.FolderCase):
         self.config = harness_config = {**self.config, 'devices': {
             'fault': 'cpu:0 submit:1- takes=60ms'}, 'cpu': {'devices': 1}}
         self.serve(env=with_standin())
-        done = self.vrtctl('submit', '--json', '--hwaccel', 'nvenc', '-o', self.path('result.mkv'),
-                           source)
-        job = harness.json.loads(done.stdout)['id']
-        deadline = time.monotonic() + harness.PATIENCE_S
-        while not self.stored(job, 1):
-            self.assertLess(time.monotonic(), deadline)
-            time.sleep(0.02)
-        self.daemon.process.kill()
-        self.daemon.process.wait()
+        job = self.begin(source, '--hwaccel', 'nvenc')
         # Without the hardware that it was begun with it is not gone on with.
         self.config = {**harness_config, 'jobs': {'segment_frames': 16}}
         self.serve()

@@ -9,6 +9,7 @@
 #include "frames/decode/damage.h"
 #include "frames/decode/places.h"
 #include "frames/av.h"
+#include "frames/hwaccel/hwdec.h"
 
 #define MAX_THREADS 16              /* of the decoder: more of them only cost memory */
 #define MAX_PIXELS (1LL << 28)      /* 16384 x 16384 */
@@ -36,8 +37,8 @@ static int find_for_alpha(const struct vrt_source *source, const AVCodecParamete
 }
 
 /* Return: 0; -errno with a sentence. */
-static int find(const struct vrt_source *source, const AVCodecParameters *par,
-                const AVCodec **ret_codec, struct vrt_error *error)
+static int find_any(const struct vrt_source *source, const AVCodecParameters *par,
+                    const AVCodec **ret_codec, struct vrt_error *error)
 {
     char tag[AV_FOURCC_MAX_STRING_SIZE];
 
@@ -54,25 +55,51 @@ static int find(const struct vrt_source *source, const AVCodecParameters *par,
     return 0;
 }
 
+/* Return: 0; -errno with a sentence. */
+static int find(const struct vrt_source *source, const AVCodecParameters *par,
+                const struct vrt_reader_params *params, const AVCodec **ret_codec,
+                struct vrt_error *error)
+{
+    int r = find_any(source, par, ret_codec, error);
+
+    if (r == 0 && params->hwdec)
+        return vrt_fold(vrt_hwdec_find(params->hwdec, par->codec_id, ret_codec, error));
+    return r == 0 && params->is_alpha ? vrt_fold(find_for_alpha(source, par, ret_codec, error)) : r;
+}
+
+/* Where frames of the packet that it was given are to be; NULL: anywhere. */
+static struct vrt_places *places_of(const AVCodecContext *decoder)
+{
+    atomic_int *n_errors = decoder->opaque;
+
+    return n_errors ? vrt_container_of(n_errors, struct vrt_damage_packet, n_errors)->places : NULL;
+}
+
 /* On any of the decoder's threads, as AVCodecContext.get_buffer2. */
 static int get_buffer(AVCodecContext *decoder, AVFrame *frame, int flags)
 {
-    atomic_int *n_errors = decoder->opaque;
-    struct vrt_places *places =
-        n_errors ? vrt_container_of(n_errors, struct vrt_damage_packet, n_errors)->places : NULL;
-
-    return vrt_places_get_buffer(places, decoder, frame, flags);
+    return vrt_places_get_buffer(places_of(decoder), decoder, frame, flags);
 }
 
-int vrt_decoder_open(const struct vrt_source *source, const AVStream *stream, int n_threads,
-                     bool is_alpha, AVCodecContext **ret_decoder, struct vrt_error *error)
+/* As vrt_hwdec_get_frame. */
+static int get_frame(AVCodecContext *decoder, AVFrame *frame)
+{
+    return vrt_places_get_frame(places_of(decoder), decoder, frame);
+}
+
+int vrt_decoder_fetch(enum vrt_hwdec hwdec, AVCodecContext *decoder, AVFrame *frame,
+                      struct vrt_error *error)
+{
+    return hwdec ? vrt_fold(vrt_hwdec_fetch(hwdec, decoder, get_frame, frame, error)) : 0;
+}
+
+int vrt_decoder_open(const struct vrt_source *source, const AVStream *stream,
+                     const struct vrt_reader_params *params, AVCodecContext **ret_decoder,
+                     struct vrt_error *error)
 {
     const AVCodec *codec = NULL;
-    int r = find(source, stream->codecpar, &codec, error);
+    int r = find(source, stream->codecpar, params, &codec, error);
 
-    if (r < 0)
-        return vrt_fold(r);
-    r = is_alpha ? find_for_alpha(source, stream->codecpar, &codec, error) : 0;
     if (r < 0)
         return vrt_fold(r);
     AVCodecContext *decoder = *ret_decoder = avcodec_alloc_context3(codec);
@@ -86,8 +113,10 @@ int vrt_decoder_open(const struct vrt_source *source, const AVStream *stream, in
     decoder->flags |= AV_CODEC_FLAG_UNALIGNED;
     vrt_av_set_get_buffer(decoder, get_buffer);
     long n_cores = sysconf(_SC_NPROCESSORS_ONLN);
-    n_threads = n_threads > 0 ? n_threads : (int)VRT_MAX(n_cores, 1);
+    const int n_threads = params->n_threads > 0 ? params->n_threads : (int)VRT_MAX(n_cores, 1);
     decoder->thread_count = VRT_MIN(n_threads, MAX_THREADS);
+    if (params->hwdec && vrt_hwdec_attach(decoder) < 0)
+        return vrt_refuse_errno(error, vrt_raise(-ENOMEM), source->name);
     r = avcodec_open2(decoder, codec, NULL);
     if (r == AVERROR(ENOMEM))
         return vrt_refuse_errno(error, vrt_raise(-ENOMEM), source->name);

@@ -149,18 +149,21 @@ static size_t lay_out(AVCodecContext *decoder, AVFrame *frame, size_t ret_offset
     return at;
 }
 
-int vrt_places_get_buffer(struct vrt_places *places, AVCodecContext *decoder, AVFrame *frame,
-                          int flags)
+enum {
+    NO_PLACE = 1,                   /* outcome of get_place(): the frame has to be elsewhere */
+};
+
+/* Return: 0; NO_PLACE; a negative AVERROR. */
+static int get_place(struct vrt_places *places, AVCodecContext *decoder, AVFrame *frame)
 {
     size_t offsets[4];
 
-    if (!places || !(decoder->codec->capabilities & AV_CODEC_CAP_DR1) ||
-        !vrt_pixfmt_is_ours(frame->format))
-        return avcodec_default_get_buffer2(decoder, frame, flags);
+    if (!places || !vrt_pixfmt_is_ours(frame->format))
+        return NO_PLACE;
     const size_t size = lay_out(decoder, frame, offsets);
     struct place *place = size && size <= places->place_bytes ? take(places) : NULL;
     if (!place)
-        return avcodec_default_get_buffer2(decoder, frame, flags);
+        return NO_PLACE;
     frame->buf[0] = av_buffer_create(place->data, size, release, place, 0);
     if (!frame->buf[0]) {
         unref(places, place);
@@ -170,6 +173,22 @@ int vrt_places_get_buffer(struct vrt_places *places, AVCodecContext *decoder, AV
         frame->data[i] = frame->linesize[i] ? place->data + offsets[i] : NULL;
     frame->extended_data = frame->data;
     return 0;
+}
+
+int vrt_places_get_buffer(struct vrt_places *places, AVCodecContext *decoder, AVFrame *frame,
+                          int flags)
+{
+    const bool may_be = decoder->codec->capabilities & AV_CODEC_CAP_DR1;
+    int r = may_be ? get_place(places, decoder, frame) : NO_PLACE;
+
+    return r == NO_PLACE ? avcodec_default_get_buffer2(decoder, frame, flags) : r;
+}
+
+int vrt_places_get_frame(struct vrt_places *places, AVCodecContext *decoder, AVFrame *frame)
+{
+    int r = get_place(places, decoder, frame);
+
+    return r == NO_PLACE ? av_frame_get_buffer(frame, 0) : r;
 }
 
 /* Where the planes are, relative to the file's beginning. Return: whether all are in it. */

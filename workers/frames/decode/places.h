@@ -30,6 +30,11 @@ struct vrt_places *vrt_places_free(struct vrt_places *places);
 int vrt_places_get_buffer(struct vrt_places *places, struct AVCodecContext *decoder,
                           struct AVFrame *frame, int flags);
 
+/* The same for a frame of planes, of which the decoder had a device make the picture: format and
+ * size are set. `places` may be NULL. Return: 0; a negative AVERROR. */
+int vrt_places_get_frame(struct vrt_places *places, struct AVCodecContext *decoder,
+                         struct AVFrame *frame);
+
 /*
  * Where the samples of `frame` are in the file, those of each plane: where they aren't in it they
  * are copied to the first place, which decoders never get. They stay until the next call, if the

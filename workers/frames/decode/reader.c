@@ -19,6 +19,7 @@
 #include "frames/decode/decoder.h"
 #include "frames/filter/deinterlacer.h"
 #include "frames/decode/part.h"
+#include "frames/hwaccel/hwdec.h"
 #include "frames/pixfmt.h"
 #include "frames/decode/reader-info.h"
 #include "frames/decode/side-data.h"
@@ -40,6 +41,7 @@ struct vrt_reader {
     struct vrt_reader_info info;
     struct vrt_reader_watch watch;
     bool strict, is_alpha;
+    enum vrt_hwdec hwdec;
 
     bool has_first;                 /* `decoded` was decoded by vrt_reader_open() */
     bool draining;                  /* all packets are sent */
@@ -79,10 +81,13 @@ static int refuse_memory(const struct vrt_reader *reader, struct vrt_error *erro
     return vrt_refuse_errno(error, vrt_raise(-ENOMEM), reader->source->name);
 }
 
-/* The decoder reported an error. Return: 0: go on; -EBADMSG in strict mode. */
+/* The decoder reported an error. Return: 0: go on; -EBADMSG in strict mode; -ENODEV of hardware,
+ * since what is made up for it no standard says. */
 static int note_damage(struct vrt_reader *reader, struct vrt_error *error)
 {
     const AVCodecContext *decoder = reader->decoder;
+    if (reader->hwdec)
+        return vrt_fold(vrt_hwdec_refuse(reader->hwdec, error));
     bool by_frames = decoder->active_thread_type & FF_THREAD_FRAME;
     int delay = by_frames ? decoder->thread_count - 1 : 0;
 
@@ -153,7 +158,7 @@ static int feed(struct vrt_reader *reader, struct vrt_error *error)
     av_packet_unref(packet);
     if (r == AVERROR(ENOMEM))
         return refuse_memory(reader, error);
-    if (r < 0)
+    if (r < 0 || (reader->hwdec && atomic_load(n_errors) > 0))
         return note_damage(reader, error);
     return 0;
 }
@@ -165,7 +170,7 @@ static int decode_next(struct vrt_reader *reader, struct vrt_error *error)
         int r = avcodec_receive_frame(reader->decoder, reader->decoded);
         if (r == 0) {
             reader->n_errors = 0;
-            return 0;
+            return vrt_decoder_fetch(reader->hwdec, reader->decoder, reader->decoded, error);
         }
         if (r == AVERROR_EOF || reader->n_errors > MAX_ERRORS)
             return VRT_READER_END;
@@ -524,6 +529,7 @@ int vrt_reader_open(int fd, const struct vrt_reader_params *params, struct vrt_r
     reader->strict = params->strict;
     reader->watch.keeps_extra = params->keeps_extra;
     reader->is_alpha = params->is_alpha;
+    reader->hwdec = params->hwdec;
     reader->watch.drops_hdr = params->tonemap != VRT_TONEMAP_OFF;
     reader->damage.from = INT64_MIN;
     reader->part.range = params->range;
@@ -542,8 +548,7 @@ int vrt_reader_open(int fd, const struct vrt_reader_params *params, struct vrt_r
         return vrt_refuse(error, vrt_raise(-EBADMSG), "input.truncated",
                           "%s is truncated: it ends before its container says it does",
                           reader->source->name);
-    r = vrt_decoder_open(reader->source, reader->stream, params->n_threads, params->is_alpha,
-                         &reader->decoder, error);
+    r = vrt_decoder_open(reader->source, reader->stream, params, &reader->decoder, error);
     if (r < 0)
         return vrt_fold(r);
     r = open_first(reader, error);

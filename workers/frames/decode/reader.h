@@ -9,7 +9,8 @@
  *
  * Ids of what it refuses: input.not_regular, input.empty, input.not_media, input.playlist,
  * input.no_video, input.codec, input.truncated, input.damaged, input.changed, input.unsupported,
- * input.part, input.read, input.streams, input.timeout, cancelled, out_of_memory.
+ * input.part, input.read, input.streams, input.timeout, cancelled, out_of_memory. Of hardware that
+ * fails input.codec, too.
  */
 
 #include <stdatomic.h>
@@ -17,6 +18,7 @@
 #include <stdint.h>
 
 #include "base/cleanup.h"
+#include "base/codecs.h"
 #include "base/error.h"
 #include "frames/feed/feed.h"
 #include "frames/fields.h"
@@ -44,6 +46,8 @@ struct vrt_reader_params {
     struct vrt_fields fields;   /* zero: frames are given out as they are */
     enum vrt_tonemap tonemap;   /* what is HDR becomes SDR */
     const char *streams;        /* that go on, see frames/streams/select.h; NULL: all */
+    enum vrt_hwdec hwdec;       /* what decodes, never auto: hardware fails at whatever it can't be
+                                 * known to decode as software does, damage too */
     bool keeps_extra;           /* frames bring what they carry along; else that is warned of */
     bool is_alpha;              /* frames are the transparency, gray of full range, of those that
                                  * would be given out else */

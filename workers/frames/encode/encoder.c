@@ -19,7 +19,7 @@
 #include "frames/av.h"
 #include "frames/encode/codec.h"
 #include "frames/encode/encoder-options.h"
-#include "frames/encode/hwaccel.h"
+#include "frames/hwaccel/hwaccel.h"
 #include "frames/metadata/insert.h"
 #include "frames/encode/pack.h"
 #include "frames/encode/segment.h"

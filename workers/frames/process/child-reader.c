@@ -101,6 +101,7 @@ int vrt_child_reader_open(struct vrt_child *child, int fd, const struct vrt_read
     message->body.reader_open.strict = params->strict;
     message->body.reader_open.keeps_extra = params->keeps_extra;
     message->body.reader_open.is_alpha = params->is_alpha;
+    message->body.reader_open.hwdec = (int32_t)params->hwdec;
     message->body.reader_open.tonemap = (int32_t)params->tonemap;
     message->body.reader_open.deinterlace = (int32_t)params->fields.deinterlace;
     message->body.reader_open.field_order = (int32_t)params->fields.order;
@@ -135,6 +136,23 @@ int vrt_child_reader_open(struct vrt_child *child, int fd, const struct vrt_read
         return vrt_refuse_errno(error, vrt_fold(r), "the input");
     *ret_reader = VRT_STEAL(reader);
     return 0;
+}
+
+int vrt_child_reader_try(struct vrt_child *child, enum vrt_hwdec hwdec, enum vrt_codec codec,
+                         struct vrt_error *error)
+{
+    struct vrt_message message;
+    const struct vrt_child_call call = {
+        .size = VRT_MESSAGE_BYTES(reader_try),
+        .limit_ns = LOOK_LIMIT_NS,
+        .doing = "decoding",
+        .growing_fd = -1,
+    };
+
+    vrt_message_init(&message, VRT_MESSAGE_READER_TRY);
+    message.body.reader_try.codec = (int32_t)codec;
+    message.body.reader_try.hwdec = (int32_t)hwdec;
+    return vrt_fold(vrt_child_ask(child, &call, &message, error));
 }
 
 int vrt_child_reader_look(struct vrt_child_reader *reader, enum vrt_deinterlace asked,

@@ -32,7 +32,8 @@ struct vrt_child_reader;
 int vrt_child_new(const atomic_bool *cancel, struct vrt_child **ret_child,
                   struct vrt_error *error) VRT_MUST_CHECK;
 
-/* The same of one that encodes by hardware, and has its nodes and its driver: a wider sandbox. */
+/* The same of one that encodes or decodes by hardware, and has its nodes and its driver: a wider
+ * sandbox. */
 int vrt_child_new_for(enum vrt_hwaccel hwaccel, const atomic_bool *cancel,
                       struct vrt_child **ret_child, struct vrt_error *error) VRT_MUST_CHECK;
 
@@ -57,6 +58,9 @@ int vrt_child_reader_open(struct vrt_child *child, int fd, const struct vrt_read
                           struct vrt_error *error) VRT_MUST_CHECK;
 int vrt_child_reader_next(struct vrt_child_reader *reader, struct vrt_frame **ret_frame,
                           struct vrt_error *error) VRT_MUST_CHECK;
+/* Of hwdec.h: whether the hardware that the child was started for decodes a codec. */
+int vrt_child_reader_try(struct vrt_child *child, enum vrt_hwdec hwdec, enum vrt_codec codec,
+                         struct vrt_error *error) VRT_MUST_CHECK;
 /* Of interlacing.h: no frame can be read afterwards. */
 int vrt_child_reader_look(struct vrt_child_reader *reader, enum vrt_deinterlace asked,
                           struct vrt_reader_info *ret_info, struct vrt_error *error) VRT_MUST_CHECK;

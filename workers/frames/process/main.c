@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "frames/encode/hwaccel.h"
+#include "frames/hwaccel/hwaccel.h"
 #include "frames/process/sandbox.h"
 #include "frames/process/serve.h"
 

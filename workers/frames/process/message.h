@@ -24,6 +24,7 @@ enum vrt_message_kind {
     VRT_MESSAGE_READER_OPEN,        /* the input */
     VRT_MESSAGE_READER_NEXT,        /* the file of frames, which is the same for all of a video */
     VRT_MESSAGE_READER_LOOK,        /* what is done about fields */
+    VRT_MESSAGE_READER_TRY,         /* whether hardware decodes a codec */
     VRT_MESSAGE_READER_MORE,        /* asked by vrt-media while it reads a file that grows */
     VRT_MESSAGE_ENCODER_CHECK,      /* whether there is one of a codec */
     VRT_MESSAGE_ENCODER_FIND,       /* which there are of a codec */
@@ -105,11 +106,15 @@ union vrt_message_body {
         char name[VRT_MESSAGE_NAME_BYTES];
         int64_t start_ns, duration_ns, limit_ns;
         int32_t n_threads, strict, keeps_extra, is_alpha, deinterlace, field_order, is_fed, tonemap;
+        int32_t hwdec;
         char streams[VRT_SETTING_NAME_BYTES];
     } reader_open;
     struct {
         int32_t deinterlace;                        /* as asked */
     } reader_look;
+    struct {
+        int32_t codec, hwdec;
+    } reader_try;
     struct vrt_message_info info;                   /* the answer; also at the end */
     struct {
         struct vrt_message_frame frame;

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "frames/decode/interlacing.h"
 #include "frames/decode/places.h"
+#include "frames/hwaccel/hwdec.h"
 #include "frames/preview/preview.h"
 #include "frames/process/serve.h"
 
@@ -63,6 +64,7 @@ int vrt_serve_reader_open(struct vrt_server *server, struct vrt_message *message
         },
         .streams = message->body.reader_open.streams,
         .strict = message->body.reader_open.strict,
+        .hwdec = (enum vrt_hwdec)message->body.reader_open.hwdec,
         .keeps_extra = message->body.reader_open.keeps_extra,
         .is_alpha = message->body.reader_open.is_alpha,
         .name = message->body.reader_open.name,
@@ -81,6 +83,18 @@ int vrt_serve_reader_open(struct vrt_server *server, struct vrt_message *message
     vrt_wire_put_info(vrt_reader_info(server->reader), &message->body.info);
     *size = VRT_MESSAGE_BYTES(info);
     return 0;
+}
+
+int vrt_serve_reader_try(struct vrt_server *server, struct vrt_message *message,
+                         struct vrt_message_fds *fds, size_t *size, struct vrt_error *error)
+{
+    const int32_t codec = message->body.reader_try.codec, hwdec = message->body.reader_try.hwdec;
+
+    (void)server, (void)fds, (void)size;
+    if (codec < 0 || codec >= VRT_CODEC_COUNT || hwdec <= VRT_HWDEC_AUTO ||
+        hwdec >= VRT_HWDEC_COUNT)
+        return vrt_raise(-EBADMSG);
+    return vrt_fold(vrt_hwdec_try((enum vrt_hwdec)hwdec, (enum vrt_codec)codec, error));
 }
 
 int vrt_serve_reader_next(struct vrt_server *server, struct vrt_message *message,

@@ -24,6 +24,7 @@ static const struct {
     [VRT_MESSAGE_READER_OPEN] = { vrt_serve_reader_open, 1 },
     [VRT_MESSAGE_READER_NEXT] = { vrt_serve_reader_next, 1 },
     [VRT_MESSAGE_READER_LOOK] = { vrt_serve_reader_look, 0 },
+    [VRT_MESSAGE_READER_TRY] = { vrt_serve_reader_try, 0 },
     [VRT_MESSAGE_ENCODER_CHECK] = { vrt_serve_encoder_check, 0 },
     [VRT_MESSAGE_ENCODER_FIND] = { vrt_serve_encoder_find, 0 },
     [VRT_MESSAGE_ENCODER_PICK] = { vrt_serve_encoder_pick, 0 },

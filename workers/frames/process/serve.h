@@ -40,6 +40,7 @@ typedef int vrt_serve(struct vrt_server *server, struct vrt_message *message,
                       struct vrt_message_fds *fds, size_t *size, struct vrt_error *error);
 
 vrt_serve vrt_serve_reader_open, vrt_serve_reader_next, vrt_serve_reader_look;
+vrt_serve vrt_serve_reader_try;
 vrt_serve vrt_serve_encoder_check, vrt_serve_encoder_pick, vrt_serve_encoder_try;
 vrt_serve vrt_serve_encoder_new, vrt_serve_encoder_send, vrt_serve_encoder_finish;
 vrt_serve vrt_serve_encoder_fits, vrt_serve_encoder_find;

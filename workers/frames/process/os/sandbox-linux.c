@@ -7,9 +7,10 @@
  * there already; limits. What isn't on the list is refused (EPERM), not punished: libraries ask for
  * much that they can do without.
  *
- * Where hardware encodes, its driver was loaded and its device opened before. It may open the nodes
- * of graphics cards again, and nothing else, ask them by ioctl(), and have the address space that
- * CUDA reserves: what such a process could reach is the driver's part of the kernel.
+ * Where hardware encodes or decodes, its driver was loaded and its device opened before. It may
+ * open the nodes of graphics cards again, and nothing else, ask them by ioctl(), and have the
+ * address space that CUDA reserves, of which no more may be written to: what such a process could
+ * reach is the driver's part of the kernel.
  */
 
 #include "frames/process/sandbox.h"
@@ -39,8 +40,8 @@
 #define DESCRIPTORS_OF_DEVICES_MAX 512
 #define FILE_BYTES_MAX ((rlim_t)1 << 42)
 
-/* Of address space half of the machine's memory; but enough for 4K through a decoder of 16 threads,
- * and never more than 16384 x 16384 through one needs. */
+/* Of address space (of a driver's: of what can be written) half of the machine's memory; but enough
+ * for 4K through a decoder of 16 threads, and never more than 16384 x 16384 through one needs. */
 #define MEMORY_BYTES_MIN ((rlim_t)4 << 30)
 #define MEMORY_BYTES_MAX ((rlim_t)64 << 30)
 
@@ -138,6 +139,7 @@ static int limit(enum vrt_sandbox sandbox)
         { RLIMIT_NOFILE, has_devices ? DESCRIPTORS_OF_DEVICES_MAX : DESCRIPTORS_MAX },
         { RLIMIT_FSIZE, FILE_BYTES_MAX },
         { RLIMIT_AS, has_devices ? RLIM_INFINITY : memory_bytes() },
+        { RLIMIT_DATA, memory_bytes() },
         { RLIMIT_MEMLOCK, has_devices ? RLIM_INFINITY : 0 },
         { RLIMIT_MSGQUEUE, 0 },
     };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 
-#include "frames/encode/hwaccel.h"
+#include "frames/hwaccel/hwaccel.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -15,12 +15,14 @@
 static const struct {
     enum AVHWDeviceType type;
     enum AVPixelFormat surface;     /* that frames must lie in; NONE: none, they are copied */
-    const char *library;            /* that FFmpeg opens later; NULL: none */
+    const char *libraries[VRT_HWACCEL_USE_COUNT];   /* that FFmpeg opens later; NULL: none */
 } facts[VRT_HWACCEL_COUNT] = {
-    [VRT_HWACCEL_NVENC] = { AV_HWDEVICE_TYPE_CUDA, AV_PIX_FMT_NONE, "libnvidia-encode.so.1" },
-    [VRT_HWACCEL_VAAPI] = { AV_HWDEVICE_TYPE_VAAPI, AV_PIX_FMT_VAAPI, NULL },
-    [VRT_HWACCEL_QSV] = { AV_HWDEVICE_TYPE_QSV, AV_PIX_FMT_NONE, NULL },
-    [VRT_HWACCEL_VIDEOTOOLBOX] = { AV_HWDEVICE_TYPE_VIDEOTOOLBOX, AV_PIX_FMT_NONE, NULL },
+    [VRT_HWACCEL_NVENC] = {
+        AV_HWDEVICE_TYPE_CUDA, AV_PIX_FMT_NONE, { "libnvidia-encode.so.1", "libnvcuvid.so.1" },
+    },
+    [VRT_HWACCEL_VAAPI] = { AV_HWDEVICE_TYPE_VAAPI, AV_PIX_FMT_VAAPI, { NULL } },
+    [VRT_HWACCEL_QSV] = { AV_HWDEVICE_TYPE_QSV, AV_PIX_FMT_NONE, { NULL } },
+    [VRT_HWACCEL_VIDEOTOOLBOX] = { AV_HWDEVICE_TYPE_VIDEOTOOLBOX, AV_PIX_FMT_NONE, { NULL } },
 };
 
 /* The process's. */
@@ -28,6 +30,7 @@ static struct {
     enum vrt_hwaccel hwaccel;       /* OFF: none was asked for */
     AVBufferRef *device;            /* NULL: there is none */
     char why[160];
+    char lacks[VRT_HWACCEL_USE_COUNT][160];     /* of the libraries, why; "": nothing */
 } opened;
 
 static bool is_known(enum AVHWDeviceType wanted)
@@ -54,22 +57,36 @@ void vrt_hwaccel_prepare(enum vrt_hwaccel hwaccel)
         snprintf(opened.why, sizeof(opened.why), "%s", said[0] ? said : av_err2str(r));
         return;
     }
-    if (facts[hwaccel].library && !dlopen(facts[hwaccel].library, RTLD_NOW | RTLD_GLOBAL)) {
-        snprintf(opened.why, sizeof(opened.why), "%s", dlerror());
-        av_buffer_unref(&opened.device);
+    for (int i = 0; i < VRT_HWACCEL_USE_COUNT; i++) {
+        const char *library = facts[hwaccel].libraries[i];
+        if (library && !dlopen(library, RTLD_NOW | RTLD_GLOBAL))
+            snprintf(opened.lacks[i], sizeof(opened.lacks[i]), "%s", dlerror());
     }
+}
+
+const char *vrt_hwaccel_problem(enum vrt_hwaccel hwaccel, enum vrt_hwaccel_use use)
+{
+    if (opened.hwaccel != hwaccel)
+        return "it wasn't opened";
+    if (!opened.device)
+        return opened.why;
+    return opened.lacks[use][0] ? opened.lacks[use] : NULL;
+}
+
+AVBufferRef *vrt_hwaccel_device(void)
+{
+    return opened.device;
 }
 
 int vrt_hwaccel_check(enum vrt_hwaccel hwaccel, struct vrt_error *error)
 {
+    const char *problem = vrt_hwaccel_problem(hwaccel, VRT_HWACCEL_ENCODES);
     char shown[sizeof(opened.why)];
 
-    if (opened.hwaccel == hwaccel && opened.device)
+    if (!problem)
         return 0;
     return vrt_refuse(error, vrt_raise(-ENODEV), "output.codec", "%s doesn't work here: %s",
-                      vrt_hwaccel_names[hwaccel],
-                      opened.hwaccel == hwaccel ?
-                      vrt_printable(opened.why, shown, sizeof(shown)) : "it wasn't opened");
+                      vrt_hwaccel_names[hwaccel], vrt_printable(problem, shown, sizeof(shown)));
 }
 
 int vrt_hwaccel_attach(enum vrt_hwaccel hwaccel, AVCodecContext *codec)
