@@ -56,7 +56,7 @@ struct vrt_args {
     bool json, help, version;
 
     const char *model, *output, *device, *preset, *webhook, *sha256, *pixel_format;
-    const char *streams;
+    const char *streams, *scale;
     struct vrt_job_settings settings;           /* but for those, and the next */
     const char *scene_cuts;
     int64_t priority;

@@ -97,6 +97,7 @@ const struct vrt_field vrt_job_request_fields[] = {
     VRT_FIELD_IN(INT, T, settings, clip_overlap, NULLABLE, .min = 0, .max = VRT_API_CLIP_MAX / 2),
     VRT_FIELD_IN(ENUM, T, settings, tiling, 0, .names = vrt_tiling_names),
     VRT_FIELD_IN(DOUBLE, T, settings, scene_cuts, NULLABLE, .min = 0, .max = 1),
+    VRT_FIELD_IN(DOUBLE, T, settings, strength, NULLABLE, .min = 0, .max = 1),
     VRT_FIELD_IN(DOUBLE, T, settings, sigma, NULLABLE, .min = 0, .max = VRT_API_SIGMA_MAX),
     VRT_FIELD_IN(ENUM, T, settings, codec, NULLABLE, .names = vrt_codec_names),
     /* Each codec's own is narrower. */
@@ -106,6 +107,7 @@ const struct vrt_field vrt_job_request_fields[] = {
                  .max = VRT_BITRATE_MAX),
     VRT_FIELD_IN(INT, T, settings, target_size_bytes, NULLABLE, .min = VRT_API_TARGET_SIZE_MIN,
                  .max = VRT_API_TARGET_SIZE_MAX),
+    VRT_FIELD_IN(TEXT, T, settings, scale, NULLABLE, .size = VRT_SETTING_WORD_BYTES),
     VRT_FIELD_IN(TEXT, T, settings, pixel_format, NULLABLE, .size = VRT_SETTING_WORD_BYTES),
     VRT_FIELD_IN(TEXT, T, settings, encoder_options, NULLABLE, .size = VRT_SETTING_OPTIONS_BYTES),
     VRT_FIELD_IN(TEXT, T, settings, streams, NULLABLE, .size = VRT_SETTING_NAME_BYTES),
@@ -194,6 +196,7 @@ const struct vrt_field vrt_job_recipe_fields[] = {
     COUNT(T, overlap, NULLABLE),
     VRT_FIELD_ENUM(T, tiling, 0, vrt_tiling_names),
     VRT_FIELD_DOUBLE(T, scene_cuts, NULLABLE, 0, 1),
+    VRT_FIELD_DOUBLE(T, strength, NULLABLE, 0, 1),
     VRT_FIELD_DOUBLE(T, sigma, NULLABLE, 0, VRT_API_SIGMA_MAX),
     VRT_FIELD_ENUM(T, precision, 0, vrt_precision_names),
     VRT_FIELD_ENUM(T, codec, 0, vrt_codec_names),
@@ -201,6 +204,7 @@ const struct vrt_field vrt_job_recipe_fields[] = {
     VRT_FIELD_TEXT(T, preset, NULLABLE),
     COUNT(T, bitrate, NULLABLE),
     COUNT(T, target_size_bytes, NULLABLE),
+    VRT_FIELD_TEXT(T, scale, NULLABLE),
     VRT_FIELD_TEXT(T, pixel_format, NULLABLE),
     VRT_FIELD_TEXT(T, encoder_options, NULLABLE),
     VRT_FIELD_TEXT(T, streams, NULLABLE),
@@ -283,6 +287,7 @@ const struct vrt_field vrt_job_fields[] = {
     VRT_FIELD_OPTIONAL(T, video, has_video, vrt_job_video_fields),
     VRT_FIELD_BOOL(T, reproducible, 0),
     COUNT(T, n_starts, 0),
+    COUNT(T, frames_repeated, 0),
     VRT_FIELD_TEXT(T, input_path, NULLABLE),
     VRT_FIELD_TEXT(T, output_path, NULLABLE),
     VRT_FIELD_TEXT(T, model_path, NULLABLE),
@@ -360,11 +365,15 @@ static int check_size(const struct vrt_job_settings *settings, struct vrt_error 
 
 static int check_request(const struct vrt_job_request *q, struct vrt_error *error)
 {
+    struct vrt_scale scale;
     int r = check_places(q, error);
 
     if (r < 0)
         return r;
     r = check_size(&q->settings, error);
+    if (r < 0)
+        return r;
+    r = q->settings.scale[0] ? vrt_scale_parse(q->settings.scale, &scale, error) : 0;
     if (r < 0)
         return r;
     for (int i = 0; i < VRT_JOB_FILE_COUNT; i++) {

@@ -120,6 +120,7 @@ struct vrt_job_recipe {
     int64_t clip_frames, clip_overlap, tile_width, tile_height, overlap;
     int tiling;                             /* enum vrt_tiling */
     double scene_cuts;                      /* threshold; 0: off */
+    double strength;                        /* NAN: of before there was such */
     double sigma;                           /* NAN: the network isn't told */
     int precision;                          /* never auto */
     int codec;
@@ -127,6 +128,7 @@ struct vrt_job_recipe {
     char preset[VRT_API_WORD_BYTES];
     int64_t bitrate;                        /* VRT_UNKNOWN: constant quality */
     int64_t target_size_bytes;              /* that it follows from; VRT_UNKNOWN: from none */
+    char scale[VRT_SETTING_WORD_BYTES];     /* as asked for; "": by the network */
     char pixel_format[VRT_API_WORD_BYTES];  /* "": by the input */
     char encoder_options[VRT_SETTING_OPTIONS_BYTES];
     char streams[VRT_SETTING_NAME_BYTES];   /* as asked for; "": all */
@@ -190,6 +192,7 @@ struct vrt_job_info {
     struct vrt_job_video video;
     bool reproducible;
     int64_t n_starts;                       /* how often it was begun or gone on with */
+    int64_t frames_repeated;                /* so far: like the one before, and so not computed */
     /* As submitted; an input's may be a URL. */
     char input_path[VRT_API_PATH_BYTES], output_path[VRT_API_PATH_BYTES];
     char model_path[VRT_API_PATH_BYTES];

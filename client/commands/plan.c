@@ -114,6 +114,8 @@ static void print_work(const struct vrt_plan_report *plan)
     if (recipe->times > 1)
         printf(", %s times those of the video",
                vrt_format_ratio(recipe->times, recipe->times_every, seconds, sizeof(seconds)));
+    if (recipe->strength < 1)
+        printf(", strength %g", recipe->strength);
     if (recipe->tonemap != VRT_TONEMAP_OFF)
         printf(", HDR to SDR by %s", vrt_name_of(vrt_tonemap_names, recipe->tonemap));
     putchar('\n');

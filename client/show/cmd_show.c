@@ -98,6 +98,9 @@ static void show_progress(const struct vrt_job_info *job)
     if (job->state == VRT_JOB_RUNNING && !job->cancelling)
         printf(", %s left", vrt_format_duration(job->left_s, left.data, sizeof(left.data)));
     putchar('\n');
+    if (job->frames_repeated > 0)
+        printf("  Repeated   %s like the one before, not computed\n",
+               vrt_format_count(job->frames_repeated, "frame", rate.data, sizeof(rate.data)));
     if (job->segments_done > 0 || job->n_starts > 1)
         printf("  Stored     %" PRId64 " %s of the result; begun %" PRId64 " %s\n",
                job->segments_done, job->segments_done == 1 ? "segment" : "segments",
@@ -179,6 +182,8 @@ static void show_recipe(const struct vrt_job_info *job)
                                                          frames.data, sizeof(frames.data)));
     if (recipe->tonemap != VRT_TONEMAP_OFF)
         printf(", HDR to SDR by %s", vrt_name_of(vrt_tonemap_names, recipe->tonemap));
+    if (recipe->strength < 1)
+        printf(", strength %g", recipe->strength);
     if (recipe->sigma >= 0)
         printf(", sigma %g", recipe->sigma);
     printf(", %s\n             %s", vrt_name_of(vrt_precision_names, recipe->precision),

@@ -64,6 +64,10 @@ static const struct vrt_option options[] = {
       .help = "off, on, or a threshold up to 1: scenes end clips" },
     { "sigma", 0, VRT_OPTION_NUMBER, offsetof(A, settings.sigma), 0, VRT_API_SIGMA_MAX,
       .argument = "NOISE", .help = "0 to 50: for networks that must be told how much noise" },
+    { "strength", 0, VRT_OPTION_NUMBER, offsetof(A, settings.strength), 0, 1, .argument = "SHARE",
+      .help = "of the network's result, 0 to 1; the rest is the input, enlarged plainly (1)" },
+    { "scale", 0, VRT_OPTION_TEXT, offsetof(A, scale), .argument = "SIZE",
+      .help = "of the result: 1.5 (times the input), 1080p, 1920x1080 (default: by the network)" },
     { "codec", 0, VRT_OPTION_WORD, offsetof(A, settings.codec), .names = vrt_codec_names,
       .argument = "CODEC",
       .help = "h264, hevc, ffv1, av1, vp9, prores, dnxhr, mjpeg or auto (default: as configured)" },
@@ -236,6 +240,9 @@ static int make_request(const struct vrt_args *args, const char *operand,
     if (r == 0 && args->pixel_format)
         r = vrt_take_text(args->pixel_format, "pix-fmt", q->settings.pixel_format,
                           sizeof(q->settings.pixel_format), error);
+    if (r == 0 && args->scale)
+        r = vrt_take_text(args->scale, "scale", q->settings.scale, sizeof(q->settings.scale),
+                          error);
     if (r == 0 && args->streams)
         r = vrt_take_text(args->streams, "streams", q->settings.streams,
                           sizeof(q->settings.streams), error);

@@ -395,6 +395,7 @@ static void settle_encoding(const struct vrt_queue_params *params,
     recipe->target_size_bytes = settings.target_size_bytes;
     recipe->hwaccel = settings.hwaccel;
     recipe->hwdec = settings.hwdec;
+    snprintf(recipe->scale, sizeof(recipe->scale), "%s", settings.scale);
     snprintf(recipe->pixel_format, sizeof(recipe->pixel_format), "%s", settings.pixel_format);
     snprintf(recipe->encoder_options, sizeof(recipe->encoder_options), "%s",
              settings.encoder_options);

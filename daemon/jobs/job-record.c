@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <jansson.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,7 +27,7 @@
 
 struct recipe_text {
     int64_t clip_frames, clip_overlap, tiling, segment_frames, tile_w, tile_h, overlap;
-    double scene_threshold, sigma;
+    double scene_threshold, sigma, strength;
     int64_t precision, encoder_threads, deinterlace, field_order, times, every, tonemap;
     bool exact_clip, exact_tile;
 };
@@ -61,6 +62,7 @@ static const struct vrt_field recipe_fields[] = {
     ANY(T, overlap),
     NUMBER(T, scene_threshold),
     NUMBER(T, sigma),
+    VRT_FIELD_DOUBLE(T, strength, VRT_FIELD_NULLABLE, 0, 1),
     ANY(T, precision),
     ANY(T, encoder_threads),
     ANY(T, deinterlace),
@@ -120,6 +122,7 @@ static void fill_recipe(const struct vrt_recipe *recipe, struct recipe_text *tex
         .overlap = recipe->overlap,
         .scene_threshold = recipe->scene_threshold,
         .sigma = recipe->sigma,
+        .strength = recipe->strength,
         .precision = recipe->precision,
         .encoder_threads = recipe->encoder_threads,
         .deinterlace = recipe->fields.deinterlace,
@@ -149,7 +152,7 @@ static bool read_recipe(const struct recipe_text *text, struct vrt_recipe *recip
         text->tonemap >= VRT_TONEMAP_COUNT || text->segment_frames < 1 ||
         text->clip_frames < 1 || text->tile_w < 1 || text->tile_h < 1 || text->times < 0 ||
         text->times > VRT_RECIPE_TIMES_MAX || text->every < 0 ||
-        text->every > VRT_MAX(text->times, 1))
+        text->every > VRT_MAX(text->times, 1) || text->strength < 0 || text->strength > 1)
         return false;
     *recipe = (struct vrt_recipe){
         .clip_frames = (int)text->clip_frames,
@@ -157,6 +160,7 @@ static bool read_recipe(const struct recipe_text *text, struct vrt_recipe *recip
         .tiling = (enum vrt_tiling)text->tiling,
         .scene_threshold = text->scene_threshold,
         .sigma = text->sigma,
+        .strength = isnan(text->strength) ? 1 : text->strength,
         .segment_frames = text->segment_frames,
         .tile_w = (int)text->tile_w,
         .tile_h = (int)text->tile_h,

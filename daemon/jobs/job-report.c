@@ -60,6 +60,7 @@ void vrt_job_report_admitted(struct vrt_job *job)
     report_size(&info->recipe, &found->recipe);
     info->recipe.tiling = (int)found->recipe.tiling;
     info->recipe.scene_cuts = found->recipe.scene_threshold;
+    info->recipe.strength = found->recipe.strength;
     info->recipe.sigma = found->network->takes_noise ? found->recipe.sigma : NAN;
     info->recipe.codec = (int)found->out_codec;
     info->recipe.quality = found->out_quality;
@@ -121,6 +122,8 @@ static void report_pace(struct vrt_job_info *info, double ran_s,
     info->elapsed_s = known(now->elapsed_s) + ran_s;
     info->fps = known(now->fps);
     info->left_s = known(now->left_s);
+    /* A pipeline that only joins what there is decodes nothing. */
+    info->frames_repeated = VRT_MAX(info->frames_repeated, now->frames_repeated);
     info->stages = (struct vrt_job_stages){
         .decode = known(now->busy[VRT_STAGE_DECODE]),
         .upload = known(now->busy[VRT_STAGE_UPLOAD]),

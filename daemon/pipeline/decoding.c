@@ -101,6 +101,7 @@ static int take(struct vrt_decoding *decoding, struct vrt_decode_clip *clip)
     struct vrt_progress *progress = decoding->params.progress;
 
     progress->told.frames_concealed = VRT_MAX(progress->told.frames_concealed, clip->n_concealed);
+    progress->told.frames_repeated = VRT_MAX(progress->told.frames_repeated, clip->n_repeated);
     progress->frames_decoded += clip->n_skipped;
     if (clip->warning[0])
         vrt_progress_warn(progress, "%s", clip->warning);

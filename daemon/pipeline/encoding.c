@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/thread.h"
+#include "workers/plan/output-size.h"
 
 /* Shards that the thread is given at a time: one in hand, one to go on with. */
 #define ENCODING_MAX 2
@@ -97,6 +98,8 @@ int vrt_encoding_start(struct vrt_encoding *encoding, int spool_fd, int64_t segm
         .spool_fd = spool_fd,
         .files = &check->files,
         .encoder = &check->encoder,
+        .made = vrt_output_made(&check->input.format, vrt_network_info(check->network)->scale,
+                                &check->encoder.format),
         /* Hardware may write another head at another bitrate. */
         .n_frames_fitted = check->settings->target_size_bytes == VRT_UNKNOWN ||
                            check->encoder.hwaccel ? 0 :

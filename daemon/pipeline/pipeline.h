@@ -179,6 +179,7 @@ struct vrt_pipeline_snapshot {
     bool is_estimated;              /* frames_total, until the input was read to its end */
     int64_t n_segments_done;        /* by earlier pipelines too */
     int64_t frames_concealed;
+    int64_t frames_repeated;        /* of those decoded: not computed, for they repeat another */
     double fps;                     /* of the last seconds */
     double left_s;
     double elapsed_s;               /* since vrt_pipeline_start(), without what it was held */

@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "base/codecs.h"
+#include "base/error.h"
 
 /* An integer, or an enum's value, that nobody has said or knows. */
 #define VRT_UNKNOWN (-1)
@@ -75,6 +76,8 @@ struct vrt_job_settings {
     int64_t clip, clip_overlap;     /* frames; unknown: by the network and memory */
     int tiling;                     /* enum vrt_tiling */
     double scene_cuts;              /* threshold; 0: off; NAN: by the tiling */
+    double strength;                /* of the network's result, 0 to 1; the rest is the input,
+                                     * enlarged plainly; NAN: 1 */
     double sigma;                   /* of the noise, where white is 255; NAN: not said */
     int64_t segment_frames;         /* a segment has at least so many; unknown: the default */
     int64_t decoder_threads;        /* unknown, 0: one per core */
@@ -84,6 +87,8 @@ struct vrt_job_settings {
     char preset[VRT_SETTING_WORD_BYTES];        /* "": the encoder's default */
     int64_t bitrate;                /* bits a second, on average; unknown: constant quality */
     int64_t target_size_bytes;      /* of the result, which the bitrate then follows from */
+    char scale[VRT_SETTING_WORD_BYTES];         /* the result's size: "1.5" times the input's,
+                                     * "1080p" or "1920x1080"; "": as the network makes it */
     char pixel_format[VRT_SETTING_WORD_BYTES];  /* FFmpeg's name; "": the input's, or the next */
     char encoder_options[VRT_SETTING_OPTIONS_BYTES];    /* FFmpeg's: "key=value key=value" */
     char streams[VRT_SETTING_NAME_BYTES];       /* of the input that go on: FFmpeg's specifiers,
@@ -114,3 +119,15 @@ extern const char *const vrt_tonemap_names[];
 
 /* Nothing asked for. */
 void vrt_job_settings_init(struct vrt_job_settings *settings);
+
+/* How large a result is to become, as it is written in `scale`. */
+struct vrt_scale {
+    double factor;                  /* so many times the input's sides; 0: */
+    int width, height;              /* pixels; width 0: by the input's shape */
+};
+
+/*
+ * Reads "1.5" (times the input), "1080p" (lines) or "1920x1080".
+ * Return: 0; -EINVAL with a sentence that says what would be one.
+ */
+int vrt_scale_parse(const char *text, struct vrt_scale *ret_scale, struct vrt_error *error);

@@ -4,6 +4,7 @@
 import array
 import fractions
 import json
+import math
 import os
 import random
 import subprocess
@@ -12,6 +13,23 @@ import unittest
 import checkpoints
 import harness
 from harness import clip, digest, ffmpeg, pixels, probe, timestamps, video_stream
+
+
+def bicubic(plane, width, height, times):
+    """Of Keys (1981), a = -1/2, the edge repeated: rows of numbers, one after the other."""
+    def weight(x):
+        x = abs(x)
+        return 1.5 * x ** 3 - 2.5 * x * x + 1 if x < 1 else \
+            -0.5 * x ** 3 + 2.5 * x * x - 4 * x + 2 if x < 2 else 0
+
+    def taps(n):
+        places = [(i + 0.5) / times - 0.5 for i in range(n * times)]
+        return [[(min(max(math.floor(at) + k, 0), n - 1), weight(at - math.floor(at) - k))
+                 for k in range(-1, 3)] for at in places]
+
+    columns = taps(width)
+    return [sum(wy * wx * plane[y * width + x] for y, wy in rows for x, wx in column)
+            for rows in taps(height) for column in columns]
 
 
 class Restore(harness.Case):
@@ -280,6 +298,71 @@ class Restore(harness.Case):
         a, b = pixels(whole, 'yuv444p'), pixels(tiled, 'yuv444p')
         self.assertEqual(len(a), len(b))
         self.assertLessEqual(max(abs(x - y) for x, y in zip(a, b)), 1)
+
+    def test_strength(self):
+        """All of it is the same bytes as without a word, none of it a plain bicubic picture, and
+        between the two it is as many parts of each."""
+        source = clip(self.path('s.mkv'), '-c:v', 'ffv1', '-pix_fmt', 'yuv444p', frames=2,
+                      source='mandelbrot')
+        found = {}
+        for strength in (None, 1, 0.5, 0):
+            target = self.path(f's{strength}.mkv')
+            options = [] if strength is None else ['--strength', strength]
+            job = self.restore(source, target, '--codec', 'ffv1', '--precision', 'f32', *options)
+            self.assertEqual(job['recipe']['strength'], 1 if strength is None else strength)
+            found[strength] = pixels(target, 'yuv444p')
+        self.assertEqual(found[1], found[None])
+        self.assertLessEqual(max(abs(2 * x - y - z) for x, y, z in
+                                 zip(found[0.5], found[0], found[1])), 3)
+        far = [abs(x - y) for x, y in zip(found[0], bicubic(pixels(source, 'yuv444p'), 64, 48, 2))]
+        self.assertLessEqual(max(far), 0.51)
+        self.refused('submit', '--strength', '1.5', source, says='from 0 to 1', status=2)
+
+    def test_sizes(self):
+        """By libswscale's Lanczos filter, bit by bit as the ffmpeg program does it."""
+        for pixel_format, place in [('yuv420p', 0), ('yuv422p10le', 0), ('gbrp10le', None)]:
+            source = clip(self.path('s.mkv'), '-c:v', 'ffv1', '-pix_fmt', pixel_format, frames=2)
+            whole, target, wanted, taken = (self.path(f'{n}.mkv') for n in
+                                            ('network', 'target', 'wanted', 'taken'))
+            self.restore(source, whole, '--codec', 'ffv1', '--overwrite')
+            job = self.restore(source, target, '--codec', 'ffv1', '--scale', '1.5', '--overwrite')
+            self.assertEqual((job['video']['output_width'], job['video']['output_height'],
+                              job['recipe']['scale']), (96, 72, '1.5'))
+            scale = 'scale=96:72:flags=lanczos+accurate_rnd+bitexact'
+            if place is not None:
+                scale += f':in_h_chr_pos={place}:out_h_chr_pos={place}'
+            self.assertEqual(video_stream(target)['pix_fmt'], pixel_format)
+            for plane in ('null',) if place is not None else ('extractplanes=g', 'extractplanes=r'):
+                shown = pixel_format if place is not None else 'gray10le'
+                ffmpeg('-i', whole, '-vf', f'{plane},{scale}', '-c:v', 'ffv1', wanted)
+                ffmpeg('-i', target, '-vf', plane, '-c:v', 'ffv1', taken)
+                self.assertEqual(pixels(taken, shown), pixels(wanted, shown))
+        job = self.restore(source, self.path('s.mp4'), '--scale', '100x100')
+        self.assertIn('shown 4:3', self.own_warnings(job)[0])
+        stream = video_stream(self.path('s.mp4'))
+        self.assertEqual((stream['width'], stream['height'], stream['sample_aspect_ratio']),
+                         (100, 100, '4:3'))
+        self.refused('submit', '--scale', '17000p', source, says='a side has 16 to 16384')
+
+    def test_repeated_frames(self):
+        """Those that are like the one before aren't computed, and are what they would be."""
+        source = clip(self.path('s.mkv'), '-c:v', 'ffv1', frames=4, source='mandelbrot')
+        repeats = self.path('r.mkv')
+        ffmpeg('-i', source, '-vf', 'loop=2:1:1,loop=3:1:5,setpts=N/25/TB', '-c:v', 'ffv1', repeats)
+        found = {}
+        for name in (source, repeats):
+            job = self.restore(name, self.path('t.mkv'), '--codec', 'ffv1', '--overwrite')
+            found[name] = pixels(self.path('t.mkv')), job['frames_repeated'], job['frames_done']
+        size = len(found[source][0]) // 4
+        frames = [found[source][0][i * size:(i + 1) * size] for i in range(4)]
+        self.assertEqual(found[repeats][2], 9)
+        self.assertEqual(found[repeats][0],
+                         b''.join(frames[i] for i in (0, 0, 0, 1, 2, 2, 2, 2, 3)))
+        self.assertEqual(found[source][1], 0)
+        # The first frame of a shard is computed.
+        self.assertIn(found[repeats][1], (4, 5))
+        self.assertIn(f'{found[repeats][1]} frames like the one before',
+                      self.vrtctl('show', job['id']).stdout)
 
     def test_several_files_default_names(self):
         sources = [clip(self.path(f'n{i}.mp4'), frames=2) for i in range(3)]

@@ -95,15 +95,21 @@ static int make_between(const struct vrt_job_spec *spec, struct vrt_shard_frames
     return 0;
 }
 
-/* Makes room for all results of the n frames from `first` on. */
-static int make_results(const struct vrt_job_spec *spec, struct vrt_shard_frames *frames, int first,
-                        int n)
+/* Makes room for all results of the n computed frames from `first` on. */
+static int make_results(struct vrt_device_executor_shard *shard, int first, int n)
 {
+    const struct vrt_job_spec *spec = shard->order.spec;
+    struct vrt_shard_frames *frames = shard->frames;
     const bool is_between = vrt_clip_is_between(&spec->rule);
     int r = 0;
 
-    for (int i = 0; r == 0 && i < (is_between ? vrt_shard_n_out(frames) : n); i++)
-        r = is_between ? make_between(spec, frames, i) : make_result(spec, frames, first + i);
+    if (is_between)
+        n = vrt_shard_n_out(frames);
+    for (int i = 0; r == 0 && i < n; i++) {
+        const int at = is_between ? i : shard->at[first + i];
+        r = is_between ? make_between(spec, frames, at) : make_result(spec, frames, at);
+        shard->out[first + i] = frames->out[at];
+    }
     return r;
 }
 
@@ -116,6 +122,37 @@ static void hold(const struct vrt_job_spec *spec, struct vrt_shard_frames *frame
         vrt_frame_copy_samples(frames->out[0], frames->out[i]);
 }
 
+/* Chooses what is computed: in a network that sees each frame by itself equal ones become equal. */
+static void choose_computed(struct vrt_device_executor_shard *shard)
+{
+    const struct vrt_shard_frames *frames = shard->frames;
+    const bool skips = frames->n_repeated > 0 && !shard->order.spec->rule.temporal;
+
+    shard->n_computed = 0;
+    for (int i = 0; i < frames->n; i++) {
+        if (skips && i > 0 && frames->in[i]->repeats)
+            continue;
+        shard->in[shard->n_computed] = frames->in[i];
+        shard->at[shard->n_computed++] = i;
+    }
+}
+
+/* Makes the frames that weren't computed. */
+static int repeat(const struct vrt_device_executor_shard *shard)
+{
+    struct vrt_shard_frames *frames = shard->frames;
+
+    for (int i = 1; shard->n_computed < frames->n && i < frames->n; i++) {
+        if (!frames->in[i]->repeats)
+            continue;
+        int r = make_result(shard->order.spec, frames, i);
+        if (r < 0)
+            return vrt_fold(r);
+        vrt_frame_copy_samples(frames->out[i - 1], frames->out[i]);
+    }
+    return 0;
+}
+
 /* Whether nothing of the shard is for the device. */
 static bool is_made(const struct vrt_job_spec *spec, const struct vrt_shard_frames *frames)
 {
@@ -125,7 +162,7 @@ static bool is_made(const struct vrt_job_spec *spec, const struct vrt_shard_fram
 /* Frames that go through the session together, where so many went before. */
 static int step_of(const struct vrt_device_executor_shard *shard, int n_before)
 {
-    const int n = shard->frames->n - n_before;
+    const int n = shard->n_computed - n_before;
 
     return shard->order.spec->rule.temporal ? n : VRT_MIN(n, vrt_session_depth(shard->session));
 }
@@ -134,12 +171,13 @@ void vrt_restore_init(struct vrt_device_executor_shard *shard, struct vrt_sessio
 {
     shard->session = session;
     shard->n_begun = shard->n_ended = 0;
+    choose_computed(shard);
     shard->result = 0;
 }
 
 bool vrt_restore_has_more(const struct vrt_device_executor_shard *shard)
 {
-    return shard->result == 0 && shard->n_begun < shard->frames->n;
+    return shard->result == 0 && shard->n_begun < shard->n_computed;
 }
 
 static bool is_in_flight(const struct vrt_device_executor_shard *shard)
@@ -150,7 +188,7 @@ static bool is_in_flight(const struct vrt_device_executor_shard *shard)
 bool vrt_restore_is_done(const struct vrt_device_executor_shard *shard)
 {
     return !is_in_flight(shard) &&
-           (shard->result != 0 || shard->n_ended == shard->frames->n);
+           (shard->result != 0 || shard->n_ended == shard->n_computed);
 }
 
 /* Frames before the bad one go as well: the shard is restored elsewhere as a whole, and what a
@@ -177,11 +215,11 @@ static void begin(struct vrt_device_executor_shard *shard)
         .depth = spec->rule.temporal ? frames->depth : n,
         .first = frames->first,
         .n_between = vrt_shard_n_out(frames),
-        .in = frames->in + first,
-        .out = frames->out + first,
+        .in = shard->in + first,
+        .out = shard->out + first,
         .shared = frames->shared + first,
     };
-    int r = make_results(spec, frames, first, n);
+    int r = make_results(shard, first, n);
 
     watch.op_times = shard->order.op_times;
     if (r == 0 && is_made(spec, frames))
@@ -208,6 +246,8 @@ static void end(struct vrt_device_executor_shard *shard)
         r = check(&evidence[i], shard->order.accepts_odd, shard->error);
     if (r == 0 && shard->result == 0)
         hold(spec, shard->frames);
+    if (r == 0 && shard->result == 0 && shard->n_ended == shard->n_computed)
+        r = repeat(shard);
     if (shard->result == 0)
         shard->result = r;
     settle(shard);

@@ -27,6 +27,7 @@ void vrt_shard_frames_copy(const struct vrt_shard_frames *from, struct vrt_shard
 
     to->n = from->n;
     to->n_new = from->n_new;
+    to->n_repeated = from->n_repeated;
     to->depth = from->depth;
     to->times = from->times;
     to->every = from->every;

@@ -11,6 +11,8 @@
 
 struct vrt_shard_frames {
     int n, n_new;                   /* frames; those of them that no shard before has */
+    int n_repeated;                 /* of in[], but for the first: such that repeat the one before,
+                                     * and so does their result: they aren't computed */
     int depth;                      /* frames that the network sees: as of struct vrt_clip */
     struct vrt_frame *in[VRT_CLIP_FRAMES_MAX];
     struct vrt_share shares[VRT_CLIP_FRAMES_MAX];

@@ -119,7 +119,7 @@ double vrt_speed_shard_flops(const struct vrt_job_spec *spec, int64_t tile_flops
     double flops = (double)all_tiles(spec, tile_flops);
 
     if (!spec->rule.temporal)
-        return flops * frames->n;
+        return flops * (frames->n - frames->n_repeated);
     return flops * frames->depth / spec->rule.overlap.size;
 }
 

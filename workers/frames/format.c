@@ -86,12 +86,16 @@ bool vrt_frame_format_is_valid(const struct vrt_frame_format *format)
            format->chroma_shift_y >= 0 && format->chroma_shift_y <= (yuv ? 2 : 0);
 }
 
+bool vrt_frame_format_scales_to(const struct vrt_frame_format *a, const struct vrt_frame_format *b)
+{
+    return a->depth == b->depth && a->layout == b->layout &&
+           a->chroma_shift_x == b->chroma_shift_x && a->chroma_shift_y == b->chroma_shift_y;
+}
+
 bool vrt_frame_format_same_planes(const struct vrt_frame_format *a,
                                   const struct vrt_frame_format *b)
 {
-    return a->width == b->width && a->height == b->height && a->depth == b->depth &&
-           a->layout == b->layout && a->chroma_shift_x == b->chroma_shift_x &&
-           a->chroma_shift_y == b->chroma_shift_y;
+    return a->width == b->width && a->height == b->height && vrt_frame_format_scales_to(a, b);
 }
 
 bool vrt_frame_format_same_samples(const struct vrt_frame_format *a,

@@ -103,6 +103,10 @@ size_t vrt_frame_format_size_bytes(const struct vrt_frame_format *format);
 /* Whether size, depth, layout and chroma shifts are possible at all. Thread: any. */
 bool vrt_frame_format_is_valid(const struct vrt_frame_format *format);
 
+/* Whether frames of one become such of the other where they are scaled. Thread: any. */
+bool vrt_frame_format_scales_to(const struct vrt_frame_format *a,
+                                const struct vrt_frame_format *b);
+
 /* Whether planes of one can be read as the other's: size, depth, layout, chroma. Thread: any. */
 bool vrt_frame_format_same_planes(const struct vrt_frame_format *a,
                                   const struct vrt_frame_format *b);

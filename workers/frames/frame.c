@@ -348,6 +348,21 @@ void vrt_frame_copy_samples(const struct vrt_frame *from, struct vrt_frame *to)
     }
 }
 
+bool vrt_frame_same_samples(const struct vrt_frame *a, const struct vrt_frame *b)
+{
+    for (int i = 0; i < vrt_frame_format_n_planes(&a->format); i++) {
+        const struct vrt_plane *x = &a->planes[i], *y = &b->planes[i];
+        /* From the middle on: above there may be a film's black bar. */
+        for (int k = 0; k < x->height; k++) {
+            const size_t row = (size_t)((x->height / 2 + k) % x->height);
+            if (memcmp(x->data + row * x->stride_bytes, y->data + row * y->stride_bytes,
+                       row_bytes(a, i)) != 0)
+                return false;
+        }
+    }
+    return true;
+}
+
 /* A row of samples that nobody else writes to, without those that the depth has no room for. */
 static void bound(uint16_t *row, int width, int depth)
 {

@@ -36,6 +36,7 @@ struct vrt_frame {
     int64_t duration;           /* likewise; 0: unknown */
     int64_t index;              /* 0, 1, 2, ... in presentation order */
     bool concealed;             /* the decoder made some of it up */
+    bool repeats;               /* its samples are those of the frame before it */
     bool interlaced, top_first; /* two fields, as file or decoder say, and which is shown first */
     struct vrt_frame_extra extra;
     struct vrt_frame *alpha;    /* a reference: its transparency, gray of full range, of any size
@@ -108,6 +109,10 @@ size_t vrt_frame_bytes(const struct vrt_frame_format *format);
 /* Sets the planes' strides and where they are, one behind the other, in `data`, which has
  * vrt_frame_bytes(). Thread: any. */
 void vrt_frame_lay_out(struct vrt_frame *frame, uint8_t *data);
+
+/* Whether all samples of two frames of the same planes are equal; what differs is found soon.
+ * Thread: any. */
+bool vrt_frame_same_samples(const struct vrt_frame *a, const struct vrt_frame *b);
 
 /* Copies the samples of a frame to one of the same planes. Thread: any. */
 void vrt_frame_copy_samples(const struct vrt_frame *from, struct vrt_frame *to);

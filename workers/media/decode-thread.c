@@ -57,6 +57,8 @@ struct decode_thread {
         struct vrt_cutter *cutter;      /* NULL: nothing was decoded yet */
         bool at_end;                    /* of what the input has */
         int64_t first_pts, last_pts, last_duration;
+        struct vrt_frame *last;         /* a reference, where repeated frames aren't computed */
+        int64_t n_repeated;             /* of those cut: frames that aren't */
         int64_t n_held;                 /* clips of frames behind which none are made */
         int64_t next_shard;
     } own;
@@ -251,8 +253,24 @@ static int read_frame(struct decode_thread *decode_thread, struct vrt_error *err
         decode_thread->own.first_pts = frame->pts;
     decode_thread->own.last_pts = frame->pts;
     decode_thread->own.last_duration = VRT_MAX(frame->duration, 1);
+    if (!decode_thread->cutter_params.rule.temporal) {
+        frame->repeats = decode_thread->own.last &&
+                         vrt_frame_same_samples(decode_thread->own.last, frame);
+        vrt_frame_unref(decode_thread->own.last);
+        decode_thread->own.last = vrt_frame_ref(frame);
+    }
     vrt_cutter_push(decode_thread->own.cutter, frame);
     return 0;
+}
+
+/* Frames of a clip that repeat the one before in it. */
+static int count_repeated(const struct vrt_cut *cut)
+{
+    int n = 0;
+
+    for (int i = 1; i < cut->clip.n; i++)
+        n += cut->frames[i]->repeats;
+    return n;
 }
 
 /* The clip as a shard's frames. */
@@ -265,6 +283,7 @@ static void take_clip(const struct decode_thread *decode_thread, const struct vr
     ret_frames->span = cut->span;
     ret_frames->n = cut->clip.n;
     ret_frames->n_new = cut->clip.n_new;
+    ret_frames->n_repeated = count_repeated(cut);
     ret_frames->depth = cut->clip.depth;
     memcpy(ret_frames->in, cut->frames, sizeof(ret_frames->in));
     memcpy(ret_frames->shares, cut->shares, sizeof(ret_frames->shares));
@@ -284,6 +303,7 @@ static int next_clip(struct decode_thread *decode_thread, struct vrt_cut *cut, b
     }
     decode_thread->own.next_shard += is_cut;
     decode_thread->own.n_held += is_cut && !cut->clip.depth;
+    decode_thread->own.n_repeated += is_cut ? count_repeated(cut) : 0;
     *ret_is_cut = is_cut;
     return 0;
 }
@@ -330,6 +350,7 @@ static int decode_clip(struct vrt_media_thread *base, struct vrt_media_task *tas
     memcpy(clip->warning, decode_thread->own.warning, sizeof(clip->warning));
     decode_thread->own.warning[0] = '\0';
     clip->n_concealed = vrt_input_info(decode_thread->own.input)->n_concealed;
+    clip->n_repeated = decode_thread->own.n_repeated;
     if (!vrt_cutter_is_done(decode_thread->own.cutter))
         return 0;
     return vrt_fold(finish(decode_thread, clip));
@@ -376,6 +397,7 @@ static void free_decode_thread(struct vrt_media_thread *base)
     struct decode_thread *decode_thread = vrt_container_of(base, struct decode_thread, base);
 
     vrt_cutter_free(decode_thread->own.cutter);
+    vrt_frame_unref(decode_thread->own.last);
     vrt_input_close(decode_thread->own.input);
     vrt_child_free(decode_thread->own.child);
     free(decode_thread);

@@ -25,6 +25,8 @@ struct vrt_decode_clip {
     int64_t n_skipped;              /* new frames of the clips before it, if dropped */
     bool at_end;                    /* there are no more; `info` is filled in */
     int64_t n_concealed;            /* until now */
+    int64_t n_repeated;             /* likewise: frames that aren't computed, as struct
+                                     * vrt_shard_frames has them */
     char warning[256];              /* what the user should know by now; "": nothing new */
     int64_t span_ns;                /* at the end: from the first frame to the last */
     struct vrt_reader_info *info;   /* at the end; NULL else */

@@ -83,7 +83,7 @@ static bool is_good(struct vrt_encode_thread *encode_thread, int64_t i, int *r)
 static bool load_tail(struct vrt_encode_thread *encode_thread, int64_t n, int *ret_r)
 {
     const struct vrt_segment_record *record = &encode_thread->params.segments[n - 1];
-    const struct vrt_frame_format *format = &encode_thread->params.encoder->format;
+    const struct vrt_frame_format *format = &encode_thread->params.made;
     VRT_CLEANUP(vrt_tail_done) struct vrt_tail tail = { .n = 0 };
     VRT_CLEANUP(vrt_closep) int fd = -1;
     struct vrt_error why = { .id = NULL };

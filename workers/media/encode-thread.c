@@ -79,7 +79,7 @@ int vrt_encode_thread_need_blender(struct vrt_encode_thread *encode_thread, stru
 {
     if (encode_thread->blender)
         return 0;
-    return vrt_fold(vrt_blender_new(&encode_thread->params.encoder->format,
+    return vrt_fold(vrt_blender_new(&encode_thread->params.made,
                                     &encode_thread->blender, error));
 }
 

@@ -76,6 +76,8 @@ struct vrt_encode_thread_params {
     int spool_fd;                   /* the job's own folder */
     const struct vrt_files *files;  /* lives until `ended`, as do its descriptors and names */
     const struct vrt_encoder_params *encoder;
+    struct vrt_frame_format made;   /* of the frames that come: the encoder's, of another size where
+                                     * it is to scale them */
     int64_t n_frames_fitted;        /* a size was asked for: so many are to keep the encoder's
                                      * bitrate, all together; 0: each segment is by itself */
     enum vrt_container container;

@@ -21,6 +21,7 @@
 #include "workers/media/files/input.h"
 #include "workers/media/hwaccel-choice.h"
 #include "workers/media/target-size.h"
+#include "workers/plan/output-size.h"
 
 /* The decoder's threads while it is only asked what it sees. */
 #define PROBE_THREADS 1
@@ -28,9 +29,6 @@
 /* A file that takes longer to be understood is made so: it would hold its user's places among
  * those that wait, and a thread. A job that goes on was looked at before. */
 #define LOOK_NS (30 * VRT_NS_PER_S)
-
-/* No network's output is larger: what encoders and frames can hold. */
-#define SIDE_MAX 16384
 
 /* When the next look at the input must be over, for a reader or a preview. */
 static int64_t look_deadline(const struct vrt_job_check *check)
@@ -116,7 +114,6 @@ static int load_network(struct vrt_job_check *check, struct vrt_error *error)
 static int check_network(const struct vrt_job_check *check, struct vrt_error *error)
 {
     const struct vrt_network_info *info = vrt_network_info(check->network);
-    const struct vrt_frame_format *format = &check->input.format;
     uint64_t checksum = vrt_network_checksum(check->network);
     int channels = info->in_channels;
 
@@ -134,10 +131,6 @@ static int check_network(const struct vrt_job_check *check, struct vrt_error *er
         return vrt_refuse(error, -EINVAL, "job.input", "%s makes frames between those of a video, "
                           "and a picture has no others: choose a network that restores it",
                           info->description);
-    if (format->width > SIDE_MAX / info->scale || format->height > SIDE_MAX / info->scale)
-        return vrt_refuse(error, -EINVAL, "job.input",
-                          "%d x %d pixels enlarged %d times are more than %d a side",
-                          format->width, format->height, info->scale, SIDE_MAX);
     return 0;
 }
 
@@ -436,11 +429,10 @@ static int choose_encoder(struct vrt_job_check *check, struct vrt_child *child,
     const struct vrt_network_info *info = vrt_network_info(check->network);
     const struct vrt_job_settings *settings = check->settings;
     struct vrt_encoder_params *encoder = &check->encoder;
+    struct vrt_frame_format shown = check->input.format;
     struct vrt_encoder_pick pick = {
         .pixel_format = settings->pixel_format,
-        .input = &check->input.format,
-        .width = check->input.format.width * info->scale,
-        .height = check->input.format.height * info->scale,
+        .input = &shown,
     };
     /* auto is whatever the output's ending says: of a folder PNG. */
     const int named = settings->codec == VRT_CODEC_AUTO ? (int)VRT_CODEC_PNG : settings->codec;
@@ -453,6 +445,11 @@ static int choose_encoder(struct vrt_job_check *check, struct vrt_child *child,
     if (r < 0)
         return vrt_fold(r);
     pick.codec = encoder->codec;
+    r = vrt_output_size_choose(settings->scale, info->scale, &shown, &check->warnings, error);
+    if (r < 0)
+        return vrt_fold(r);
+    pick.width = shown.width;
+    pick.height = shown.height;
     r = check_kind(check, pick.codec, error);
     if (r < 0)
         return vrt_fold(r);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "workers/plan/output-size.h"
 
 int vrt_job_spec_new(struct vrt_network *network, const struct vrt_frame_format *in,
                  const struct vrt_frame_format *out, struct vrt_job_spec **ret_spec)
@@ -14,7 +15,9 @@ int vrt_job_spec_new(struct vrt_network *network, const struct vrt_frame_format 
 
     if (!spec)
         return vrt_raise(-ENOMEM);
-    int r = vrt_frame_pool_new(out, &spec->results);
+    /* Another size is made of that when it is encoded. */
+    spec->out = vrt_output_made(in, vrt_network_info(network)->scale, out);
+    int r = vrt_frame_pool_new(&spec->out, &spec->results);
     if (r < 0) {
         free(spec);
         return vrt_fold(r);
@@ -22,8 +25,8 @@ int vrt_job_spec_new(struct vrt_network *network, const struct vrt_frame_format 
     atomic_init(&spec->n_refs, 1);
     spec->network = vrt_network_ref(network);
     spec->in = *in;
-    spec->out = *out;
-    spec->passes = vrt_frame_format_same_samples(in, out);
+    spec->recipe.strength = 1;
+    spec->passes = vrt_frame_format_same_samples(in, &spec->out);
     spec->rule = vrt_clip_runs(1);
     spec->grid = vrt_tile_whole(in->width, in->height);
     spec->needs = vrt_tile_needs(vrt_network_info(network)->multiple,

@@ -37,7 +37,8 @@ struct vrt_job_spec {
                                      * for the output codes samples as the input does */
 };
 
-/* Takes a reference to the network. Return: 0; -EINVAL: a format is not valid; -ENOMEM. */
+/* Takes a reference to the network. `out` is what is encoded: of any size; devices make what the
+ * network makes of the input's. Return: 0; -EINVAL: a format is not valid; -ENOMEM. */
 int vrt_job_spec_new(struct vrt_network *network, const struct vrt_frame_format *in,
                  const struct vrt_frame_format *out, struct vrt_job_spec **ret_spec);
 

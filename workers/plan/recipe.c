@@ -314,6 +314,19 @@ static int choose_noise(const struct choice *choice, struct vrt_recipe *recipe)
                       "50 heavy)", network->description);
 }
 
+/* Between two frames there is nothing that a network's could be mixed with. */
+static int check_strength(const struct choice *choice)
+{
+    const struct vrt_network_info *network = choice->params->network;
+
+    if (isnan(choice->asked->strength) || !network->out_frames)
+        return 0;
+    vrt_error_set_field(choice->error, "strength");
+    return vrt_refuse(choice->error, -EINVAL, "request.field", "%s makes frames between those of "
+                      "the video, which have no plain version to be mixed with: leave strength out",
+                      network->description);
+}
+
 /* The coarsest tiles that are wanted. */
 static int choose_tiles(const struct choice *choice, struct vrt_recipe *recipe)
 {
@@ -379,6 +392,7 @@ int vrt_recipe_choose(const struct vrt_job_settings *settings,
         .fields = params->fields,
         .tonemap = params->tonemap,
         .every = 1,
+        .strength = isnan(settings->strength) ? 1 : settings->strength,
     };
     int r = choose_times(&choice, &recipe);
 
@@ -387,6 +401,9 @@ int vrt_recipe_choose(const struct vrt_job_settings *settings,
     r = params->network->out_frames               ? choose_between(&choice, &recipe)
         : vrt_recipe_is_temporal(params->network) ? choose_clip(&choice, &recipe)
                                                   : check_still(&choice);
+    if (r < 0)
+        return vrt_fold(r);
+    r = check_strength(&choice);
     if (r < 0)
         return vrt_fold(r);
     r = choose_noise(&choice, &recipe);

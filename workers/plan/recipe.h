@@ -33,6 +33,7 @@ struct vrt_recipe {
     int every;                      /* of all of those, one of so many is shown; 1: each */
     enum vrt_tiling tiling;
     double scene_threshold;         /* 0: no cuts */
+    double strength;                /* of the network: 1: all of it, 0: enlarged plainly */
     double sigma;                   /* of the noise, where white is 255; 0 where the network isn't
                                      * told */
     int64_t segment_frames;         /* a segment ends with the shard that makes it so many */

@@ -31,6 +31,8 @@ const MORE = [
         list: words('auto', 'off', 'frame', 'field', 'telecine'), none: 'auto' },
     { key: 'tonemap', label: 'HDR to SDR', list: words('off', 'hable', 'mobius', 'reinhard', 'clip'),
         none: 'off' },
+    { key: 'strength', label: 'Strength (0 to 1)', as: Number },
+    { key: 'scale', label: 'Size', hint: '1.5, 1080p, 1920x1080' },
     { key: 'sigma', label: 'Noise (sigma)', as: Number },
     { key: 'streams', label: 'Streams', hint: 'all, or v:0,a' },
     { key: 'device', label: 'Devices', hint: 'auto' },

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* resize: nearest and bilinear ("align_corners" false and true), larger and smaller. */
+/* resize: nearest, bilinear ("align_corners" false and true), bicubic; larger and smaller. */
 
 #include "backend/op/op.h"
 #include "tests/conformance/conformance.h"
@@ -9,7 +9,7 @@ static const struct {
     int d, c, h, w, out_h, out_w;
 } sizes[] = {
     { 1, 1, 1, 1, 1, 1 },    { 1, 3, 1, 1, 4, 5 },   { 1, 64, 5, 7, 10, 14 },
-    { 2, 3, 4, 6, 16, 24 },  { 1, 12, 5, 7, 8, 9 },  { 1, 33, 9, 8, 5, 3 },
+    { 2, 3, 4, 6, 16, 24 },  { 1, 12, 5, 7, 8, 9 },  { 1, 33, 9, 7, 5, 3 },
     { 3, 3, 7, 2, 1, 1 },    { 1, 3, 6, 10, 9, 15 }, { 1, 24, 3, 3, 3, 3 },
     { 1, 3, 2, 31, 5, 64 },
 };
@@ -22,7 +22,15 @@ static const enum vrt_dtype types[][2] = {
 
 #define N_SIZES ((int)VRT_ARRAY_SIZE(sizes))
 #define N_TYPES ((int)VRT_ARRAY_SIZE(types))
-#define N_MODES 3
+#define N_MODES 4
+
+/* Keys' kernel (1981) with a = -1/2, of a sample so far away. */
+static double keys(double x)
+{
+    x = fabs(x);
+    return x < 1 ? 1.5 * x * x * x - 2.5 * x * x + 1 :
+           x < 2 ? -0.5 * x * x * x + 2.5 * x * x - 4 * x + 2 : 0;
+}
 
 /* The weight with which source `k` of `n` goes into place `i` of `m`. */
 static double weight(enum vrt_resize_mode mode, int i, int m, int k, int n)
@@ -31,6 +39,12 @@ static double weight(enum vrt_resize_mode mode, int i, int m, int k, int n)
         return k == (int)floor((double)i * n / m + 1e-9) ? 1 : 0;
 
     double position = (i + 0.5) * n / m - 0.5;
+    if (mode == VRT_RESIZE_BICUBIC) {
+        double sum = 0;
+        for (int at = -3; at < n + 3; at++)
+            sum += (at < 0 ? 0 : at >= n ? n - 1 : at) == k ? keys(position - at) : 0;
+        return sum;
+    }
     if (mode == VRT_RESIZE_BILINEAR_CORNERS)
         position = (double)i * (n - 1) / (m > 1 ? m - 1 : 1);
     position = position < 0 ? 0 : position > n - 1 ? n - 1 : position;
@@ -41,8 +55,9 @@ static void run_resize(struct conf *t, int i)
 {
     const int s = i % N_SIZES, H = sizes[s].h, W = sizes[s].w, C = sizes[s].c;
     const enum vrt_dtype *type = types[i / N_SIZES % N_TYPES];
-    const int view = i / N_SIZES / N_TYPES / N_MODES;
-    const enum vrt_resize_mode mode = (enum vrt_resize_mode)(i / N_SIZES / N_TYPES % N_MODES);
+    const int view = i / N_SIZES / N_TYPES % CONF_VIEW_COUNT;
+    const enum vrt_resize_mode mode =
+        (enum vrt_resize_mode)(i / N_SIZES / N_TYPES / CONF_VIEW_COUNT);
     const struct vrt_shape in = { sizes[s].d, H, W, C };
     const struct vrt_shape out = { in.d, sizes[s].out_h, sizes[s].out_w, C };
     float *x;

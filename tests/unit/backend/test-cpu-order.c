@@ -51,8 +51,8 @@ static void rows_read(const struct vrt_op *op, int y, int rows[2])
         rows[1] = rows[0] + 2;
         break;
     case VRT_OP_RESIZE:
-        rows[0] = (int)floor(at);
-        rows[1] = (int)floor(at) + 2;
+        rows[0] = (int)floor(at) - (op->resize.mode == VRT_RESIZE_BICUBIC);
+        rows[1] = (int)floor(at) + 2 + (op->resize.mode == VRT_RESIZE_BICUBIC);
         break;
     default:
         rows[0] = y;
@@ -221,7 +221,7 @@ static void test_resized(void)
             const struct vrt_tensor a = tensor(0, in_h, 6, 4), b = tensor(1, in_h, 6, 4);
             const struct vrt_tensor c = tensor(2, out_h, 6, 4);
             const struct vrt_op first = other(VRT_OP_LAYERNORM, &a, &b);
-            for (int mode = VRT_RESIZE_BILINEAR; mode <= VRT_RESIZE_BILINEAR_CORNERS; mode++) {
+            for (int mode = VRT_RESIZE_BILINEAR; mode <= VRT_RESIZE_BICUBIC; mode++) {
                 struct vrt_op resize = other(VRT_OP_RESIZE, &b, &c);
                 resize.resize.mode = (enum vrt_resize_mode)mode;
                 for (int rows = 1; rows <= 7; rows++) {

@@ -331,6 +331,7 @@ static void test_argument_refusals(void)
         { "--tile -1 a", "--tile: expected an integer from 0 to 16384, got \"-1\"" },
         { "--sigma 51 a", "--sigma: expected a number from 0 to 50, got \"51\"" },
         { "--sigma nan a", "got \"nan\"" },
+        { "--strength 2 a", "--strength: expected a number from 0 to 1, got \"2\"" },
         { "--start 1:75 a", "--start: expected seconds, or a time such as 1:30 or 1:02:03.5" },
         { "--start -1 a", "got \"-1\"" },
         { "--start nan a", "got \"nan\"" },

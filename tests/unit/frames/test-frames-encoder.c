@@ -357,6 +357,9 @@ static void test_wrong_frames(void)
     frame->format.width = 62;
     expect_int(vrt_encoder_send(encoder, frame, &error), -EINVAL);
     frame->format.width = 64;
+    frame->format.depth = 10;
+    expect_int(vrt_encoder_send(encoder, frame, &error), -EINVAL);
+    frame->format.depth = 8;
     /* The encoder holds no reference for longer than it reads. */
     expect_int(atomic_load(&frame->n_refs), 1);
     vrt_frame_unref(frame);

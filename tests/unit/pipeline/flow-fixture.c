@@ -162,6 +162,8 @@ static struct vrt_job_settings settled(const struct vrt_job_settings *given)
     settle(&settings.quality);
     if (!(settings.sigma > 0))
         settings.sigma = NAN;
+    if (!(settings.strength > 0))
+        settings.strength = NAN;
     if (!(settings.fps > 0))
         settings.fps = NAN;
     if (!(settings.scene_cuts > 0))

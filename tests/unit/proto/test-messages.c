@@ -96,6 +96,8 @@ static void test_request(void)
     expect_int(q.settings.clip_overlap, VRT_UNKNOWN);
     expect_int(q.settings.tiling, VRT_TILING_BLEND);
     expect_true(isnan(q.settings.scene_cuts) && isnan(q.settings.sigma));
+    expect_true(isnan(q.settings.strength));
+    expect_str(q.settings.scale, "");
     expect_int(q.settings.deinterlace, VRT_DEINTERLACE_AUTO);
     expect_int(q.settings.tonemap, VRT_TONEMAP_OFF);
     expect_str(q.settings.streams, "");
@@ -111,7 +113,7 @@ static void test_request(void)
                      "\"clip\":16,\"clip_overlap\":0,\"tiling\":\"official\",\"scene_cuts\":0.25,"
                      "\"sigma\":12.5,\"precision\":\"bf16\",\"tile\":256,"
                      "\"overlap\":0,\"codec\":\"ffv1\",\"deinterlace\":\"field\","
-                     "\"tonemap\":\"mobius\","
+                     "\"tonemap\":\"mobius\",\"strength\":0.25,\"scale\":\"1080p\","
                      "\"streams\":\"v:1,-s\",\"times\":4,\"alpha\":\"drop\","
                      "\"quality\":51,\"preset\":\"slow\",\"priority\":-100,\"strict\":true,"
                      "\"overwrite\":true}", &q, &error), 0);
@@ -127,6 +129,8 @@ static void test_request(void)
     expect_int(q.settings.alpha, VRT_ALPHA_DROP);
     expect_near(q.settings.scene_cuts, 0.25, 0);
     expect_near(q.settings.sigma, 12.5, 0);
+    expect_near(q.settings.strength, 0.25, 0);
+    expect_str(q.settings.scale, "1080p");
     expect_int(q.settings.codec, VRT_CODEC_FFV1);
     expect_int(q.priority, -100);
     expect_true(q.settings.strict && q.overwrite);
@@ -170,6 +174,14 @@ static void test_request_refusals(void)
         { "{" FILES ",\"tonemap\":\"gamma\"}", "tonemap", "or \"clip\"" },
         { "{" FILES ",\"scene_cuts\":1.5}", "scene_cuts", "from 0 to 1" },
         { "{" FILES ",\"sigma\":51}", "sigma", "from 0 to 50" },
+        { "{" FILES ",\"strength\":1.1}", "strength", "from 0 to 1" },
+        { "{" FILES ",\"scale\":\"big\"}", "scale", "\"big\" is no size" },
+        { "{" FILES ",\"scale\":\"1920x\"}", "scale", "is no size" },
+        { "{" FILES ",\"scale\":\"0p\"}", "scale", "is no size" },
+        { "{" FILES ",\"scale\":\"1.5.2\"}", "scale", "is no size" },
+        { "{" FILES ",\"scale\":\"-2\"}", "scale", "is no size" },
+        { "{" FILES ",\"scale\":\"123456x10\"}", "scale", "is no size" },
+        { "{" FILES ",\"scale\":\"65\"}", "scale", "is no size" },
         { "{" FILES ",\"quality\":true}", "quality", "from 0 to 63, got true" },
         { "{" FILES ",\"target_size_bytes\":999}", "target_size_bytes", "from 1000 to" },
         { "{" FILES ",\"target_size_bytes\":9999,\"quality\":9}", "target_size_bytes",

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 
-/* How long shards and segments are where a frame takes long. */
+/* How long shards and segments are where a frame takes long, and what else is chosen once. */
 
 #include <errno.h>
 
 #include "tests/unit/test.h"
+#include "workers/plan/output-size.h"
 #include "workers/plan/recipe.h"
 
 struct paced {
@@ -174,11 +175,64 @@ static void test_rates(void)
         }
         expect_int(recipe.times, cases[i].times);
         expect_int(recipe.every, cases[i].every);
+        expect_near(recipe.strength, 1, 0);
+        asked.strength = 0.5;
+        expect_int(vrt_recipe_choose(&asked, &params, &recipe, &error), -EINVAL);
+        expect_str(error.field, "strength");
         expect_int(vrt_recipe_rule(&recipe, &network).every, cases[i].every);
     }
 }
 
+/* Sizes of results, and the shape of their pixels. */
+static void test_sizes(void)
+{
+    static const struct {
+        const char *scale;
+        struct vrt_frame_format in;
+        int width, height;          /* 0: refused */
+        struct vrt_rational aspect;
+        const char *says;
+    } cases[] = {
+        { "", { .width = 853, .height = 480 }, 1706, 960, { 0, 0 }, NULL },
+        { "1.5", { .width = 853, .height = 480 }, 1280, 720, { 0, 0 }, NULL },
+        { "0.5", { .width = 64, .height = 48, .sample_aspect = { 16, 15 } }, 32, 24, { 16, 15 },
+          NULL },
+        { "1080p", { .width = 1280, .height = 720 }, 1920, 1080, { 0, 0 }, NULL },
+        { "1080p", { .width = 853, .height = 480 }, 1920, 1080, { 0, 0 }, NULL },
+        { "99p", { .width = 64, .height = 48 }, 132, 99, { 0, 0 }, NULL },
+        { "1920x1080", { .width = 853, .height = 480 }, 1920, 1080, { 0, 0 }, NULL },
+        { "1920x1080", { .width = 720, .height = 576, .sample_aspect = { 16, 15 } }, 1920, 1080,
+          { 3, 4 }, "1080p makes 1350 x 1080" },
+        { "100x100", { .width = 64, .height = 48 }, 100, 100, { 4, 3 }, "shown 4:3" },
+        { "15x16", { .width = 64, .height = 48 }, 0, 0, { 0, 0 }, "15 x 16" },
+        { "0.1", { .width = 64, .height = 48 }, 0, 0, { 0, 0 }, "6 x 4" },
+        { "16385p", { .width = 64, .height = 48 }, 0, 0, { 0, 0 }, "16 to 16384" },
+        { "64", { .width = 4096, .height = 4096 }, 0, 0, { 0, 0 }, "16 to 16384" },
+        { "big", { .width = 64, .height = 48 }, 0, 0, { 0, 0 }, "no size" },
+        { "", { .width = 8194, .height = 48 }, 0, 0, { 0, 0 }, "enlarged 2 times" },
+    };
+
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(cases); i++) {
+        struct vrt_frame_format format = cases[i].in;
+        struct vrt_warnings warnings = { .n = 0 };
+        struct vrt_error error = { .id = NULL };
+        int r = vrt_output_size_choose(cases[i].scale, 2, &format, &warnings, &error);
+
+        expect_int(r, cases[i].width ? 0 : -EINVAL);
+        if (cases[i].says)
+            expect_contains(r < 0 ? error.message : warnings.sentences[0], cases[i].says);
+        expect_int(warnings.n, r == 0 && cases[i].says != NULL);
+        if (r < 0)
+            continue;
+        expect_int(format.width, cases[i].width);
+        expect_int(format.height, cases[i].height);
+        expect_int(format.sample_aspect.num, cases[i].aspect.num);
+        expect_int(format.sample_aspect.den, cases[i].aspect.den);
+    }
+}
+
 TEST_MAIN(
+    { "sizes", test_sizes },
     { "between", test_between },
     { "rates", test_rates },
     { "still", test_still },

@@ -39,6 +39,7 @@ enum vrt_resize_mode {
                                      * "align_corners false" */
     VRT_RESIZE_BILINEAR_CORNERS,    /* source = i * (in - 1) / (out - 1), 0 where
                                      * there is one output: "align_corners true" */
+    VRT_RESIZE_BICUBIC,             /* as BILINEAR, between four, the edge repeated */
 };
 
 enum vrt_pad_mode {

@@ -82,7 +82,7 @@ static const char *check_space_to_depth(const struct vrt_op *op)
 
 static const char *check_resize(const struct vrt_op *op)
 {
-    if (!vrt_op_in_range((int)op->resize.mode, VRT_RESIZE_NEAREST, VRT_RESIZE_BILINEAR_CORNERS))
+    if (!vrt_op_in_range((int)op->resize.mode, VRT_RESIZE_NEAREST, VRT_RESIZE_BICUBIC))
         return "there is no such mode";
     if (op->in[0].shape.d != op->out.shape.d || op->in[0].shape.c != op->out.shape.c)
         return "frames or channels differ between input and output";

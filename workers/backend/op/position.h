@@ -27,6 +27,29 @@ static inline VRT_DEVICE float vrt_position_resized(enum vrt_resize_mode mode, i
     return VRT_MIN(VRT_MAX(at, 0), (float)(n - 1));
 }
 
+/* From which four of n samples in a row (or column) a bicubic resize to m makes one: those from
+ * `first` on, where what is outside is the edge. */
+struct vrt_cubic {
+    int first;
+    float weights[4];
+};
+
+/* Keys 1981, "Cubic convolution interpolation for digital image processing", with a = -1/2. */
+static inline VRT_DEVICE struct vrt_cubic vrt_position_cubic(int i, int m, int n)
+{
+    const float at = VRT_PRODUCT((float)n / (float)m, (float)i + 0.5f) - 0.5f;
+    struct vrt_cubic cubic;
+
+    /* No position is below -1/2. */
+    cubic.first = (int)(at + 1) - 2;
+    const float t = at - (float)(cubic.first + 1);
+    cubic.weights[0] = ((1 - t * 0.5f) * t - 0.5f) * t;
+    cubic.weights[1] = (1.5f * t - 2.5f) * t * t + 1;
+    cubic.weights[2] = ((2 - 1.5f * t) * t + 0.5f) * t;
+    cubic.weights[3] = (t - 1) * 0.5f * t * t;
+    return cubic;
+}
+
 /* Where a bilinear warp looks that is sent to `at`, in a row (or column) of n: the way from there
  * to [-1,1] and back. */
 static inline VRT_DEVICE float vrt_position_warped(float at, int n)

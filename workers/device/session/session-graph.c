@@ -231,6 +231,34 @@ static int build_divide(struct vrt_graph *graph, const struct vrt_job_spec *spec
     return vrt_graph_status(graph);
 }
 
+/* Bindings: the input's rgb, what the network made of it; that again, which only the op behind the
+ * last one that reads it writes to. Without any strength only what the input becomes. */
+static int build_mix(struct vrt_graph *graph, const struct vrt_job_spec *spec)
+{
+    const float strength = (float)spec->recipe.strength;
+    const struct vrt_shape shape = rgb_shape(&spec->out);
+    struct vrt_op resize = { .kind = VRT_OP_RESIZE, .n_in = 1,
+                             .resize = { .mode = VRT_RESIZE_BICUBIC } };
+    struct vrt_op weaken = { .kind = VRT_OP_AFFINE, .n_in = 1 };
+    struct vrt_op add = { .kind = VRT_OP_ADD, .n_in = 2, .add = { .scale = 1 - strength } };
+
+    resize.in[0] = vrt_graph_input(graph, VRT_DTYPE_F32, rgb_shape(&spec->in));
+    weaken.in[0] = vrt_graph_input(graph, VRT_DTYPE_F32, shape);
+    add.out = vrt_graph_output(graph, VRT_DTYPE_F32, shape);
+    resize.out = strength > 0 ? vrt_graph_tensor(graph, VRT_DTYPE_F32, shape) : add.out;
+    vrt_graph_append(graph, &resize);
+    if (strength > 0) {
+        for (int c = 0; c < shape.c; c++)
+            weaken.affine.scale[c] = strength;
+        weaken.out = vrt_graph_tensor(graph, VRT_DTYPE_F32, shape);
+        vrt_graph_append(graph, &weaken);
+        add.in[0] = resize.out;
+        add.in[1] = weaken.out;
+        vrt_graph_append(graph, &add);
+    }
+    return vrt_graph_status(graph);
+}
+
 /* Whether a session of this size needs the graph at all. */
 static bool is_needed(const struct vrt_job_spec *spec, const struct vrt_job_spec_size *size, int g)
 {
@@ -238,6 +266,8 @@ static bool is_needed(const struct vrt_job_spec *spec, const struct vrt_job_spec
 
     if (g <= VRT_SESSION_NETWORK)
         return true;
+    if (g == VRT_SESSION_MIX)
+        return spec->recipe.strength < 1;
     if (g == VRT_SESSION_DIVIDE)
         return is_blended(spec, size) && spec->needs.joint == VRT_TILES_AVERAGED;
     if (variant < 0)
@@ -257,6 +287,7 @@ static int build(struct vrt_graph *graph, const struct vrt_job_spec *spec,
     case VRT_SESSION_CLEAR:     return build_clear(graph, spec);
     case VRT_SESSION_BLEND:     return build_blend(graph, spec, &size->grid);
     case VRT_SESSION_DIVIDE:    return build_divide(graph, spec);
+    case VRT_SESSION_MIX:       return build_mix(graph, spec);
     default:                return build_copy(graph, spec, &size->grid, g - VRT_SESSION_COPY);
     }
 }

@@ -16,6 +16,8 @@ enum vrt_session_graph {
     VRT_SESSION_BLEND,              /* a tile of rgb, weights of rows, of columns, the tile's place
                                      * in the frame -> that place */
     VRT_SESSION_DIVIDE,             /* rgb, totals of rows, of columns -> rgb */
+    VRT_SESSION_MIX,                /* rgb of the input, rgb -> rgb, in its place: of a network
+                                     * that isn't to have its full strength */
     VRT_SESSION_COPY,               /* + 1 where columns are cut, + 2 where rows are */
     VRT_SESSION_GRAPH_COUNT = VRT_SESSION_COPY + 4,
 };

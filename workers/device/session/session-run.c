@@ -264,6 +264,23 @@ static int divide(struct vrt_session *session, int n)
     return r;
 }
 
+/* Takes strength from the network's results. */
+static int mix(struct vrt_session *session, int n)
+{
+    int r = 0;
+
+    for (int d = 0; r == 0 && d < n && session->executors[VRT_SESSION_MIX]; d++) {
+        struct vrt_binding frame = frame_of(session, VRT_SESSION_OUT, d);
+        const struct vrt_binding bindings[] = {
+            frame_of(session, VRT_SESSION_IN, d),
+            frame,
+            frame,
+        };
+        r = submit(session, session->executors[VRT_SESSION_MIX], bindings);
+    }
+    return r;
+}
+
 static int submit_network(struct vrt_session *session, const struct vrt_session_clip *clip)
 {
     const struct vrt_tile_grid *grid = &session->spec->grid;
@@ -293,6 +310,14 @@ static int submit_network(struct vrt_session *session, const struct vrt_session_
     return r != 0 ? r : divide(session, n);
 }
 
+/* The network's results, as strong as they are wanted. */
+static int submit_results(struct vrt_session *session, const struct vrt_session_clip *clip)
+{
+    int r = session->spec->recipe.strength > 0 ? submit_network(session, clip) : 0;
+
+    return r != 0 ? r : mix(session, clip->n);
+}
+
 static bool is_wanted(const struct vrt_session *session, const struct vrt_session_clip *clip, int d)
 {
     return is_between(session) ? vrt_session_makes(session->spec, clip->depth,
@@ -310,7 +335,7 @@ static int submit_clip(struct vrt_session *session, struct vrt_session_slot *slo
     for (int d = 0; r == 0 && d < VRT_MAX(clip->depth, 1); d++)
         r = submit_to_rgb(session, slot, vrt_clip_source(clip->n, d), d);
     if (r == 0)
-        r = submit_network(session, clip);
+        r = submit_results(session, clip);
     for (int d = 0; r == 0 && d < n_results(session, clip); d++)
         if (is_wanted(session, clip, d))
             r = submit_to_planes(session, slot, d, n_wanted++);

@@ -5,6 +5,7 @@
  * decoding order, and bring back time stamps and durations, which the encoder never sees.
  */
 
+#include "frames/filter/scaler.h"
 #include "frames/encode/encoder.h"
 
 #include <errno.h>
@@ -39,6 +40,7 @@ struct vrt_encoder {
     const char *title;
     struct vrt_frame_format format;
     AVCodecContext *codec;
+    struct vrt_scaler *scaler;      /* NULL: no frame had another size */
     enum AVPixelFormat pixfmt;      /* of what it is given, before that goes up to a device */
     AVPacket *packet;
     struct vrt_sink *sink;
@@ -403,13 +405,46 @@ static int encode(struct vrt_encoder *encoder, const AVFrame *frame, struct vrt_
     return r == AVERROR(EAGAIN) || r == AVERROR_EOF ? 0 : refuse_encoder(encoder, r, error);
 }
 
+static bool has_size(const struct vrt_frame *frame, const struct vrt_frame_format *format)
+{
+    return frame->format.width == format->width && frame->format.height == format->height;
+}
+
+/* Whether it can be sent: of one job all frames have one size, which needn't be the encoder's. */
+static bool fits(const struct vrt_encoder *encoder, const struct vrt_frame *frame)
+{
+    if (encoder->scaler)
+        return vrt_scaler_takes(encoder->scaler, &frame->format);
+    return vrt_frame_format_scales_to(&frame->format, &encoder->format) &&
+           (!encoder->n_sent || has_size(frame, &encoder->format));
+}
+
+/* Replaces `view` of the frame by one that is as large as the encoder's are. */
+static int scale_frame(struct vrt_encoder *encoder, const struct vrt_frame *frame, AVFrame **view)
+{
+    AVFrame *scaled;
+    int r = encoder->scaler ? 0 : vrt_scaler_new(&frame->format, &encoder->format,
+                                                 &encoder->scaler);
+
+    if (r < 0)
+        return vrt_fold(r);
+    r = vrt_scaler_run(encoder->scaler, *view, &scaled);
+    if (r < 0)
+        return vrt_fold(r);
+    av_frame_free(view);
+    *view = scaled;
+    return 0;
+}
+
 /* The frame as the encoder takes it: planes of ours, or a copy. Return: 0; -errno. */
-static int view_frame(const struct vrt_encoder *encoder, struct vrt_frame *frame,
-                      AVFrame **ret_view)
+static int view_frame(struct vrt_encoder *encoder, struct vrt_frame *frame, AVFrame **ret_view)
 {
     VRT_CLEANUP(vrt_av_frame_freep) AVFrame *view = NULL, *alpha = NULL;
     int r = vrt_frame_unwrap(frame, &view);
 
+    if (r < 0)
+        return vrt_fold(r);
+    r = has_size(frame, &encoder->format) ? 0 : scale_frame(encoder, frame, &view);
     if (r < 0)
         return vrt_fold(r);
     const bool has_alpha = frame->alpha && encoder->format.has_alpha;
@@ -431,7 +466,7 @@ int vrt_encoder_send(struct vrt_encoder *encoder, struct vrt_frame *frame,
     struct vrt_segment_end *end = &encoder->end;
     int64_t last = encoder->n_sent - 1;
 
-    if (!vrt_frame_format_same_planes(&frame->format, &encoder->format) ||
+    if (!fits(encoder, frame) ||
         (last >= 0 && frame->pts <= encoder->frames[last % WINDOW].pts))
         return vrt_refuse(error, vrt_raise(-EINVAL), "encode.failed",
                           "frame %lld does not follow the one before it in format or time",
@@ -484,6 +519,7 @@ struct vrt_encoder *vrt_encoder_free(struct vrt_encoder *encoder)
     avcodec_free_context(&encoder->codec);
     av_packet_free(&encoder->packet);
     encoder->sink = vrt_sink_close(encoder->sink);
+    vrt_scaler_free(encoder->scaler);
     free(encoder);
     return NULL;
 }

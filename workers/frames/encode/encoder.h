@@ -91,9 +91,9 @@ int vrt_encoder_new(const struct vrt_encoder_params *params, int fd,
                     struct vrt_encoder **ret_encoder, struct vrt_error *error) VRT_MUST_CHECK;
 
 /*
- * Encodes `frame`, of the format given at the start, its pts larger than the last one's, with its
- * transparency where the format has such, enlarged where it is smaller. The encoder takes a
- * reference for as long as it needs the samples.
+ * Encodes `frame`, of the format given at the start, its pts larger than the last one's; of another
+ * size, that of all frames, it is scaled. With its transparency where the format has such, enlarged
+ * where it is smaller. The encoder takes a reference for as long as it needs the samples.
  * Return: 0; -errno with the sentence in `error`; after that only vrt_encoder_free().
  */
 int vrt_encoder_send(struct vrt_encoder *encoder, struct vrt_frame *frame,

@@ -206,7 +206,7 @@ int vrt_child_encoder_send(struct vrt_child_encoder *encoder, struct vrt_frame *
     struct vrt_message message;
 
     vrt_message_init(&message, VRT_MESSAGE_ENCODER_SEND);
-    if (!vrt_frame_format_same_planes(&frame->format, &encoder->format))
+    if (!vrt_frame_format_scales_to(&frame->format, &encoder->format))
         return vrt_refuse(error, vrt_raise(-EINVAL), "encode.failed",
                           "frame %lld does not follow the one before it in format or time",
                           (long long)frame->index);

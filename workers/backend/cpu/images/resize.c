@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 
 /*
- * resize: nearest and bilinear, with corners on corners or edges on edges
+ * resize: nearest, bilinear with corners on corners or edges on edges, bicubic
  *
  * Bilinear is done first down, then across: two rows of the input are blended whole, and each
- * pixel of the output then blends two neighbours of that. Nearest is the same with weight 0.
+ * pixel of the output then blends two neighbours of that. Nearest is the same with weight 0, and
+ * bicubic with four rows and four neighbours.
  */
 
 #include "backend/cpu/isa/kernels.h"
@@ -19,7 +20,8 @@ struct tap {
 
 /* What a thread needs for a row. Each part is aligned to 64 bytes. */
 struct scratch {
-    struct tap *taps;               /* [w] */
+    struct tap *taps;               /* [w]; not of bicubic */
+    struct vrt_cubic *cubics;       /* [w]; of bicubic */
     float *above, *below, *blended; /* [W,C] */
     float *out;                     /* [w,C] */
     size_t size_bytes;
@@ -33,7 +35,10 @@ static struct scratch lay_out(const struct vrt_op *op, char *base)
     const size_t out_bytes = (size_t)op->out.shape.w * c;
     struct scratch s = { 0 };
 
-    s.taps = vrt_cpu_part(base, &s.size_bytes, (size_t)op->out.shape.w * sizeof(*s.taps));
+    if (op->resize.mode == VRT_RESIZE_BICUBIC)
+        s.cubics = vrt_cpu_part(base, &s.size_bytes, (size_t)op->out.shape.w * sizeof(*s.cubics));
+    else
+        s.taps = vrt_cpu_part(base, &s.size_bytes, (size_t)op->out.shape.w * sizeof(*s.taps));
     s.above = vrt_cpu_part(base, &s.size_bytes, in_bytes);
     s.below = vrt_cpu_part(base, &s.size_bytes, in_bytes);
     s.blended = vrt_cpu_part(base, &s.size_bytes, in_bytes);
@@ -108,11 +113,61 @@ static void resize_row(const struct vrt_cpu_call *call, const struct scratch *s,
     vrt_cpu_row_put(out, call->out, at, out->shape.w, target);
 }
 
+/* in, out [n]: out += in * weight, or without what was there where it is the first. */
+static void add_row(const float *restrict in, float weight, bool is_first, float *restrict out,
+                    size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        out[i] = (is_first ? 0 : out[i]) + in[i] * weight;
+}
+
+/* in [W,C], out [w,C] */
+static inline void sum_across(const float *restrict in, const struct vrt_cubic *restrict cubics,
+                              float *restrict out, struct vrt_shape from, int w)
+{
+    for (int x = 0; x < w; x++) {
+        const struct vrt_cubic *cubic = &cubics[x];
+
+        for (int k = 0; k < from.c; k++) {
+            float sum = 0;
+            for (int i = 0; i < 4; i++) {
+                const int at = VRT_MAX(VRT_MIN(cubic->first + i, from.w - 1), 0);
+                sum += in[(size_t)at * (size_t)from.c + (size_t)k] * cubic->weights[i];
+            }
+            out[(size_t)x * (size_t)from.c + (size_t)k] = sum;
+        }
+    }
+}
+
+static void resize_row_cubic(const struct vrt_cpu_call *call, const struct scratch *s, int d, int y)
+{
+    const struct vrt_op *op = call->op;
+    const struct vrt_tensor *in = &op->in[0], *out = &op->out;
+    const struct vrt_cubic rows = vrt_position_cubic(y, out->shape.h, in->shape.h);
+    const int at[3] = { d, y, 0 };
+    float *target = vrt_cpu_row_target(out, call->out, at, s->out);
+    const size_t n = (size_t)in->shape.w * (size_t)in->shape.c;
+
+    for (int j = 0; j < 4; j++) {
+        const int from[3] = { d, VRT_MAX(VRT_MIN(rows.first + j, in->shape.h - 1), 0), 0 };
+        add_row(vrt_cpu_row_get(in, call->in[0], from, in->shape.w, s->above), rows.weights[j],
+                j == 0, s->blended, n);
+    }
+    sum_across(s->blended, s->cubics, target, in->shape, out->shape.w);
+    vrt_cpu_row_put(out, call->out, at, out->shape.w, target);
+}
+
 static void resize_rows(const struct vrt_cpu_call *call, int d, int y0, int y1)
 {
     const struct vrt_op *op = call->op;
     const struct scratch s = lay_out(op, call->scratch);
 
+    for (int x = 0; s.cubics && x < op->out.shape.w; x++)
+        s.cubics[x] = vrt_position_cubic(x, op->out.shape.w, op->in[0].shape.w);
+    for (int y = y0; s.cubics && y < y1; y++)
+        resize_row_cubic(call, &s, d, y);
+    if (s.cubics)
+        return;
     for (int x = 0; x < op->out.shape.w; x++)
         s.taps[x] = find_tap(op->resize.mode, x, op->in[0].shape.w, op->out.shape.w);
     for (int y = y0; y < y1; y++)

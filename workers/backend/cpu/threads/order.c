@@ -70,7 +70,7 @@ static int reach_of(const struct vrt_op *op)
     case VRT_OP_RANGE:
         return 0;
     case VRT_OP_RESIZE:
-        return 1;
+        return op->resize.mode == VRT_RESIZE_BICUBIC ? 2 : 1;
     case VRT_OP_YUV_TO_RGB:
     case VRT_OP_RGB_TO_YUV:
         return 1 << (op->colour.shift_y + 1);   /* the filters' taps, in rows of luma */

@@ -19,6 +19,19 @@ static float across(const ARG struct vrt_kernel_view *in, const GLOBAL char *x, 
     return (1 - weight) * a + weight * load_at(in, x, &at);
 }
 
+/* Of one row, between four columns. */
+static float across_cubic(const ARG struct vrt_kernel_view *in, const GLOBAL char *x,
+                          struct place at, struct vrt_cubic columns)
+{
+    float sum = 0;
+
+    for (int i = 0; i < 4; i++) {
+        at.w = clamp(columns.first + i, 0, in->w - 1);
+        sum += columns.weights[i] * load_at(in, x, &at);
+    }
+    return sum;
+}
+
 KERNEL(resize)(ARGS(struct vrt_kernel_elements, e), OUTPUT(1, out), INPUT(2, x) WORK_ITEM)
 {
     struct place p, at;
@@ -32,6 +45,18 @@ KERNEL(resize)(ARGS(struct vrt_kernel_elements, e), OUTPUT(1, out), INPUT(2, x) 
         at.h = p.h * in->h / e.out.h;
         at.w = p.w * in->w / e.out.w;
         store_at(&e.out, out, &p, load_at(in, x, &at));
+        return;
+    }
+    if (e.mode == VRT_RESIZE_BICUBIC) {
+        const struct vrt_cubic rows = vrt_position_cubic(p.h, e.out.h, in->h);
+        const struct vrt_cubic columns = vrt_position_cubic(p.w, e.out.w, in->w);
+        float sum = 0;
+
+        for (int j = 0; j < 4; j++) {
+            at.h = clamp(rows.first + j, 0, in->h - 1);
+            sum += rows.weights[j] * across_cubic(in, x, at, columns);
+        }
+        store_at(&e.out, out, &p, sum);
         return;
     }
     const enum vrt_resize_mode mode = (enum vrt_resize_mode)e.mode;

@@ -37,13 +37,30 @@ static double bilinear(const struct vrt_ref_run *run, const int at[4])
     return (1 - y.weight) * above + y.weight * below;
 }
 
+static double bicubic(const struct vrt_ref_run *run, const int at[4])
+{
+    const struct vrt_shape in = run->op->in[0].shape, out = run->op->out.shape;
+    const struct vrt_cubic y = vrt_position_cubic(at[1], out.h, in.h);
+    const struct vrt_cubic x = vrt_position_cubic(at[2], out.w, in.w);
+    double sum = 0;
+
+    for (int j = 0; j < 4; j++)
+        for (int i = 0; i < 4; i++)
+            sum += (double)y.weights[j] * (double)x.weights[i] *
+                   vrt_ref_get(&run->in[0], at[0], vrt_ref_clamp(y.first + j, in.h),
+                               vrt_ref_clamp(x.first + i, in.w), at[3]);
+    return sum;
+}
+
 void vrt_ref_resize(const struct vrt_ref_run *run)
 {
     const struct vrt_shape in = run->op->in[0].shape, out = run->op->out.shape;
 
     for (int at[4] = { 0 }; at[0] < out.d; vrt_ref_step(at, out)) {
         double x;
-        if (run->op->resize.mode != VRT_RESIZE_NEAREST)
+        if (run->op->resize.mode == VRT_RESIZE_BICUBIC)
+            x = bicubic(run, at);
+        else if (run->op->resize.mode != VRT_RESIZE_NEAREST)
             x = bilinear(run, at);
         else
             x = vrt_ref_get(&run->in[0], at[0], (int)((int64_t)at[1] * in.h / out.h),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 
-/* resize: nearest and bilinear, with corners on corners or edges on edges. */
+/* resize: nearest, bilinear with corners on corners or edges on edges, bicubic. */
 
 #include "backend/cuda/kernels/packet.cuh"
 #include "backend/op/position.h"
@@ -64,6 +64,38 @@ VRT_COVER_KERNEL bilinear(vrt_cuda_cover cover, view in, view out, vrt_resize_mo
     packet_store(values, elements_of(out), run_at(out, r), r.n);
 }
 
+VRT_COVER_KERNEL bicubic(vrt_cuda_cover cover, view in, view out)
+{
+    packet row[4];
+    int64_t at[4];
+    run r;
+
+    if (!run_find(cover, out.c, &r))
+        return;
+    const vrt_cubic y = vrt_position_cubic(r.h, out.h, in.h);
+    const vrt_cubic x = vrt_position_cubic(r.w, out.w, in.w);
+    float values[8] = { 0 };
+#pragma unroll
+    for (int j = 0; j < 4; j++) {
+#pragma unroll
+        for (int i = 0; i < 4; i++)
+            at[i] = view_at(in, r.d, max(min(y.first + j, in.h - 1), 0),
+                            max(min(x.first + i, in.w - 1), 0)) + r.c;
+        packets_get(elements_of(in), at, r.n, row);
+#pragma unroll
+        for (int i = 0; i < 4; i++) {
+            const float weight = y.weights[j] * x.weights[i];
+            float sample[8];
+
+            packet_open(row[i], in.dtype, sample);
+#pragma unroll
+            for (int k = 0; k < 8; k++)
+                values[k] += sample[k] * weight;
+        }
+    }
+    packet_store(values, elements_of(out), run_at(out, r), r.n);
+}
+
 int vrt_cuda_resize(const vrt_cuda_call *call)
 {
     const vrt_tensor *out = vrt_op_out(call->op, 0);
@@ -71,6 +103,8 @@ int vrt_cuda_resize(const vrt_cuda_call *call)
     const vrt_cuda_cover cover = cover_of(out->shape);
     const view from = view_of_in(call, 0), to = view_of(call, out);
 
+    if (mode == VRT_RESIZE_BICUBIC)
+        return cover_launch(bicubic, call, cover, from, to);
     if (mode != VRT_RESIZE_NEAREST)
         return cover_launch(bilinear, call, cover, from, to, mode);
     return cover_launch(nearest, call, cover, from, to, vrt_divisor_of(out->shape.h),
