@@ -13,7 +13,7 @@ set -euo pipefail
 build=(gcc libc6-dev meson ninja-build pkg-config python3
        libuv1-dev libjansson-dev libcurl4-openssl-dev nettle-dev libinih-dev libsqlite3-dev libzip-dev
        zlib1g-dev libdnnl-dev libavformat-dev libavfilter-dev libavcodec-dev libavutil-dev
-       libswscale-dev libseccomp-dev libsystemd-dev scdoc ca-certificates)
+       libprotobuf-c-dev protobuf-c-compiler libswscale-dev libseccomp-dev libsystemd-dev scdoc ca-certificates)
 demo=(ffmpeg dpkg)
 test=(g++ clang libclang-rt-dev llvm python3-yaml systemd procps strace tmux openssl fish zsh)
 

@@ -59,7 +59,7 @@ struct search {
 #define A struct vrt_args
 static const struct vrt_option options[] = {
     { "model", 'm', VRT_OPTION_TEXT, offsetof(A, model), .argument = "MODEL",
-      .help = "a name that vrtctl models lists, or a file (.pth, .safetensors, .param)" },
+      .help = "a name that vrtctl models lists, or a file (.pth, .safetensors, .onnx, .param)" },
     { "device", 'd', VRT_OPTION_TEXT, offsetof(A, device), .argument = "DEVICES",
       .help = "as for submit (default: auto)" },
     { "sigma", 0, VRT_OPTION_NUMBER, offsetof(A, settings.sigma), 0, VRT_API_SIGMA_MAX,

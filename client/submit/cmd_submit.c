@@ -29,7 +29,7 @@
 #define A struct vrt_args
 static const struct vrt_option options[] = {
     { "model", 'm', VRT_OPTION_TEXT, offsetof(A, model), .argument = "MODEL",
-      .help = "a name that vrtctl models lists, or a file (.pth, .safetensors, .param)" },
+      .help = "a name that vrtctl models lists, or a file (.pth, .safetensors, .onnx, .param)" },
     { "output", 'o', VRT_OPTION_TEXT, offsetof(A, output), .argument = "FILE",
       .help = "the result, a folder/ for it, or - (default: beside the input, NAME.restored.mp4)" },
     { "recursive", 'r', VRT_OPTION_FLAG, offsetof(A, recursive),

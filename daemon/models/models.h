@@ -4,7 +4,7 @@
 /*
  * The models a job may name, and those that came with one: each read once, then shared
  *
- * Known by name are those inside the binary and the checkpoints (.pth, .safetensors) of one
+ * Known by name are those inside the binary and the files (folder.c has their endings) of one
  * folder, which is looked into whenever somebody asks: a file put there is known at once. A job
  * may also bring a checkpoint of its own as an open file. What was read is kept by the file's
  * identity (device, inode, size, times), up to VRT_MODELS_KEPT_BYTES: of the user who has most of

@@ -2,6 +2,8 @@
 
 #include "tests/fuzz/build.h"
 
+#include <string.h>
+
 #include "model/network.h"
 
 void fuzz_build(const struct vrt_network *network)
@@ -20,4 +22,25 @@ void fuzz_build(const struct vrt_network *network)
                                  &(struct vrt_network_use){ .dtype = VRT_DTYPE_BF16 }) == 0);
     vrt_assert(vrt_graph_flops(graph) > 0);
     vrt_graph_free(graph);
+}
+
+int fuzz_read(fuzz_reader *read, const uint8_t *data, size_t size)
+{
+    const struct vrt_dag_file file = {
+        .data = data, .size_bytes = size, .name = "file",
+        .error = &(struct vrt_error){ 0 },
+    };
+    struct vrt_network *network = NULL;
+    struct vrt_dag *dag = NULL;
+
+    int r = read(&file, &dag);
+    vrt_assert(!r == !!dag);
+    if (dag)
+        r = vrt_network_new_dag(dag, "file", &network, file.error);
+    vrt_assert(!r == !!network);
+    vrt_assert(!r || (file.error->id && strncmp(file.error->message, "file ", 5) == 0));
+    if (network)
+        fuzz_build(network);
+    vrt_network_unref(network);
+    return 0;
 }

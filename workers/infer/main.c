@@ -21,7 +21,8 @@ static const char usage[] =
 static const char help[] =
     "Runs a network over an array and says how long it took and what memory it needed.\n"
     "\n"
-    "  -m, --model MODEL      a file (.pth, .safetensors, .param), or a built-in model's name\n"
+    "  -m, --model MODEL      a file (.pth, .safetensors, .onnx, .param), or a\n"
+    "                         built-in model's name\n"
     "  -i, --input X.npy      f32 [D,C,H,W], values from 0 to 1\n"
     "  -o, --output Y.npy     f32 [D,C,H,W], written over if it exists\n"
     "  -d, --device DEVICE    cpu:0, ref:0, ...; a kind such as cpu; auto (the default)\n"

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* An ONNX graph while it is read: what its names stand for, and the table of its operations. */
+
+#include "engine/dag/arith.h"
+#include "engine/dag/names.h"
+#include "engine/dag/read.h"
+#include "onnx.pb-c.h"
+
+#define VRT_ONNX_DIMS_MAX 8
+
+/* A constant of the file. */
+struct vrt_onnx_constant {
+    const VrtPb__Tensor *tensor;    /* NULL: one of a node's attributes */
+    const VrtPb__Attribute *attribute;
+    int n_dims;
+    int64_t dims[VRT_ONNX_DIMS_MAX];
+    int64_t n;
+};
+
+/* What a name stands for: a node of ours, a constant, or a node that is seen in more dimensions
+ * than four until pixels were moved between them. */
+struct vrt_onnx_value {
+    enum { VRT_ONNX_NODE, VRT_ONNX_CONSTANT, VRT_ONNX_VIEW } kind;
+    int node;
+    bool is_clipped;                /* to what can be shown */
+    bool is_padded;                 /* with dimensions of 1, which go again */
+    struct vrt_onnx_constant constant;
+    int n_dims;                     /* of a view */
+    int64_t dims[VRT_ONNX_DIMS_MAX];
+    bool is_moved;                  /* of a view: it was transposed, .. */
+    enum vrt_dag_kind moves;        /* .. by which pixels are shuffled so, .. */
+    int r;                          /* .. by squares of this side */
+};
+
+struct vrt_onnx_reader {
+    const struct vrt_dag_file *file;
+    struct vrt_dag *dag;
+    struct vrt_dag_names names;     /* of `values` */
+    struct vrt_onnx_value *values;
+    int n_values, capacity;
+    const VrtPb__Node *node;        /* the operation that is read */
+};
+
+/* The text, or "" where it is absent. */
+static inline const char *vrt_onnx_text(const char *text)
+{
+    return text ? text : "";
+}
+
+/* Input `i` of the operation: NULL where it is absent or left out. */
+const struct vrt_onnx_value *vrt_onnx_in(const struct vrt_onnx_reader *reader, size_t i);
+
+/* The attribute, or NULL. */
+const VrtPb__Attribute *vrt_onnx_attribute(const VrtPb__Node *node, const char *name);
+
+/* Whether an attribute that is text, if it is there, else `otherwise`, is `wanted`. */
+bool vrt_onnx_is(const VrtPb__Node *node, const char *name, const char *otherwise,
+                 const char *wanted);
+
+/* The attribute's number, or `otherwise`. */
+int64_t vrt_onnx_int(const VrtPb__Node *node, const char *name, int64_t otherwise);
+float vrt_onnx_float(const VrtPb__Node *node, const char *name, float otherwise);
+
+/* What a tensor says of itself is held against its data. Return: 0; -EINVAL with the sentence
+ * said. */
+int vrt_onnx_constant_of(struct vrt_onnx_reader *reader, const VrtPb__Tensor *tensor,
+                         struct vrt_onnx_constant *ret_constant) VRT_MUST_CHECK;
+
+/* The constant's numbers, the caller's to free. Return: as vrt_dag_alloc(). */
+int vrt_onnx_numbers(struct vrt_onnx_reader *reader, const struct vrt_onnx_constant *constant,
+                     float **ret_values) VRT_MUST_CHECK;
+
+/* Number `i` of a constant of integers, or of anything. Return: 0 where it has no such. */
+int64_t vrt_onnx_integer(const struct vrt_onnx_constant *constant, int64_t i);
+
+/* Reads the operation: what its output is. Return: 0; -EINVAL, -ENOMEM with the sentence said. */
+int vrt_onnx_operate(struct vrt_onnx_reader *reader,
+                     struct vrt_onnx_value *ret_value) VRT_MUST_CHECK;
+
+/* Those that move or resize pixels. Return: as of vrt_dag_conv(). */
+int vrt_onnx_resize(struct vrt_onnx_reader *reader, int x) VRT_MUST_CHECK;
+int vrt_onnx_reshape(struct vrt_onnx_reader *reader,
+                     struct vrt_onnx_value *ret_value) VRT_MUST_CHECK;
+int vrt_onnx_unsqueeze(struct vrt_onnx_reader *reader,
+                       struct vrt_onnx_value *ret_value) VRT_MUST_CHECK;
+int vrt_onnx_squeeze(struct vrt_onnx_reader *reader,
+                     struct vrt_onnx_value *ret_value) VRT_MUST_CHECK;
+int vrt_onnx_transpose(struct vrt_onnx_reader *reader,
+                       struct vrt_onnx_value *ret_value) VRT_MUST_CHECK;
