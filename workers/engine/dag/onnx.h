@@ -6,7 +6,7 @@
 #include "engine/dag/arith.h"
 #include "engine/dag/names.h"
 #include "engine/dag/read.h"
-#include "onnx.pb-c.h"
+#include "engine/dag/onnx.pb-c.h"
 
 #define VRT_ONNX_DIMS_MAX 8
 
