@@ -104,7 +104,7 @@ _vrtctl() {
     --tiling) _vrtctl_words 'blend official' "$current"; return ;;
     --scene-cuts) _vrtctl_words 'off on' "$current"; return ;;
     --clip | --clip-overlap | --sigma | --webhook | --sha256) return ;;
-    --start | --duration | --at | --fps | --times) return ;;
+    --start | --duration | --end | --at | --fps | --times) return ;;
     --tile | --overlap | --quality | --bitrate | --target-size | --strength | --scale | --pix-fmt | --enc | --streams | --priority | --timeout | --size | --expires | -n | --frames | --match | --settled) return ;;
     esac
 
@@ -118,7 +118,7 @@ _vrtctl() {
     submit:-*)
         _vrtctl_words "--model --output --device --precision --tile --overlap --clip
             --clip-overlap --tiling --scene-cuts --sigma --strength --scale --codec --quality --preset
-            --bitrate --target-size --pix-fmt --enc --streams --start --duration --fps
+            --bitrate --target-size --pix-fmt --enc --streams --start --duration --end --fps
             --hwaccel --deinterlace --alpha --times --tonemap --priority --strict --overwrite
             --output-format --webhook --dry-run --follow --preview --recursive --match --output-dir
             --skip-done --settled $common" "$current"

@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <jansson.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -97,6 +98,8 @@ static const struct vrt_option options[] = {
       .argument = "TIME", .help = "restore from here on: seconds, or 1:30 (default: all)" },
     { "duration", 0, VRT_OPTION_TIME, offsetof(A, settings.duration_s), 0, VRT_API_TIME_MAX_S,
       .argument = "TIME", .help = "restore so much, to judge a model (default: to the end)" },
+    { "end", 0, VRT_OPTION_TIME, offsetof(A, time_s), 0, VRT_API_TIME_MAX_S,
+      .argument = "TIME", .help = "restore as far as there, instead of a duration" },
     { "fps", 0, VRT_OPTION_NUMBER, offsetof(A, settings.fps), 0, VRT_API_FPS_MAX,
       .argument = "RATE",
       .help = "pictures a second of a folder; of a video, by frames made between" },
@@ -447,6 +450,24 @@ static char *choose_output(const struct vrt_args *args, const struct vrt_submiss
     return path;
 }
 
+/* Takes --end for the duration that it comes to. Return: enum vrt_exit. */
+static int take_end(struct vrt_cli *cli)
+{
+    struct vrt_args *args = &cli->args;
+    const double start_s = isnan(args->settings.start_s) ? 0 : args->settings.start_s;
+
+    if (isnan(args->time_s))
+        return VRT_EXIT_OK;
+    if (!isnan(args->settings.duration_s))
+        return vrt_cli_misused(cli, "--duration and --end both say where the part ends: leave one "
+                               "of them out");
+    if (args->time_s <= start_s)
+        return vrt_cli_misused(cli, "--end: the part would end before it begins; both times are "
+                               "counted from the film's first picture");
+    args->settings.duration_s = args->time_s - start_s;
+    return VRT_EXIT_OK;
+}
+
 /* What the command line gets wrong. Return: enum vrt_exit. */
 static int check(const struct vrt_cli *cli)
 {
@@ -540,6 +561,8 @@ int vrt_submit(struct vrt_cli *cli)
     size_t n = 0;
 
     int exit = vrt_pipes_init(&s.pipes, cli);
+    if (exit == VRT_EXIT_OK)
+        exit = take_end(cli);
     if (exit == VRT_EXIT_OK)
         exit = check(cli);
     if (exit == VRT_EXIT_OK && cli->args.recursive)

@@ -435,6 +435,19 @@ class Submit(Case):
             self.complaint('submit', '--target-size', size, '--overwrite', 'video.mp4', status=2,
                            says='--target-size: expected a number')
 
+    def test_parts(self):
+        self.serve(self.accepts)
+        for options, wanted in ((['--start', '1:00', '--end', '1:30.5'], (60, 30.5)),
+                                (['--end', 8], (None, 8)),
+                                (['--start', 2, '--duration', 3], (2, 3))):
+            self.run_it('submit', *options, '--overwrite', 'video.mp4')
+            seen = self.seen.json()
+            self.assertEqual((seen['start_s'], seen['duration_s']), wanted)
+        for options, says in ((['--duration', 3, '--end', 9], 'leave one of them out'),
+                              (['--start', 9, '--end', 9], 'would end before it begins'),
+                              (['--end', 0], 'would end before it begins')):
+            self.complaint('submit', *options, '--overwrite', 'video.mp4', status=2, says=says)
+
     def test_warnings(self):
         """Who leaves after submitting is told what was found so far."""
         self.serve(lambda _: answer(job(7, 'queued', warnings=['alpha is dropped']), 201))

@@ -18,6 +18,7 @@
 #include "frames/alpha.h"
 #include "frames/av.h"
 #include "frames/decode/side-data.h"
+#include "frames/metadata/crop.h"
 #include "frames/metadata/hdr.h"
 #include "frames/pixfmt.h"
 
@@ -114,12 +115,20 @@ static void fill_rates(struct vrt_reader_info *info, const AVFormatContext *form
 }
 
 /* What the container says of the video, and the output's won't. */
-static void fill_dropped(struct vrt_reader_info *info, const AVStream *stream)
+static void fill_dropped(struct vrt_reader_info *info, const struct vrt_source *source,
+                         const AVStream *stream)
 {
     const AVDictionaryEntry *alpha = av_dict_get(stream->metadata, "alpha_mode", NULL, 0);
+    const struct vrt_crop all = { stream->codecpar->width, stream->codecpar->height };
+    struct vrt_crop crop;
 
     if (alpha && strcmp(alpha->value, "0") != 0)
         info->has_alpha = true;
+    if (source->size_bytes >= 0 &&
+        vrt_crop_find(source->fd, source->size_bytes, source->format->iformat->name, all, &crop))
+        vrt_warnings_add(&info->warnings, "the container has %d x %d of the video's %d x %d pixels "
+                         "shown: all are restored, and the result shows all",
+                         crop.width, crop.height, all.width, all.height);
 }
 
 void vrt_reader_info_fill(struct vrt_reader_info *info, const struct vrt_source *source,
@@ -135,7 +144,7 @@ void vrt_reader_info_fill(struct vrt_reader_info *info, const struct vrt_source 
     info->is_still = is_still(format->iformat);
     info->n_frames_estimate = info->is_still ? 1 : estimate_frames(info, stream);
     info->truncated = source->truncated;
-    fill_dropped(info, stream);
+    fill_dropped(info, source, stream);
 
     const uint8_t *matrix = vrt_av_stream_side_data(stream, AV_PKT_DATA_DISPLAYMATRIX, &size);
     if (matrix && size >= 9 * sizeof(int32_t)) {
