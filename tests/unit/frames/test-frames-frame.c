@@ -9,6 +9,7 @@
 #include "base/macro.h"
 #include "frames/decode/extent.h"
 #include "frames/frame.h"
+#include "frames/metadata/crop.h"
 #include "frames/warnings.h"
 #include "tests/unit/test.h"
 
@@ -211,6 +212,18 @@ static struct vrt_extent check(const char *demuxer, const void *data, size_t siz
 
 #define BYTES(s) s, sizeof(s) - 1
 
+static bool find_crop(const char *demuxer, const char *data, size_t size, struct vrt_crop *ret_crop)
+{
+    const struct vrt_crop all = { 64, 48 };
+    FILE *file = tmpfile();
+
+    fwrite(data, 1, size, file);
+    fflush(file);
+    const bool is_found = vrt_crop_find(fileno(file), (int64_t)size, demuxer, all, ret_crop);
+    fclose(file);
+    return is_found;
+}
+
 static void test_extent(void)
 {
     static const char mov[] = "mov,mp4,m4a,3gp,3g2,mj2", mkv[] = "matroska,webm";
@@ -252,6 +265,56 @@ static void test_extent(void)
     }
 }
 
+#define ZEROS "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0"
+#define MOV_STSD "\0\0\0\x8e" "stsd\0\0\0\0\0\0\0\1" "\0\0\0\x7e" "avc1\0\0\0\0\0\0\0\1" \
+    ZEROS "\0\x40\0\x30" "\0\x48\0\0\0\x48\0\0\0\0\0\0\0\1" ZEROS ZEROS "\0\x18\xff\xff"
+#define CLAP(width, height) "\0\0\0\x28" "clap" width "\0\0\0\1" height "\0\0\0\1" ZEROS
+#define MOV_HEAD "\0\0\0\x08" "ftyp\0\0\0\xb6" "moov\0\0\0\xae" "trak\0\0\0\xa6" "mdia" \
+    "\0\0\0\x9e" "minf\0\0\0\x96" "stbl"
+#define MKV_HEAD "\x1a\x45\xdf\xa3\x81x\x18\x53\x80\x67\xa0\xec\x81z\x16\x54\xae\x6b\x98\xae\x96"
+
+/* What a container shows of a video of 64 x 48; and no byte of it, whatever it is, does harm. */
+static void test_crop(void)
+{
+    static const char mov[] = "mov,mp4,m4a,3gp,3g2,mj2", mkv[] = "matroska,webm";
+    static const struct {
+        const char *demuxer, *data;
+        size_t size;
+        struct vrt_crop wanted;         /* zero: all is shown */
+    } cases[] = {
+        { mov, BYTES(MOV_HEAD MOV_STSD CLAP("\0\0\0\x3c", "\0\0\0\x2c")), { 60, 44 } },
+        { mov, BYTES(MOV_HEAD MOV_STSD CLAP("\0\0\0\x40", "\0\0\0\x30")), { 0, 0 } },
+        { mov, BYTES(MOV_HEAD MOV_STSD CLAP("\0\0\0\0", "\0\0\0\x2c")), { 0, 0 } },
+        { mov, BYTES("\0\0\0\x08" "moov"), { 0, 0 } },
+        { mkv, BYTES(MKV_HEAD "\xe0\x94\xb0\x81\x40\xba\x81\x30\x54\xcc\x81\x04\x54\xdd\x81\x02"
+                     "\x9a\x81\x02\xec\x81z"), { 58, 48 } },
+        { mkv, BYTES(MKV_HEAD "\xe0\x94\xb0\x81\x40\xba\x81\x30\x54\xaa\x81\x08\x54\xbb\x81\x08"
+                     "\x9a\x81\x02\xec\x81z"), { 64, 32 } },
+        { mkv, BYTES(MKV_HEAD "\xe0\x94\xb0\x81\x20\xba\x81\x30\x54\xaa\x81\x08\x54\xbb\x81\x08"
+                     "\x9a\x81\x02\xec\x81z"), { 0, 0 } },
+        { mkv, BYTES(MKV_HEAD "\xe0\x94\xb0\x81\x40\xba\x81\x30\x54\xaa\x81\x30\x54\xbb\x81\x08"
+                     "\x9a\x81\x02\xec\x81z"), { 0, 0 } },
+        { "avi", BYTES("RIFF\x04\0\0\0AVI "), { 0, 0 } },
+    };
+    char bytes[256];
+
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(cases); i++) {
+        struct vrt_crop crop = { 0, 0 };
+        const bool is_found = find_crop(cases[i].demuxer, cases[i].data, cases[i].size, &crop);
+        fprintf(stderr, "  case %zu\n", i);
+        expect_int(is_found, cases[i].wanted.width > 0);
+        expect_int(crop.width, cases[i].wanted.width);
+        expect_int(crop.height, cases[i].wanted.height);
+        for (size_t k = 0; k < cases[i].size; k++)
+            for (int value = 0; value <= 0xff; value += 0x55) {
+                memcpy(bytes, cases[i].data, cases[i].size);
+                bytes[k] = (char)value;
+                find_crop(cases[i].demuxer, bytes, cases[i].size, &crop);
+                find_crop(cases[i].demuxer, bytes, k, &crop);
+            }
+    }
+}
+
 /* Ticks and rates of which there are more: exact, or there are none such. */
 static void test_rational_scale(void)
 {
@@ -290,4 +353,5 @@ TEST_MAIN(
     { "guess", test_guess },
     { "warnings", test_warnings },
     { "extent", test_extent },
+    { "crop", test_crop },
 )
