@@ -117,6 +117,7 @@ static void fill_alpha_pass(struct vrt_job_settings *settings, struct vrt_pipeli
 {
     settings->codec = VRT_CODEC_FFV1;
     settings->hwaccel = VRT_HWACCEL_OFF;
+    settings->hwdec = VRT_HWDEC_OFF;
     settings->quality = settings->bitrate = settings->target_size_bytes = VRT_UNKNOWN;
     settings->pixel_format[0] = settings->encoder_options[0] = '\0';
     params->is_alpha_pass = true;

@@ -29,7 +29,7 @@ static struct vrt_decode_thread_params thread_params(struct vrt_decoding *decodi
         .expected = &check->input,
         .range = vrt_job_check_range(check->settings),
         .fields = check->recipe.fields,
-        .tonemap = check->recipe.tonemap,
+        .tonemap = vrt_job_check_tonemap(check),
         .streams = check->settings->streams,
         .keeps_extra = vrt_codec_facts(check->encoder.codec)->has_metadata,
         .is_alpha = check->is_alpha_pass,

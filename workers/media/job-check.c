@@ -47,6 +47,13 @@ struct vrt_reader_range vrt_job_check_range(const struct vrt_job_settings *setti
     };
 }
 
+enum vrt_tonemap vrt_job_check_tonemap(const struct vrt_job_check *check)
+{
+    return check->is_alpha_pass ? VRT_TONEMAP_OFF
+           : check->has_recipe ? check->recipe.tonemap
+                               : (enum vrt_tonemap)check->settings->tonemap;
+}
+
 /* As far as that is known before the input is. */
 static bool keeps_extra(const struct vrt_job_settings *settings)
 {
@@ -70,8 +77,7 @@ static int probe_input(struct vrt_job_check *check, struct vrt_child *child,
             .range = vrt_job_check_range(check->settings),
             .n_threads = PROBE_THREADS,
             .fields = check->has_recipe ? check->recipe.fields : (struct vrt_fields){ 0 },
-            .tonemap = check->has_recipe ? check->recipe.tonemap
-                                         : (enum vrt_tonemap)check->settings->tonemap,
+            .tonemap = vrt_job_check_tonemap(check),
             .streams = check->settings->streams,
             .keeps_extra = keeps_extra(check->settings),
             .is_alpha = check->is_alpha_pass,

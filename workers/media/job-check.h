@@ -62,6 +62,9 @@ int vrt_job_check_run(struct vrt_job_check *check, struct vrt_error *error);
 /* What a job is to restore of its input. Pure. */
 struct vrt_reader_range vrt_job_check_range(const struct vrt_job_settings *settings);
 
+/* What is done about HDR when frames are read: nothing where they are transparency. Pure. */
+enum vrt_tonemap vrt_job_check_tonemap(const struct vrt_job_check *check);
+
 /* Frames of the result, as far as the input tells; -1: unknown. Pure. */
 int64_t vrt_job_check_n_frames(const struct vrt_job_check *check);
 
