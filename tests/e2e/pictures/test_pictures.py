@@ -309,6 +309,8 @@ class Network(harness.Case):
         self.assertEqual(pixels(result, 'yuva420p'), found[5 * n:])
         self.by_network(source, 'fields.mkv', '--codec', 'ffv1', '--deinterlace', 'field')
         self.assertEqual(video_stream(self.path('fields.mkv'))['nb_read_frames'], '10')
+        self.by_network(source, 'scaled.mkv', '--codec', 'ffv1', '--scale', '1.5')
+        self.assertEqual(video_stream(self.path('scaled.mkv'))['height'], 72)
         self.by_network(source, 'out.mov', '--codec', 'prores')
         self.assertEqual(video_stream(self.path('out.mov'))['pix_fmt'], 'yuva444p12le')
         self.by_network(source, 'out.webm', '--codec', 'vp9')

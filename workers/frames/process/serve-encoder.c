@@ -159,6 +159,9 @@ static int find_alpha(struct vrt_server *server, const struct vrt_message_frame 
             return vrt_fold(r);
         server->alpha.ended = r == VRT_READER_END;
     }
+    if (server->alpha.is_made &&
+        (!server->alpha.shown || server->alpha.shown->index != told->index))
+        return vrt_refuse_errno(error, vrt_raise(-EBADMSG), "the restored transparency");
     return 0;
 }
 
