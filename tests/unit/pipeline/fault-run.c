@@ -92,9 +92,10 @@ void fault_init(void)
     struct fault_outcome outcome;
 
     fixture_init();
+    /* Each frame is another: what repeats is computed once. */
     snprintf(input, sizeof(input), "%s",
-             fixture_make("in.mp4", "-f lavfi -i testsrc2=s=32x16:r=25 -frames:v %d "
-                          "-pix_fmt yuv420p", FAULT_FRAMES));
+             fixture_make("in.mp4", "-f lavfi -i testsrc2=s=32x16:r=25,noise=alls=20:allf=t "
+                          "-frames:v %d -pix_fmt yuv420p", FAULT_FRAMES));
     fault_run(&(struct fault_params){ .cpu_devices = 1 }, &outcome);
     expect_str(outcome.job.error.message, "");
     snprintf(wanted, sizeof(wanted), "%s", outcome.sum);

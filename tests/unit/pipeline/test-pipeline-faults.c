@@ -40,7 +40,8 @@ static void test_failing_now_and_then(void)
 static void test_lost(void)
 {
     expect_same(2, "cpu:1 after=20 lost revive=2", 1);
-    expect_same(3, "cpu:0 after=20 lost revive=never; cpu:1 after=40 lost", 2);
+    /* The second one may be left without work before it is lost. */
+    expect_same(3, "cpu:0 after=20 lost revive=never; cpu:1 after=40 lost", 1);
     expect_same(1, "cpu:0 submit:61 lost revive=3", 1);
 }
 
