@@ -76,6 +76,7 @@ struct vrt_args {
     bool history;                               /* of a job */
     bool admin;                                 /* of a token */
     const char *expires;
+    int64_t crop;                               /* of what is compared */
 
     char **operands;
     int n_operands;
@@ -96,7 +97,8 @@ struct vrt_command {
 extern const struct vrt_command vrt_command_submit, vrt_command_info, vrt_command_status,
     vrt_command_list, vrt_command_show, vrt_command_watch, vrt_command_top, vrt_command_wait,
     vrt_command_pause, vrt_command_resume, vrt_command_retry, vrt_command_priority,
-    vrt_command_cancel, vrt_command_clean, vrt_command_preview, vrt_command_logs,
+    vrt_command_cancel, vrt_command_clean, vrt_command_compare,
+    vrt_command_preview, vrt_command_logs,
     vrt_command_devices, vrt_command_models, vrt_command_codecs, vrt_command_profile,
     vrt_command_tune, vrt_command_doctor, vrt_command_token, vrt_command_version;
 

@@ -46,6 +46,7 @@ static const struct vrt_command *const commands[] = {
     &vrt_command_cancel,
     &vrt_command_clean,
     &vrt_command_preview,
+    &vrt_command_compare,
     &vrt_command_logs,
     &vrt_command_devices,
     &vrt_command_models,

@@ -112,7 +112,7 @@ _vrtctl() {
     :-*) _vrtctl_words "$common" "$current" ;;
     :*)
         _vrtctl_words 'submit info status list show watch top wait pause resume retry priority cancel
-            clean preview logs devices models codecs profile tune doctor token version help' \
+            clean preview compare logs devices models codecs profile tune doctor token version help' \
             "$current"
         ;;
     submit:-*)
@@ -146,6 +146,8 @@ _vrtctl() {
     devices:-*) _vrtctl_words "--trim --reset-peak $common" "$current" ;;
     list:-*) _vrtctl_words "--all --state --sort --reverse $common" "$current" ;;
     top:-*) _vrtctl_words "--sort $common" "$current" ;;
+    compare:-*) _vrtctl_words "--crop --picture --overwrite $common" "$current" ;;
+    compare:*) compopt -o default ;;
     preview:-*) _vrtctl_words "--at --output --overwrite $common" "$current" ;;
     clean:-*) _vrtctl_words "--all --state $common" "$current" ;;
     pause:-* | cancel:-* | wait:-*) _vrtctl_words "--all $common" "$current" ;;

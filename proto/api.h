@@ -43,6 +43,7 @@
     X(CODECS,       "GET",      "/v1/codecs")           \
     X(PROFILE,      "POST",     "/v1/profile")          \
     X(PREVIEW,      "POST",     "/v1/preview")          \
+    X(COMPARE,      "POST",     "/v1/compare")          \
     X(DOCTOR,       "POST",     "/v1/doctor")           \
     X(EVENTS,       "GET",      "/v1/events")           \
     X(TOKEN_CREATE, "POST",     "/v1/tokens")           \
@@ -123,6 +124,7 @@ enum vrt_api_route_id {
     X(INPUT_CHANGED,        "input.changed",        422, "frames change their size or format")  \
     X(INPUT_OTHER,          "input.other",          422, "not the file that the job began with") \
     X(INPUT_PART,           "input.part",           422, "nothing of the input is at that time") \
+    X(INPUT_UNLIKE,         "input.unlike",         422, "two videos can't be compared")      \
     X(INPUT_STREAMS,        "input.streams",        422, "the streams chosen don't fit the input") \
     X(INPUT_PIPE,           "input.pipe",           422, "a pipe cannot be read a second time") \
     X(INPUT_READ,           "input.read",           422, "the input cannot be read")            \

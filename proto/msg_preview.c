@@ -5,7 +5,7 @@
 #include <jansson.h>
 
 #define T struct vrt_preview_file
-static const struct vrt_field file_fields[] = {
+const struct vrt_field vrt_preview_file_fields[] = {
     VRT_FIELD_INT(T, fd, VRT_FIELD_REQUIRED, 0, VRT_API_DESCRIPTORS_MAX - 1),
     VRT_FIELD_TEXT(T, name, VRT_FIELD_REQUIRED),
     VRT_FIELDS_END,
@@ -14,9 +14,9 @@ static const struct vrt_field file_fields[] = {
 
 #define T struct vrt_preview_request
 const struct vrt_field vrt_preview_request_fields[] = {
-    VRT_FIELD_OBJECT(T, before, VRT_FIELD_REQUIRED, file_fields),
-    VRT_FIELD_OBJECT(T, after, VRT_FIELD_REQUIRED, file_fields),
-    VRT_FIELD_OBJECT(T, picture, VRT_FIELD_REQUIRED, file_fields),
+    VRT_FIELD_OBJECT(T, before, VRT_FIELD_REQUIRED, vrt_preview_file_fields),
+    VRT_FIELD_OBJECT(T, after, VRT_FIELD_REQUIRED, vrt_preview_file_fields),
+    VRT_FIELD_OBJECT(T, picture, VRT_FIELD_REQUIRED, vrt_preview_file_fields),
     VRT_FIELD_TEXT(T, streams, VRT_FIELD_NULLABLE),
     VRT_FIELD_DOUBLE(T, start_s, VRT_FIELD_NULLABLE, 0, VRT_API_TIME_MAX_S),
     VRT_FIELD_DOUBLE(T, time_s, VRT_FIELD_NULLABLE, 0, VRT_API_TIME_MAX_S),

@@ -26,6 +26,7 @@ struct vrt_preview_report {
     int64_t width, height;                  /* of the picture: twice `after`'s width */
 };
 
+extern const struct vrt_field vrt_preview_file_fields[];
 extern const struct vrt_field vrt_preview_request_fields[];
 extern const struct vrt_field vrt_preview_fields[];
 

@@ -50,6 +50,7 @@ static const struct {
     [VRT_API_CODECS] = { vrt_api_codecs },
     [VRT_API_PROFILE] = { vrt_api_profile, .reads_body = true },
     [VRT_API_PREVIEW] = { vrt_api_preview, .reads_body = true },
+    [VRT_API_COMPARE] = { vrt_api_compare, .reads_body = true },
     [VRT_API_DOCTOR] = { vrt_api_doctor, .reads_body = true },
     [VRT_API_EVENTS] = { vrt_api_events, .reads_query = true },
     [VRT_API_JOB_OUTPUT] = { vrt_api_job_output },
@@ -72,6 +73,8 @@ static const struct {
 #define LOOKS_PER_USER_MAX 1
 #define PREVIEWS_MAX 2
 #define PREVIEWS_PER_USER_MAX 1
+#define COMPARISONS_MAX 1
+#define COMPARISONS_PER_USER_MAX 1
 #define CODECS_MAX 2
 #define CODECS_PER_USER_MAX 1
 
@@ -81,6 +84,7 @@ void vrt_api_begin(struct vrt_api *api)
     api->started_ns = vrt_clock_now_ns();
     api->started_at = vrt_clock_wall_ns();
     vrt_turns_init(&api->previews, PREVIEWS_MAX, PREVIEWS_PER_USER_MAX);
+    vrt_turns_init(&api->comparisons, COMPARISONS_MAX, COMPARISONS_PER_USER_MAX);
     vrt_turns_init(&api->looks, LOOKS_MAX, LOOKS_PER_USER_MAX);
     vrt_turns_init(&api->codecs, CODECS_MAX, CODECS_PER_USER_MAX);
 }

@@ -54,6 +54,7 @@ struct vrt_api {
     int precision;                  /* enum vrt_precision */
     struct vrt_profiling *profiling;    /* that goes on; NULL: none */
     struct vrt_doctoring *doctoring;    /* likewise */
+    struct vrt_turns comparisons;       /* likewise (compare.c) */
     struct vrt_turns previews;          /* that are made, and that wait (preview.c) */
     struct vrt_turns looks;             /* at inputs that are given again (revive.c) */
     struct vrt_turns codecs;            /* that are asked for (codecs.c) */
@@ -114,6 +115,7 @@ void vrt_api_model_pull(const struct vrt_call *call);
 void vrt_api_codecs(const struct vrt_call *call);
 void vrt_api_profile(const struct vrt_call *call);
 void vrt_api_preview(const struct vrt_call *call);
+void vrt_api_compare(const struct vrt_call *call);
 void vrt_api_doctor(const struct vrt_call *call);
 void vrt_api_events(const struct vrt_call *call);
 void vrt_api_health(const struct vrt_call *call);

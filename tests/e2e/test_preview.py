@@ -3,6 +3,7 @@
 """Parts of videos, and pictures of before and after: of the same moment, by FFmpeg's account."""
 import concurrent.futures
 import json
+import math
 import os
 import re
 import signal
@@ -31,6 +32,110 @@ def likeness(picture, half, video, n):
 def shown(picture, half, video, frames):
     """Which of the frames the half shows."""
     return max(frames, key=lambda n: likeness(picture, half, video, n))
+
+
+def planes(path, width, height):
+    """Red, green, blue and luma of each frame, rows one after the other; luma is BT.601's."""
+    samples = harness.pixels(path, 'rgb24')
+    size = 3 * width * height
+    for at in range(0, len(samples), size):
+        r, g, b = (samples[at + c:at + size:3] for c in range(3))
+        yield [r, g, b, [16 + (65.481 * x + 128.553 * y + 24.966 * z) / 255
+                         for x, y, z in zip(r, g, b)]]
+
+
+def psnr(a, b):
+    error = sum((x - y) ** 2 for x, y in zip(a, b)) / len(a)
+    return 10 * math.log10(255 ** 2 / error) if error else None
+
+
+def ssim(a, b, width, height):
+    """As its authors' MATLAB code: each window by itself."""
+    weights = [math.exp(-(i - 5) ** 2 / 4.5) for i in range(11)]
+    weights = [w / sum(weights) for w in weights]
+    c1, c2, total = 6.5025, 58.5225, []
+    for y in range(height - 10):
+        for x in range(width - 10):
+            window = [(weights[j] * weights[i], a[(y + j) * width + x + i],
+                       b[(y + j) * width + x + i]) for j in range(11) for i in range(11)]
+            m = sum(w * p for w, p, q in window)
+            n = sum(w * q for w, p, q in window)
+            v = sum(w * p * p for w, p, q in window) - m * m
+            u = sum(w * q * q for w, p, q in window) - n * n
+            vu = sum(w * p * q for w, p, q in window) - m * n
+            total.append((2 * m * n + c1) * (2 * vu + c2) / ((m * m + n * n + c1) * (v + u + c2)))
+    return sum(total) / len(total)
+
+
+class Compare(harness.Case):
+    """PSNR and SSIM, by their definitions and by FFmpeg's filter."""
+    few_jobs = True
+
+    def videos(self, size='32x24', rate=25, frames=3):
+        """A film, and the same with noise in it, but for its first frame."""
+        a, b = self.path('a.mkv'), self.path('b.mkv')
+        clip(a, '-c:v', 'ffv1', '-pix_fmt', 'bgr0', source='mandelbrot', size=size, frames=frames,
+             rate=rate)
+        ffmpeg('-i', a, '-vf', "noise=alls=40:enable='gt(n,0)'", '-c:v', 'ffv1', '-pix_fmt', 'bgr0',
+               b)
+        return a, b
+
+    def compare(self, *arguments):
+        return json.loads(self.vrtctl('compare', '--json', *arguments).stdout)
+
+    def test_by_definition(self):
+        a, b = self.videos()
+        found = self.compare(a, b)
+        self.assertEqual((found['width'], found['height'], found['frames_total'],
+                          found['frames_equal']), (32, 24, 3, 1))
+        self.assertEqual([round(f['time_s'], 3) for f in found['frames']], [0, 0.04, 0.08])
+        self.assertIsNone(found['psnr_rgb'])
+        self.assertIsNone(found['frames'][0]['psnr_rgb'])
+        for frame, x, y in zip(found['frames'], planes(a, 32, 24), planes(b, 32, 24)):
+            wanted = {'psnr_rgb': psnr(b''.join(x[:3]), b''.join(y[:3])),
+                      'psnr_y': psnr(x[3], y[3]),
+                      'ssim_rgb': sum(ssim(x[c], y[c], 32, 24) for c in range(3)) / 3,
+                      'ssim_y': ssim(x[3], y[3], 32, 24)}
+            for key, value in wanted.items():
+                if value is None:
+                    self.assertIsNone(frame[key])
+                else:
+                    self.assertAlmostEqual(frame[key], value, 6, key)
+        done = subprocess.run(['ffmpeg', '-nostdin', '-i', a, '-i', b, '-lavfi',
+                               '[0]format=gbrp[x];[1]format=gbrp[y];[x][y]psnr', '-f', 'null', '-'],
+                              capture_output=True, text=True, check=True, timeout=60)
+        average = float(re.search(r'average:([\d.]+)', done.stderr).group(1))
+        self.assertAlmostEqual(found['psnr_rgb_overall'], average, 4)
+        small = self.compare('--crop', 4, a, b)
+        cropped = []
+        for video in (a, b):
+            path = self.path(os.path.basename(video) + '.crop.mkv')
+            ffmpeg('-i', video, '-vf', 'crop=24:16:4:4', '-c:v', 'ffv1', '-pix_fmt', 'bgr0', path)
+            cropped.append(path)
+        self.assertEqual(small['frames'], self.compare(*cropped)['frames'])
+        text = self.vrtctl('compare', a, b, '--picture', self.path('worst.png')).stdout
+        self.assertIn('3 frames of 32x24, 1 of them equal', text)
+        self.assertIn(f'{found["psnr_rgb_overall"]:.2f} dB', text)
+        worst = min(found['frames'][1:], key=lambda f: f['psnr_y'])
+        self.assertIn(f'Worst      {worst["time_s"]:.3f} s', text)
+        n = found['frames'].index(worst)
+        self.assertEqual(shown(self.path('worst.png'), 1, b, range(3)), n)
+        self.assertEqual(shown(self.path('worst.png'), 0, a, range(3)), n)
+
+    def test_not_alike(self):
+        a, b = self.videos()
+        same = self.compare(a, a)
+        self.assertEqual((same['frames_equal'], same['psnr_y_overall'], same['ssim_rgb']),
+                         (3, None, 1))
+        others = {'size.mkv': (['-vf', 'scale=64:48'], 'only videos of one size'),
+                  'count.mkv': (['-frames:v', '2'], 'count.mkv has 2 frames and a.mkv more'),
+                  'rate.mkv': (['-vf', 'fps=50'], '25 frames a second and rate.mkv 50')}
+        for name, (options, says) in others.items():
+            ffmpeg('-i', b, *options, '-c:v', 'ffv1', self.path(name))
+            self.refused('compare', a, self.path(name), says=says)
+        self.refused('compare', '--crop', 7, a, b, says='a side needs 25 with what is cropped')
+        self.refused('compare', a, __file__, says='test_preview.py')
+        self.refused('compare', a, self.path('none.mkv'), says='No such file')
 
 
 class Preview(harness.Case):

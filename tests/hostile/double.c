@@ -249,6 +249,12 @@ static size_t answer(struct hostile *hostile, struct vrt_message *message,
         message->body.preview.width = message->body.preview.height = 48;
         message->body.preview.shown_ns = 0;
         return VRT_MESSAGE_BYTES(preview);
+    case VRT_MESSAGE_COMPARE_OPEN:
+        message->body.compare_open.width = message->body.compare_open.height = 48;
+        return VRT_MESSAGE_BYTES(compare_open);
+    case VRT_MESSAGE_COMPARE_NEXT:
+        memset(&message->body, 0, sizeof(message->body));
+        return VRT_MESSAGE_BYTES(compare_next);
     case VRT_MESSAGE_SANDBOX:
         memset(message->body.missing, 0, sizeof(message->body.missing));
         return VRT_MESSAGE_BYTES(missing);

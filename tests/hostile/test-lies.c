@@ -263,6 +263,20 @@ static int open_segment(void *ctx, int number)
     return dup(segment_fd);
 }
 
+static bool compare(struct vrt_child *child, struct vrt_error *error)
+{
+    const struct vrt_compare_params params = { { input_fd, input_fd }, { "a", "b" }, 0 };
+    struct vrt_compare_size size = { 0, 0 };
+    struct vrt_compared compared;
+
+    if (!judge(vrt_child_compare_open(child, &params, &size, error), 0, error))
+        return false;
+    expect_true(size.width > 0 && size.height > 0);
+    if (!judge(vrt_child_compare_next(child, &compared, error), VRT_COMPARE_END, error))
+        return false;
+    return true;
+}
+
 static bool join(struct vrt_child *child, struct vrt_error *error)
 {
     struct vrt_warnings warnings = { .n = 0 };
@@ -301,7 +315,7 @@ static bool join(struct vrt_child *child, struct vrt_error *error)
         !judge(vrt_child_preview(child, &picture, error), 0, error))
         return false;
     expect_true(picture.size.width > 0 && picture.size.height > 0);
-    return true;
+    return compare(child, error);
 }
 
 static bool ask_what_is_missing(struct vrt_child *child, struct vrt_error *error)

@@ -13,6 +13,7 @@
 #include "msg_job.h"
 #include "msg_log.h"
 #include "msg_plan.h"
+#include "compare/msg_compare.h"
 #include "msg_preview.h"
 #include "web/msg_token.h"
 #include "web/msg_upload.h"
@@ -87,6 +88,8 @@ int main(void)
         { "Codec", vrt_codec_fields },
         { "Replica", vrt_held_fields },
         { "ModelRequest", vrt_model_request_fields },
+        { "CompareRequest", vrt_compare_request_fields },
+        { "Comparison", vrt_compare_fields },
         { "PreviewRequest", vrt_preview_request_fields },
         { "Preview", vrt_preview_fields },
         { "Log", vrt_log_fields },

@@ -22,6 +22,7 @@
 #include "base/codecs.h"
 #include "frames/decode/reader.h"
 #include "frames/join/joiner.h"
+#include "frames/compare/compare.h"
 #include "frames/preview/preview.h"
 
 struct vrt_child;
@@ -85,6 +86,13 @@ int vrt_child_joiner_verify(struct vrt_child *child, int output_fd,
                             struct vrt_error *error) VRT_MUST_CHECK;
 int vrt_child_preview(struct vrt_child *child, struct vrt_preview *preview,
                       struct vrt_error *error) VRT_MUST_CHECK;
+
+/* Of compare.h: a child compares two videos at a time. */
+int vrt_child_compare_open(struct vrt_child *child, const struct vrt_compare_params *params,
+                           struct vrt_compare_size *ret_size,
+                           struct vrt_error *error) VRT_MUST_CHECK;
+int vrt_child_compare_next(struct vrt_child *child, struct vrt_compared *ret_compared,
+                           struct vrt_error *error) VRT_MUST_CHECK;
 
 VRT_DEFINE_CLEANUP(struct vrt_child, vrt_child_free)
 VRT_DEFINE_CLEANUP(struct vrt_child_reader, vrt_child_reader_close)

@@ -41,6 +41,8 @@ enum vrt_message_kind {
     VRT_MESSAGE_JOIN_PICTURE,       /* segment, original and output */
     VRT_MESSAGE_JOIN_VERIFY,        /* the output */
     VRT_MESSAGE_PREVIEW,            /* two videos, and the picture */
+    VRT_MESSAGE_COMPARE_OPEN,       /* two videos */
+    VRT_MESSAGE_COMPARE_NEXT,       /* their next frames */
     VRT_MESSAGE_SANDBOX,            /* what the process could not give up */
     VRT_MESSAGE_KIND_COUNT,
 };
@@ -170,6 +172,14 @@ union vrt_message_body {
         int64_t start_ns, time_ns, shown_ns;
         int32_t width, height;
     } preview;
+    struct {
+        char names[2][VRT_MESSAGE_NAME_BYTES];
+        int32_t crop, width, height;
+    } compare_open;
+    struct {
+        int64_t time_ns;
+        int64_t error_rgb, error_y, ssim_rgb, ssim_y;   /* in parts of 1e9 */
+    } compare_next;
     char missing[VRT_MESSAGE_NAME_BYTES];           /* of the sandbox, a sentence; "": nothing */
 };
 

@@ -39,6 +39,8 @@ static const struct {
     [VRT_MESSAGE_JOIN_PICTURE] = { vrt_serve_join_picture, 3 },
     [VRT_MESSAGE_JOIN_VERIFY] = { vrt_serve_join_verify, 1 },
     [VRT_MESSAGE_PREVIEW] = { vrt_serve_preview, 3 },
+    [VRT_MESSAGE_COMPARE_OPEN] = { vrt_serve_compare_open, 2 },
+    [VRT_MESSAGE_COMPARE_NEXT] = { vrt_serve_compare_next, 0 },
     [VRT_MESSAGE_SANDBOX] = { serve_sandbox, 0 },
 };
 
@@ -92,6 +94,7 @@ int vrt_serve_all(int socket, const char *missing)
 {
     struct vrt_server server = {
         .socket = socket, .missing = missing, .input_fd = -1, .segment_fd = -1,
+        .compare_fds = { -1, -1 },
     };
     VRT_CLEANUP(vrt_freep) struct vrt_message *message = malloc(sizeof(*message));
     struct vrt_message_fds fds;
@@ -105,6 +108,7 @@ int vrt_serve_all(int socket, const char *missing)
             r = 0;
     }
     vrt_serve_reader_close(&server);
+    vrt_serve_compare_close(&server);
     vrt_encoder_free(server.encoder);
     vrt_closep(&server.segment_fd);
     return r == -EPIPE ? 0 : vrt_fold(r);

@@ -28,6 +28,8 @@ struct vrt_server {
                                      * was encoded last, and what comes then */
     struct vrt_encoder *encoder;    /* NULL: no segment is begun */
     int segment_fd;                 /* the encoder's; -1 */
+    struct vrt_compare *compare;    /* NULL: nothing is compared */
+    int compare_fds[2];             /* its own; -1 */
     atomic_int n_held;              /* frames that the encoder looks at still */
 };
 
@@ -46,11 +48,15 @@ vrt_serve vrt_serve_encoder_new, vrt_serve_encoder_send, vrt_serve_encoder_finis
 vrt_serve vrt_serve_encoder_fits, vrt_serve_encoder_find;
 vrt_serve vrt_serve_segment_check, vrt_serve_join_preview, vrt_serve_join, vrt_serve_join_verify;
 vrt_serve vrt_serve_join_picture, vrt_serve_preview;
+vrt_serve vrt_serve_compare_open, vrt_serve_compare_next;
 
 /* The frame at `offset_bytes` of a pool's file, its planes laid out; unmapped with its last
  * reference. Return: 0; -errno. */
 int vrt_serve_map(int fd, const struct vrt_frame_format *format, int64_t offset_bytes,
                   struct vrt_frame **ret_frame);
+
+/* Ends what is compared. */
+void vrt_serve_compare_close(struct vrt_server *server);
 
 /* Closes the reader, and what was read by it. */
 void vrt_serve_reader_close(struct vrt_server *server);

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * vrtctl compare: how near one video is to another. The user's own rights open both; the daemon has
+ * them decoded and compared, and, where one is asked for, makes a picture of the worst frame as a
+ * preview is made.
+ */
+
+#include <errno.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "client/cli.h"
+#include "client/conn.h"
+#include "client/files.h"
+#include "client/terminal/format.h"
+#include "client/terminal/plot.h"
+#include "client/terminal/screen.h"
+#include "compare/msg_compare.h"
+
+#define PLOT_ROWS 8
+#define PLOT_COLUMNS_MIN 40
+#define N_WORST 3
+
+#define A struct vrt_args
+static const struct vrt_option options[] = {
+    { "crop", 0, VRT_OPTION_INT, offsetof(A, crop), 0, VRT_COMPARE_CROP_MAX, .argument = "PIXELS",
+      .help = "at each edge that don't count (default: 0)" },
+    { "picture", 0, VRT_OPTION_TEXT, offsetof(A, output), .argument = "FILE",
+      .help = "the worst frame of both side by side, a PNG" },
+    { "overwrite", 0, VRT_OPTION_FLAG, offsetof(A, overwrite), .help = "replace the picture" },
+    { .name = NULL },
+};
+#undef A
+
+enum {
+    FIRST,
+    SECOND,
+    PICTURE,
+    N_FILES,
+};
+
+static double badness(const struct vrt_compare_frame *frame)
+{
+    return isnan(frame->psnr_y) ? -INFINITY : -frame->psnr_y;
+}
+
+static int by_badness(const void *a, const void *b)
+{
+    const double x = badness(a), y = badness(b);
+
+    return x > y ? -1 : x < y;
+}
+
+static const char *psnr(double value, char *buffer, size_t size)
+{
+    snprintf(buffer, size, isnan(value) ? "equal" : "%.2f dB", value);
+    return buffer;
+}
+
+static const char *label(double value, char *buffer, size_t size)
+{
+    snprintf(buffer, size, "%.0f dB", value);
+    return buffer;
+}
+
+/* PSNR over the time; before the frames are sorted. */
+static int plot(const struct vrt_compare_report *report, struct vrt_buf *buf)
+{
+    VRT_CLEANUP(vrt_freep) double *points = calloc(2 * report->n_frames + 1, sizeof(*points));
+    struct vrt_screen screen = { 0 };
+    int columns, rows;
+
+    if (!points)
+        return vrt_raise(-ENOMEM);
+    double *x = points, *y = points + report->n_frames;
+    for (size_t i = 0; i < report->n_frames; i++) {
+        x[i] = report->frames[i].time_s;
+        y[i] = report->frames[i].psnr_y;
+    }
+    vrt_screen_init(&screen);
+    vrt_screen_size(&columns, &rows);
+    const struct vrt_plot shown = {
+        .x = x,
+        .y = y,
+        .n = report->n_frames,
+        .begin = x[0],
+        .end = x[report->n_frames - 1],
+        .columns = VRT_MAX(columns - 1, PLOT_COLUMNS_MIN),
+        .rows = PLOT_ROWS,
+        .utf8 = screen.utf8,
+        .label = label,
+    };
+    return vrt_fold(vrt_plot_print(&shown, buf));
+}
+
+static void print_report(const struct vrt_cli *cli, struct vrt_compare_report *report)
+{
+    VRT_CLEANUP(vrt_buf_done) struct vrt_buf buf = { .limit_bytes = 0 };
+    char names[2][VRT_API_NAME_BYTES], text[2][32];
+    const size_t n_worst = VRT_MIN(report->n_frames, N_WORST);
+
+    printf("%s and %s: %" PRId64 " frames of %" PRId64 "x%" PRId64,
+           vrt_printable(cli->args.operands[FIRST], names[0], sizeof(names[0])),
+           vrt_printable(cli->args.operands[SECOND], names[1], sizeof(names[1])),
+           report->frames_total, report->width, report->height);
+    if (report->frames_equal)
+        printf(", %" PRId64 " of them equal", report->frames_equal);
+    printf("\n  PSNR       RGB %s, Y %s, the mean of all frames\n",
+           psnr(report->psnr_rgb, text[0], sizeof(text[0])),
+           psnr(report->psnr_y, text[1], sizeof(text[1])));
+    printf("             RGB %s, Y %s, of all errors together\n",
+           psnr(report->psnr_rgb_overall, text[0], sizeof(text[0])),
+           psnr(report->psnr_y_overall, text[1], sizeof(text[1])));
+    printf("  SSIM       RGB %.4f, Y %.4f\n", report->ssim_rgb, report->ssim_y);
+    const bool has_plot = report->n_frames > 1 && plot(report, &buf) == 0;
+    qsort(report->frames, report->n_frames, sizeof(*report->frames), by_badness);
+    printf("  Worst     ");
+    for (size_t i = 0; i < n_worst; i++)
+        printf("%s %.3f s (Y %s)", i ? "," : "", report->frames[i].time_s,
+               psnr(report->frames[i].psnr_y, text[0], sizeof(text[0])));
+    printf("\n");
+    if (has_plot)
+        printf("PSNR of Y over the time\n%s", buf.data);
+}
+
+/* Of the frame that is worst. Return: 0; VRT_CONN_E_*. */
+static int make_picture(struct vrt_cli *cli, const struct vrt_compare_report *report,
+                        const struct vrt_compare_request *compared, const struct vrt_file *files,
+                        struct vrt_error *error)
+{
+    const int fds[N_FILES] = { files[FIRST].fd, files[SECOND].fd, files[PICTURE].fd };
+    struct vrt_preview_request q = { .before = compared->a, .after = compared->b,
+                                     .picture.fd = PICTURE, .start_s = NAN };
+    const struct vrt_compare_frame *worst = &report->frames[0];
+    json_t *json = NULL;
+
+    for (size_t i = 1; i < report->n_frames; i++)
+        if (badness(&report->frames[i]) > badness(worst))
+            worst = &report->frames[i];
+    q.time_s = VRT_MAX(worst->time_s, 0);
+    vrt_file_name(cli->args.output, q.picture.name, sizeof(q.picture.name));
+    int r = vrt_conn_post(cli->conn, &(struct vrt_request){
+        .path = "/v1/preview",
+        .fds = fds,
+        .n_fds = N_FILES,
+        .takes_long = true,
+    }, vrt_preview_request_fields, &q, &json, error);
+    json_decref(json);
+    return vrt_fold(r);
+}
+
+static int open_files(const struct vrt_cli *cli, struct vrt_file *files, struct vrt_error *error)
+{
+    for (int i = FIRST; i <= SECOND; i++) {
+        int r = vrt_file_open_input(cli->args.operands[i], &files[i], error);
+        if (r < 0)
+            return vrt_fold(r);
+    }
+    if (!cli->args.output)
+        return 0;
+    if (cli->args.overwrite) {
+        int r = vrt_file_check_output(cli->args.output, true, &files[SECOND], error);
+        if (r < 0)
+            return vrt_fold(r);
+    }
+    return vrt_fold(vrt_file_open_output(cli->args.output, cli->args.overwrite, &files[FIRST],
+                                         &files[PICTURE], error));
+}
+
+static int compare(struct vrt_cli *cli, const struct vrt_file *files, json_t **ret_json,
+                   struct vrt_compare_report *report, struct vrt_error *error)
+{
+    struct vrt_compare_request q = { .a.fd = FIRST, .b.fd = SECOND, .crop = cli->args.crop };
+    const int fds[] = { files[FIRST].fd, files[SECOND].fd };
+
+    vrt_file_name(cli->args.operands[FIRST], q.a.name, sizeof(q.a.name));
+    vrt_file_name(cli->args.operands[SECOND], q.b.name, sizeof(q.b.name));
+    int r = vrt_conn_post(cli->conn, &(struct vrt_request){
+        .path = "/v1/compare",
+        .fds = fds,
+        .n_fds = 2,
+        .takes_long = true,
+    }, vrt_compare_request_fields, &q, ret_json, error);
+    if (r != 0)
+        return vrt_fold(r);
+    if (vrt_fields_decode(vrt_compare_fields, *ret_json, VRT_FIELDS_LENIENT, report, error) < 0 ||
+        !report->n_frames)
+        return VRT_CONN_E_BROKEN;
+    return cli->args.output ? vrt_fold(make_picture(cli, report, &q, files, error)) : 0;
+}
+
+static int run(struct vrt_cli *cli)
+{
+    struct vrt_file files[N_FILES] = { VRT_FILE_NONE, VRT_FILE_NONE, VRT_FILE_NONE };
+    struct vrt_compare_report report = { 0 };
+    struct vrt_error error = { 0 };
+    json_t *json = NULL;
+    int exit = VRT_EXIT_OK;
+
+    int r = open_files(cli, files, &error);
+    if (r == 0)
+        r = compare(cli, files, &json, &report, &error);
+    for (int i = 0; i < N_FILES; i++)
+        vrt_file_close(&files[i]);
+    if (r != 0 && cli->args.output)
+        vrt_file_remove_created(cli->args.output, &files[PICTURE]);
+    if (r != 0)
+        exit = vrt_cli_fail(cli, NULL, r, &error);
+    else if (cli->args.json)
+        exit = vrt_cli_print_json(json);
+    else
+        print_report(cli, &report);
+    vrt_fields_done(vrt_compare_fields, &report);
+    json_decref(json);
+    return exit;
+}
+
+const struct vrt_command vrt_command_compare = {
+    .name = "compare",
+    .operands = "FILE FILE",
+    .summary = "tell how near one video is to another: PSNR and SSIM",
+    .options = options,
+    .min_operands = 2,
+    .max_operands = 2,
+    .run = run,
+};

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+
+#include "compare/msg_compare.h"
+
+#include <jansson.h>
+
+/* No better PSNR is told of: errors are counted in parts of 1e9. */
+#define PSNR_MAX 150
+
+#define T struct vrt_compare_request
+const struct vrt_field vrt_compare_request_fields[] = {
+    VRT_FIELD_OBJECT(T, a, VRT_FIELD_REQUIRED, vrt_preview_file_fields),
+    VRT_FIELD_OBJECT(T, b, VRT_FIELD_REQUIRED, vrt_preview_file_fields),
+    VRT_FIELD_INT(T, crop, 0, 0, VRT_COMPARE_CROP_MAX),
+    VRT_FIELDS_END,
+};
+#undef T
+
+#define PSNR(member) VRT_FIELD_DOUBLE(T, member, VRT_FIELD_NULLABLE, 0, PSNR_MAX)
+#define SSIM(member) VRT_FIELD_DOUBLE(T, member, VRT_FIELD_NULLABLE, -1, 1)
+
+#define T struct vrt_compare_frame
+static const struct vrt_field frame_fields[] = {
+    VRT_FIELD_DOUBLE(T, time_s, 0, INT64_MIN, INT64_MAX),
+    PSNR(psnr_rgb),
+    PSNR(psnr_y),
+    SSIM(ssim_rgb),
+    SSIM(ssim_y),
+    VRT_FIELDS_END,
+};
+#undef T
+
+#define T struct vrt_compare_report
+const struct vrt_field vrt_compare_fields[] = {
+    VRT_FIELD_INT(T, width, 0, 0, INT64_MAX),
+    VRT_FIELD_INT(T, height, 0, 0, INT64_MAX),
+    VRT_FIELD_INT(T, frames_total, 0, 0, INT64_MAX),
+    VRT_FIELD_INT(T, frames_equal, 0, 0, INT64_MAX),
+    PSNR(psnr_rgb),
+    PSNR(psnr_y),
+    PSNR(psnr_rgb_overall),
+    PSNR(psnr_y_overall),
+    SSIM(ssim_rgb),
+    SSIM(ssim_y),
+    VRT_FIELD_ARRAY(T, frames, n_frames, VRT_COMPARE_FRAMES_MAX, frame_fields),
+    VRT_FIELDS_END,
+};
+#undef T
+
+int vrt_compare_request_parse(const void *text, size_t size,
+                              struct vrt_compare_request *ret_request, struct vrt_error *error)
+{
+    struct vrt_compare_request request = { .crop = 0 };
+    json_t *json = NULL;
+
+    int r = vrt_json_parse(text, size, &json, error);
+    if (r < 0)
+        return vrt_fold(r);
+    r = vrt_fields_decode(vrt_compare_request_fields, json, VRT_FIELDS_STRICT, &request, error);
+    json_decref(json);
+    if (r < 0)
+        return vrt_fold(r);
+    *ret_request = request;
+    return 0;
+}
