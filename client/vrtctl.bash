@@ -93,6 +93,7 @@ _vrtctl() {
         fi
         return
         ;;
+    --hwdec) _vrtctl_words 'off auto nvdec vaapi videotoolbox' "$current"; return ;;
     --hwaccel) _vrtctl_words 'off auto nvenc qsv vaapi videotoolbox' "$current"; return ;;
     --output-format)
         _vrtctl_words 'mkv mp4 mov webm ts mxf gif apng png jpg tiff webp exr' "$current"
@@ -119,7 +120,8 @@ _vrtctl() {
         _vrtctl_words "--model --output --device --precision --tile --overlap --clip
             --clip-overlap --tiling --scene-cuts --sigma --strength --scale --codec --quality --preset
             --bitrate --target-size --pix-fmt --enc --streams --start --duration --end --fps
-            --hwaccel --deinterlace --alpha --times --tonemap --priority --strict --overwrite
+            --hwaccel --hwdec --deinterlace --alpha --times --tonemap --priority --strict
+            --overwrite
             --output-format --webhook --dry-run --follow --preview --recursive --match --output-dir
             --skip-done --settled $common" "$current"
         ;;

@@ -121,6 +121,7 @@ const struct vrt_field vrt_job_request_fields[] = {
     VRT_FIELD_IN(ENUM, T, settings, alpha, 0, .names = vrt_alpha_names),
     VRT_FIELD_IN(ENUM, T, settings, tonemap, 0, .names = vrt_tonemap_names),
     VRT_FIELD_IN(ENUM, T, settings, hwaccel, NULLABLE, .names = vrt_hwaccel_names),
+    VRT_FIELD_IN(ENUM, T, settings, hwdec, NULLABLE, .names = vrt_hwdec_names),
     VRT_FIELD_INT(T, priority, 0, VRT_API_PRIORITY_MIN, VRT_API_PRIORITY_MAX),
     VRT_FIELD_IN(BOOL, T, settings, strict, 0),
     VRT_FIELD_BOOL(T, overwrite, 0),

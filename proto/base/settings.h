@@ -105,8 +105,7 @@ struct vrt_job_settings {
     int tonemap;                    /* enum vrt_tonemap */
     int hwaccel;                    /* enum vrt_hwaccel: what encodes, and decodes; unknown: as
                                      * configured */
-    int hwdec;                      /* enum vrt_hwdec: what decodes; unknown: as by `hwaccel`. No
-                                     * request has it */
+    int hwdec;                      /* enum vrt_hwdec: what decodes; unknown: as by `hwaccel` */
     bool strict;                    /* damaged frames fail the job */
 };
 

@@ -48,6 +48,11 @@ class Hardware(harness.FolderCase):
         job = self.follow(source, self.path('result.mkv'), '--hwaccel', 'auto', '--codec', 'ffv1',
                           '--overwrite')
         self.assertIn('encodes FFV1', job['warnings'][0])
+        job = self.follow(self.film('libx264', 'yuv420p'), self.path('result.mkv'), '--hwaccel',
+                          'nvenc', '--codec', 'ffv1', '--overwrite')
+        self.assertEqual((job['recipe']['hwdec'], job['reproducible']), ('off', True))
+        self.assertIn("that hardware doesn't decode this, so software decodes: nvdec doesn't work "
+                      'here', job['warnings'][1])
 
     def test_standin(self):
         source = self.source()
@@ -115,12 +120,16 @@ class Hardware(harness.FolderCase):
             self.assertEqual((job['recipe']['hwdec'], job['reproducible'], job['warnings'], digest),
                              ('nvdec', True, [], software), film)
         self.assertIn('decoded by nvdec', self.vrtctl('show', job['id']).stdout)
+        for hwaccel, hwdec, by in (('off', 'auto', 'nvdec'), ('auto', 'off', 'off')):
+            plan = harness.json.loads(self.vrtctl(
+                'submit', '--dry-run', '--json', '--hwaccel', hwaccel, '--hwdec', hwdec, '-o',
+                self.path('x.mkv'), films[0]).stdout)
+            self.assertEqual((plan['recipe']['hwdec'], plan['recipe']['hwaccel']), (by, 'off'))
         plan = self.vrtctl('submit', '--dry-run', '-o', self.path('x.mkv'), films[0]).stdout
         self.assertIn('h264 by nvdec', plan)
         _, software = self.restore(films[0], '--hwaccel', 'off')
         for text, hwdec, said in (
-                ('fail 15', 'nvdec', 'nvdec failed after 15 frames'),
-                ('fail 15', 'nvdec', 'fallen off the bus'),
+                ('fail 15', 'nvdec', 'nvdec failed after 15 frames.*fallen off the bus'),
                 ('crash 15', 'nvdec', 'nvdec failed after 15 frames'),
                 ('fail 3', 'off', 'fallen off the bus'),
                 ('crash 0', 'off', 'no hardware decodes this, so software decodes'),
@@ -130,12 +139,23 @@ class Hardware(harness.FolderCase):
             job, digest = self.restore(films[0])
             self.assertEqual((job['recipe']['hwdec'], digest, len(job['warnings'])),
                              (hwdec, software, 1), (text, job['warnings']))
-            self.assertIn(said, job['warnings'][0], text)
+            self.assertRegex(job['warnings'][0], said, text)
         self.plan('')
         # Only software sees all damage, and decodes a pipe, which nobody can read again.
         job, digest = self.restore(films[0], '--strict')
         self.assertEqual((job['recipe']['hwdec'], digest, job['warnings']), ('off', software, []))
         self.assertEqual(self.restore(self.source())[0]['recipe']['hwdec'], 'off')
+        # What is made up for damage is software's.
+        damaged = self.path('damaged.mkv')
+        harness.ffmpeg('-i', films[0], '-c', 'copy', '-bsf:v',
+                       'noise=amount=if(eq(n\\,18)\\,3\\,0)', damaged)
+        plain, software = self.restore(damaged, '--hwaccel', 'off')
+        job, digest = self.restore(damaged)
+        self.assertEqual((job['recipe']['hwdec'], digest), ('nvdec', software), job['warnings'])
+        self.assertRegex(job['warnings'][0],
+                         "nvdec failed after 1[2-9] frames.*doesn't decode this")
+        self.assertRegex(plain['warnings'][0], 'decoded at all|concealed')
+        self.assertEqual(job['warnings'][1:], plain['warnings'])
 
     def test_decoders_named(self):
         self.decoding()

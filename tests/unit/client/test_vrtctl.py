@@ -401,7 +401,7 @@ class Submit(Case):
             'encoder_options': None, 'streams': None,
             'start_s': None, 'duration_s': None, 'pictures': None, 'fps': None,
             'deinterlace': 'auto', 'times': None, 'alpha': 'auto', 'tonemap': 'off',
-            'hwaccel': None,
+            'hwaccel': None, 'hwdec': None,
             'priority': -3, 'strict': True, 'overwrite': False, 'dry_run': False,
             'webhook': None})
         with open(self.path('video.restored.mp4'), 'rb') as f:

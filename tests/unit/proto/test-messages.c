@@ -190,6 +190,7 @@ static void test_request_refusals(void)
           "a target size, a bitrate or a quality" },
         { "{" FILES ",\"codec\":\"vp3\"}", "codec", "expected \"h264\", \"hevc\", \"ffv1\"" },
         { "{" FILES ",\"hwaccel\":\"amf\"}", "hwaccel", "\"nvenc\"" },
+        { "{" FILES ",\"hwdec\":\"nvenc\"}", "hwdec", "\"nvdec\"" },
         { "{" FILES ",\"fps\":-1}", "fps", "from 0 to 1000" },
         { "{" FILES ",\"streams\":[0]}", "streams", "streams: expected a string" },
         { "{" FILES ",\"pictures\":7}", "pictures", "pictures: expected" },
