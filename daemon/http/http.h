@@ -75,7 +75,8 @@ void vrt_http_init(struct vrt_http *http, const struct vrt_http_limits *limits);
 /* Frees what it holds. */
 void vrt_http_done(struct vrt_http *http);
 
-/* Takes bytes of the stream, *ret_used of them. Return: an outcome. */
+/* Takes bytes of the stream, *ret_used of them: of a streamed body at most the limit of bodies at
+ * once. Return: an outcome. */
 enum vrt_http_outcome vrt_http_feed(struct vrt_http *http, const char *data, size_t size,
                                     size_t *ret_used);
 

@@ -23,8 +23,9 @@ static void play(const char *data, size_t size, size_t piece, struct vrt_buf *ou
 
     vrt_http_init(&http, &limits);
     for (size_t at = 0, used; at < size && outcome != VRT_HTTP_REFUSED; at += used) {
-        outcome = vrt_http_feed(&http, data + at, VRT_MIN(piece, size - at), &used);
-        vrt_assert(used <= VRT_MIN(piece, size - at));
+        const size_t at_once = http.is_streamed ? VRT_MIN(piece, limits.body_bytes) : piece;
+        outcome = vrt_http_feed(&http, data + at, VRT_MIN(at_once, size - at), &used);
+        vrt_assert(used <= VRT_MIN(at_once, size - at));
         if (http.is_streamed) {
             n_streamed += http.body.size_bytes;
             vrt_buf_consume(&http.body, http.body.size_bytes);
