@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <libswscale/swscale.h>
+#include <math.h>
 #include <stdlib.h>
 
 #include "frames/av.h"
@@ -13,6 +14,9 @@
 #include "frames/view.h"
 
 #define THREADS 2
+
+/* Rates that are one but for rounding: 29.97 and 30000/1001. */
+#define RATES_APART_MAX 1e-3
 
 #define FLAGS (SWS_BICUBIC | SWS_ACCURATE_RND | SWS_BITEXACT | SWS_FULL_CHR_H_INT | \
                SWS_FULL_CHR_H_INP)
@@ -49,6 +53,7 @@ static int check(const struct vrt_compare *compare, struct vrt_error *error)
     const struct vrt_reader_info *b = vrt_reader_info(compare->sides[1].reader);
     const char *names[2] = { compare->sides[0].name, compare->sides[1].name };
     const int least = VRT_QUALITY_WINDOW + 2 * compare->crop;
+    const double rates[2] = { (double)a->fps.num / a->fps.den, (double)b->fps.num / b->fps.den };
 
     if (a->format.width != b->format.width || a->format.height != b->format.height)
         return vrt_refuse(error, vrt_raise(-EINVAL), "input.unlike", "%s has %d x %d pixels and %s "
@@ -56,12 +61,10 @@ static int check(const struct vrt_compare *compare, struct vrt_error *error)
                           "such", names[0], a->format.width, a->format.height, names[1],
                           b->format.width, b->format.height);
     if (!a->variable_rate && !b->variable_rate && a->fps.num > 0 && b->fps.num > 0 &&
-        llabs((int64_t)a->fps.num * b->fps.den - (int64_t)b->fps.num * a->fps.den) * 1000 >
-            (int64_t)a->fps.num * b->fps.den)
+        fabs(rates[0] - rates[1]) > RATES_APART_MAX * rates[0])
         return vrt_refuse(error, vrt_raise(-EINVAL), "input.unlike", "%s shows %.6g frames "
                           "a second and %s %.6g: frames are compared one by one, of one rate",
-                          names[0], (double)a->fps.num / a->fps.den, names[1],
-                          (double)b->fps.num / b->fps.den);
+                          names[0], rates[0], names[1], rates[1]);
     if (a->format.width < least || a->format.height < least)
         return vrt_refuse(error, vrt_raise(-EINVAL), "input.unlike", "%d x %d pixels are too few: "
                           "a side needs %d%s", a->format.width, a->format.height, least,
