@@ -201,7 +201,7 @@ static void go_on_with_colours(struct vrt_runs *runs, struct vrt_job *job)
 {
     job->decision->is_alpha_made = true;
     job->has_media_failed = false;
-    job->info.frames_done = 0;
+    job->info.frames_done = job->info.frames_repeated = 0;
     vrt_job_store_cut_segments(runs->store, job, 0);
     put_back(runs, job);
 }

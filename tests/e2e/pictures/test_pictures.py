@@ -311,6 +311,12 @@ class Network(harness.Case):
         self.assertEqual(video_stream(self.path('fields.mkv'))['nb_read_frames'], '10')
         self.by_network(source, 'scaled.mkv', '--codec', 'ffv1', '--scale', '1.5')
         self.assertEqual(video_stream(self.path('scaled.mkv'))['height'], 72)
+        # Of frames that are like the one before those of the colours are told.
+        still = clip(self.path('still.mkv'), '-vf', 'format=yuva420p', '-c:v', 'ffv1',
+                     frames=4, source='mandelbrot')
+        job = self.restore(still, self.path('still.out.mkv'), '--alpha', 'network', '--codec',
+                           'ffv1')
+        self.assertEqual((job['recipe']['alpha'], job['frames_repeated']), ('network', 0))
         self.by_network(source, 'out.mov', '--codec', 'prores')
         self.assertEqual(video_stream(self.path('out.mov'))['pix_fmt'], 'yuva444p12le')
         self.by_network(source, 'out.webm', '--codec', 'vp9')

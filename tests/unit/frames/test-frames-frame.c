@@ -290,6 +290,8 @@ static void test_crop(void)
                      "\x9a\x81\x02\xec\x81z"), { 58, 48 } },
         { mkv, BYTES(MKV_HEAD "\xe0\x94\xb0\x81\x40\xba\x81\x30\x54\xaa\x81\x08\x54\xbb\x81\x08"
                      "\x9a\x81\x02\xec\x81z"), { 64, 32 } },
+        { mkv, BYTES(MKV_HEAD "\xe0\x94\xb0\x84\0\0\0\x40\xba\x81\x30\x54\xcc\x81\x04"
+                     "\x54\xdd\x81\x02\xec\x81z"), { 58, 48 } },
         { mkv, BYTES(MKV_HEAD "\xe0\x94\xb0\x81\x20\xba\x81\x30\x54\xaa\x81\x08\x54\xbb\x81\x08"
                      "\x9a\x81\x02\xec\x81z"), { 0, 0 } },
         { mkv, BYTES(MKV_HEAD "\xe0\x94\xb0\x81\x40\xba\x81\x30\x54\xaa\x81\x30\x54\xbb\x81\x08"
@@ -313,6 +315,25 @@ static void test_crop(void)
                 find_crop(cases[i].demuxer, bytes, k, &crop);
             }
     }
+}
+
+/* What is cropped over and over never comes to a small number beyond the largest. */
+static void test_crop_sum(void)
+{
+    static const char head[] = "\x1a\x45\xdf\xa3\x80\x18\x53\x80\x67\xff\x16\x54\xae\x6b\xff"
+                               "\xae\xff\xe0\xff\xb0\x81\x40\xba\x81\x30\x54\xcc\x82\x00\x0a";
+    static const char lost[] = "\x54\xcc\x83\xff\xff\xff", rest[] = "\x54\xcc\x82\x01\x00";
+    struct vrt_crop crop = { 0, 0 };
+    char bytes[2048];
+    size_t n = sizeof(head) - 1;
+
+    memcpy(bytes, head, n);
+    expect_true(find_crop("matroska,webm", bytes, n, &crop));
+    expect_int(crop.width, 54);
+    for (int i = 0; i < 256; i++, n += sizeof(lost) - 1)
+        memcpy(bytes + n, lost, sizeof(lost) - 1);
+    memcpy(bytes + n, rest, sizeof(rest) - 1);
+    expect_true(!find_crop("matroska,webm", bytes, n + sizeof(rest) - 1, &crop));
 }
 
 /* Ticks and rates of which there are more: exact, or there are none such. */
@@ -354,4 +375,5 @@ TEST_MAIN(
     { "warnings", test_warnings },
     { "extent", test_extent },
     { "crop", test_crop },
+    { "crop_sum", test_crop_sum },
 )

@@ -15,6 +15,9 @@
 /* Nor more tracks. */
 #define MAX_TRACKS 64
 
+/* Nor more pixels a side: as many as there can be pieces may be added up. */
+#define SIDE_MAX UINT16_MAX
+
 /* A stretch of the file. */
 struct stretch {
     int64_t begin, end;
@@ -166,7 +169,7 @@ static bool find_in_entry(int fd, struct stretch entry, struct vrt_crop all,
         return false;
     for (int i = 0; i < MAX_PIECES && next_element(fd, &video, &id, &body); i++) {
         const int64_t n = body.end - body.begin;
-        if (n > 3 || n < 1 || !read_number(fd, body.begin, (int)n, &value))
+        if (n > 8 || n < 1 || !read_number(fd, body.begin, (int)n, &value) || value > SIDE_MAX)
             continue;
         switch (id) {
         case 0xb0:      is.width = (int)value; break;
