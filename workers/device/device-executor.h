@@ -54,10 +54,7 @@ struct vrt_device_executor_shard {
 
     /* The device executor's own. */
     struct vrt_session *session;
-    int n_computed;                 /* of the frames: all but repeated ones, and: */
-    int n_begun, n_ended;
-    int at[VRT_CLIP_FRAMES_MAX];    /* which ones */
-    struct vrt_frame *in[VRT_CLIP_FRAMES_MAX], *out[VRT_CLIP_FRAMES_MAX];   /* no references */
+    int n_begun, n_ended;           /* of the frames that are computed */
 };
 
 /* What a device is asked before a job may use it. */

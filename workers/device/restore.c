@@ -96,7 +96,7 @@ static int make_between(const struct vrt_job_spec *spec, struct vrt_shard_frames
 }
 
 /* Makes room for all results of the n computed frames from `first` on. */
-static int make_results(struct vrt_device_executor_shard *shard, int first, int n)
+static int make_results(const struct vrt_device_executor_shard *shard, int first, int n)
 {
     const struct vrt_job_spec *spec = shard->order.spec;
     struct vrt_shard_frames *frames = shard->frames;
@@ -106,9 +106,9 @@ static int make_results(struct vrt_device_executor_shard *shard, int first, int 
     if (is_between)
         n = vrt_shard_n_out(frames);
     for (int i = 0; r == 0 && i < n; i++) {
-        const int at = is_between ? i : shard->at[first + i];
+        const int at = is_between ? i : frames->computed.at[first + i];
         r = is_between ? make_between(spec, frames, at) : make_result(spec, frames, at);
-        shard->out[first + i] = frames->out[at];
+        frames->computed.out[first + i] = frames->out[at];
     }
     return r;
 }
@@ -123,17 +123,17 @@ static void hold(const struct vrt_job_spec *spec, struct vrt_shard_frames *frame
 }
 
 /* Chooses what is computed: in a network that sees each frame by itself equal ones become equal. */
-static void choose_computed(struct vrt_device_executor_shard *shard)
+static void choose_computed(const struct vrt_device_executor_shard *shard)
 {
-    const struct vrt_shard_frames *frames = shard->frames;
+    struct vrt_shard_frames *frames = shard->frames;
     const bool skips = frames->n_repeated > 0 && !shard->order.spec->rule.temporal;
 
-    shard->n_computed = 0;
+    frames->computed.n = 0;
     for (int i = 0; i < frames->n; i++) {
         if (skips && i > 0 && frames->in[i]->repeats)
             continue;
-        shard->in[shard->n_computed] = frames->in[i];
-        shard->at[shard->n_computed++] = i;
+        frames->computed.in[frames->computed.n] = frames->in[i];
+        frames->computed.at[frames->computed.n++] = i;
     }
 }
 
@@ -142,7 +142,7 @@ static int repeat(const struct vrt_device_executor_shard *shard)
 {
     struct vrt_shard_frames *frames = shard->frames;
 
-    for (int i = 1; shard->n_computed < frames->n && i < frames->n; i++) {
+    for (int i = 1; frames->computed.n < frames->n && i < frames->n; i++) {
         if (!frames->in[i]->repeats)
             continue;
         int r = make_result(shard->order.spec, frames, i);
@@ -162,7 +162,7 @@ static bool is_made(const struct vrt_job_spec *spec, const struct vrt_shard_fram
 /* Frames that go through the session together, where so many went before. */
 static int step_of(const struct vrt_device_executor_shard *shard, int n_before)
 {
-    const int n = shard->n_computed - n_before;
+    const int n = shard->frames->computed.n - n_before;
 
     return shard->order.spec->rule.temporal ? n : VRT_MIN(n, vrt_session_depth(shard->session));
 }
@@ -177,7 +177,7 @@ void vrt_restore_init(struct vrt_device_executor_shard *shard, struct vrt_sessio
 
 bool vrt_restore_has_more(const struct vrt_device_executor_shard *shard)
 {
-    return shard->result == 0 && shard->n_begun < shard->n_computed;
+    return shard->result == 0 && shard->n_begun < shard->frames->computed.n;
 }
 
 static bool is_in_flight(const struct vrt_device_executor_shard *shard)
@@ -188,7 +188,7 @@ static bool is_in_flight(const struct vrt_device_executor_shard *shard)
 bool vrt_restore_is_done(const struct vrt_device_executor_shard *shard)
 {
     return !is_in_flight(shard) &&
-           (shard->result != 0 || shard->n_ended == shard->n_computed);
+           (shard->result != 0 || shard->n_ended == shard->frames->computed.n);
 }
 
 /* Frames before the bad one go as well: the shard is restored elsewhere as a whole, and what a
@@ -215,8 +215,8 @@ static void begin(struct vrt_device_executor_shard *shard)
         .depth = spec->rule.temporal ? frames->depth : n,
         .first = frames->first,
         .n_between = vrt_shard_n_out(frames),
-        .in = shard->in + first,
-        .out = shard->out + first,
+        .in = frames->computed.in + first,
+        .out = frames->computed.out + first,
         .shared = frames->shared + first,
     };
     int r = make_results(shard, first, n);
@@ -246,7 +246,7 @@ static void end(struct vrt_device_executor_shard *shard)
         r = check(&evidence[i], shard->order.accepts_odd, shard->error);
     if (r == 0 && shard->result == 0)
         hold(spec, shard->frames);
-    if (r == 0 && shard->result == 0 && shard->n_ended == shard->n_computed)
+    if (r == 0 && shard->result == 0 && shard->n_ended == shard->frames->computed.n)
         r = repeat(shard);
     if (shard->result == 0)
         shard->result = r;

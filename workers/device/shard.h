@@ -24,6 +24,14 @@ struct vrt_shard_frames {
      * several, neither where it has no share in it. */
     struct vrt_frame *out[VRT_CLIP_FRAMES_MAX];
     struct vrt_picture *shared[VRT_CLIP_FRAMES_MAX];
+
+    /* While it is restored: what is computed, all but repeated frames. A session in which it is in
+     * flight points here. */
+    struct {
+        int n;
+        int at[VRT_CLIP_FRAMES_MAX];    /* which ones */
+        struct vrt_frame *in[VRT_CLIP_FRAMES_MAX], *out[VRT_CLIP_FRAMES_MAX];   /* no references */
+    } computed;
 };
 
 /* How many frames become of it: out[] and shared[] have so many. */

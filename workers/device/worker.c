@@ -451,7 +451,7 @@ static void note_returned(struct vrt_worker_run *run, const struct vrt_device_ex
     const double flops = vrt_speed_shard_flops(run->spec, run->tile_flops, &run->frames);
 
     atomic_store_explicit(&run->done_flops,
-                          (long long)(flops * shard->n_ended / shard->n_computed),
+                          (long long)(flops * shard->n_ended / shard->frames->computed.n),
                           memory_order_relaxed);
 }
 
