@@ -5,10 +5,11 @@
 #
 # usage: check.sh [--quick] [--long]
 #   --quick   one build with gcc, its tests, nothing else
-#   --long    ... and each fuzzer for 60 seconds, the largest golden cases on the reference device and
-#             on simulated cards, ops on one and on eight of these, a hundred kills of vrtd, fifty of
-#             vrt-media, ten thousand of its lies, a boot of the units in a container, and what takes
-#             sanitizers minutes, on top of all
+#   --long    ... and each fuzzer for 60 seconds, real networks beside ncnn where PyPI is reached,
+#             the largest golden cases on the reference device and on simulated cards, ops on one
+#             and on eight of these, a hundred kills of vrtd, fifty of vrt-media, ten thousand of
+#             its lies, a boot of the units in a container, and what takes sanitizers minutes, on
+#             top of all
 #
 # Ends in a line "N passed, N failed, N skipped"; the exit status is 0 where none failed. Build
 # folders and logs are kept in build-check/.
@@ -20,7 +21,7 @@ for arg in "$@"; do
     case $arg in
     --quick) quick=yes ;;
     --long) long=yes ;;
-    -h | --help) sed -n 's/^# \{0,1\}//; 4,14p' "$0"; exit 0 ;;
+    -h | --help) sed -n 's/^# \{0,1\}//; 4,15p' "$0"; exit 0 ;;
     *) echo "check.sh: unknown option '$arg': see check.sh --help" >&2; exit 2 ;;
     esac
 done
