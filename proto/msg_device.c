@@ -132,6 +132,7 @@ const struct vrt_field vrt_model_fields[] = {
     VRT_FIELD_TEXT(T, checksum, NULLABLE),
     VRT_FIELD_BOOL(T, is_default, 0),
     VRT_FIELD_TEXT(T, description, NULLABLE),
+    VRT_FIELD_TEXT(T, license, NULLABLE),
     VRT_FIELD_TEXT(T, url, NULLABLE),
     VRT_FIELD_TEXT(T, sha256, NULLABLE),
     VRT_FIELD_BOOL(T, verified, 0),

@@ -119,11 +119,13 @@ struct vrt_model_report {
     char checksum[VRT_API_WORD_BYTES];          /* of the weights, as jobs have it */
     bool is_default;
     char description[VRT_API_TEXT_BYTES];       /* the catalogue's, or our own */
+    char license[VRT_API_WORD_BYTES];           /* likewise; "": not known */
     char url[VRT_API_LINK_BYTES];               /* it comes, came or may come from there */
     char sha256[VRT_API_SHA256_BYTES];          /* of the file: as known before, or as it came */
     bool verified;                              /* it came with the SHA-256 that was known before */
     int64_t size_bytes, done_bytes;             /* of the file; of it fetched */
-    char error[VRT_API_TEXT_BYTES];             /* why the last fetching failed */
+    char error[VRT_API_TEXT_BYTES];             /* why the last fetching failed; of a file that
+                                                 * holds no model, why not */
 };
 
 /* POST /v1/models: fetches a model of the catalogue by its name, or any by its URL. */

@@ -27,6 +27,7 @@ static const struct vrt_column model_columns[] = {
     { "NETWORK", VRT_ALIGN_LEFT, .rank = 2 },
     { "SCALE", VRT_ALIGN_RIGHT, .rank = 1 },
     { "PLACE", VRT_ALIGN_LEFT },
+    { "LICENSE", VRT_ALIGN_LEFT, .rank = 3 },
     { "DESCRIPTION", VRT_ALIGN_LEFT, .least = 40 },
     { NULL, VRT_ALIGN_LEFT },
 };
@@ -57,15 +58,18 @@ static void print_place(const struct vrt_model_report *m, char *buffer, size_t s
         snprintf(buffer, size, "%s%s%s",
                  m->state == VRT_MODEL_FAILED ? "pull failed" : "not here", has_size ? ", " : "",
                  has_size ? bytes : "");
+    else if (!m->architecture[0])
+        snprintf(buffer, size, "no model");
     else
-        snprintf(buffer, size, "%s", m->source[0] == '/' ? "here" : "built in");
+        snprintf(buffer, size, "%s%s%s", m->source[0] == '/' ? "here" : "built in",
+                 has_size ? ", " : "", has_size ? bytes : "");
 }
 
 static int add_model(const json_t *json, struct vrt_table *table, struct vrt_error *error)
 {
     struct vrt_model_report m;
     char name[VRT_API_NAME_BYTES + 16], network[VRT_API_WORD_BYTES], place[64], scale[32] = "-";
-    char text[VRT_API_TEXT_BYTES];
+    char license[VRT_API_WORD_BYTES], text[VRT_API_TEXT_BYTES];
 
     vrt_model_report_init(&m);
     if (vrt_fields_decode(vrt_model_fields, json, VRT_FIELDS_LENIENT, &m, error) < 0)
@@ -83,13 +87,14 @@ static int add_model(const json_t *json, struct vrt_table *table, struct vrt_err
         vrt_printable(m.architecture, network, sizeof(network)),
         scale,
         place,
+        m.license[0] ? vrt_printable(m.license, license, sizeof(license)) : "-",
         /* One that somebody put there: all that is known of it is where. */
         vrt_printable(m.description[0] ? m.description : m.source, text, sizeof(text)),
     };
     int r = vrt_table_add(table, cells);
     if (r < 0)
         return vrt_fold(r);
-    if (m.state == VRT_MODEL_FAILED)
+    if (m.error[0] && m.state != VRT_MODEL_PULLING)
         r = vrt_table_note(table, "%s: %s", vrt_printable(m.name, name, sizeof(name)),
                            vrt_printable(m.error, text, sizeof(text)));
     return vrt_fold(r);
@@ -206,7 +211,8 @@ int vrt_model_look(struct vrt_cli *cli, struct vrt_model_report *model, json_t *
 static int find_meant(struct vrt_cli *cli, const char *name, bool *ret_is_file,
                       struct vrt_model_report *ret_model)
 {
-    static const char *const endings[] = { ".pth", ".pkl", ".safetensors", ".onnx", ".param" };
+    static const char *const endings[] = { ".pth", ".pkl", ".safetensors", ".onnx", ".param",
+                                           ".ncnn" };
     struct vrt_error ignored = { 0 };
     size_t length = strlen(name);
     json_t *json = NULL;

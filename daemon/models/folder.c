@@ -12,7 +12,7 @@
 #include "daemon/models/models.h"
 
 /* In the order in which a name without ending is tried. */
-static const char *const endings[] = { ".safetensors", ".pth", ".pkl", ".onnx", ".param" };
+static const char *const endings[] = { ".safetensors", ".pth", ".pkl", ".onnx", ".param", ".ncnn" };
 
 int vrt_models_folder_open(const char *folder, const char *name)
 {

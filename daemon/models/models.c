@@ -201,6 +201,7 @@ static void describe(const struct vrt_network *network, struct vrt_model_report 
     snprintf(report->checksum, sizeof(report->checksum), "%016" PRIx64,
              vrt_network_checksum(network));
     report->scale = info->scale;
+    report->error[0] = '\0';
     report->parameters = info->n_parameters;
 }
 
@@ -344,6 +345,25 @@ static void begin_reading(struct vrt_models *models, int64_t bytes)
     models->reading_bytes += bytes;
 }
 
+/* Where the same user had the same network read from another file, it is that one, once: what
+ * vrtctl joins of two files is a new file each time. */
+static void take_over(struct vrt_models *models, uid_t uid, struct vrt_network **network)
+{
+    const struct vrt_network_info *info = vrt_network_info(*network);
+
+    for (size_t i = 0; i < models->n_entries; i++) {
+        struct entry *entry = &models->entries[i];
+        if (!entry->network || entry->uid != uid ||
+            vrt_network_checksum(entry->network) != vrt_network_checksum(*network) ||
+            strcmp(vrt_network_info(entry->network)->architecture, info->architecture) != 0 ||
+            vrt_network_info(entry->network)->n_parameters != info->n_parameters)
+            continue;
+        vrt_network_unref(*network);
+        *network = VRT_STEAL(entry->network);
+        return;
+    }
+}
+
 /* An entry that is known to be read by nobody but us from now on. Return: 0, -ENOMEM. */
 static int claim_entry(struct vrt_models *models, const struct question *question)
 {
@@ -383,12 +403,15 @@ static int read_entry(struct vrt_models *models, const struct question *question
     entry->is_being_read = false;
     pthread_cond_broadcast(&models->was_read);
     if (network) {
+        take_over(models, question->file.uid, &network);
         describe(network, &entry->report);
         entry->bytes = vrt_network_info(network)->n_parameters * (int64_t)sizeof(float);
         entry->network = VRT_STEAL(network);
     } else if (!entry->report.architecture[0] && r != -EINVAL) {
         /* -EINVAL is about the content, and as lasting as that: worth keeping, for a list. */
         *entry = models->entries[--models->n_entries];
+    } else if (error) {
+        snprintf(entry->report.error, sizeof(entry->report.error), "%s", error->message);
     }
     return vrt_fold(r);
 }
@@ -499,6 +522,7 @@ static bool report_file(struct vrt_models *models, const char *file,
     if (r < 0)
         return false;
     snprintf(ret_report->name, sizeof(ret_report->name), "%s", name);
+    ret_report->size_bytes = question.identity.size;
     snprintf(ret_report->source, sizeof(ret_report->source), "%s/%s", models->folder, file);
     return true;
 }
@@ -537,6 +561,8 @@ int vrt_models_list(struct vrt_models *models, struct vrt_model_report **ret_rep
         if (r < 0)
             return vrt_fold(r);
         snprintf(reports[n].name, sizeof(reports[n].name), "%s", builtin->name);
+        snprintf(reports[n].license, sizeof(reports[n].license), "MIT");
+        reports[n].size_bytes = (int64_t)builtin->size_bytes;
         snprintf(reports[n].source, sizeof(reports[n].source), "built-in");
         snprintf(reports[n].description, sizeof(reports[n].description), "%s",
                  "small and fast: twice the size of any video");

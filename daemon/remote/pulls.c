@@ -398,8 +398,8 @@ static int settle(const struct vrt_pulls *pulls, const struct vrt_model_request 
     vrt_url_file_name(url, pull->file, sizeof(pull->file));
     if (!vrt_models_name_of(pull->file, report->name, sizeof(report->name)))
         return vrt_refuse(error, vrt_raise(-EINVAL), VRT_E(REMOTE_URL),
-                          "the address must end in the name of a checkpoint, with .pth or "
-                          ".safetensors");
+                          "the address must end in the name of a checkpoint, with .pth, "
+                          ".safetensors, .onnx or the like");
     snprintf(pull->part, sizeof(pull->part), "%s.part", pull->file);
     snprintf(report->url, sizeof(report->url), "%s", url);
     snprintf(pull->sha256, sizeof(pull->sha256), "%s",
@@ -492,7 +492,8 @@ static struct vrt_model_report *find_report(struct vrt_model_report *reports, si
 static void merge(const struct vrt_model_report *pulled, struct vrt_model_report *report)
 {
     memcpy(report->url, pulled->url, sizeof(report->url));
-    memcpy(report->error, pulled->error, sizeof(report->error));
+    if (pulled->error[0])
+        memcpy(report->error, pulled->error, sizeof(report->error));
     report->done_bytes = pulled->done_bytes;
     if (pulled->size_bytes >= 0)
         report->size_bytes = pulled->size_bytes;
@@ -508,6 +509,7 @@ static void merge(const struct vrt_model_report *pulled, struct vrt_model_report
 static void describe(const struct vrt_catalogue_entry *entry, struct vrt_model_report *report)
 {
     snprintf(report->description, sizeof(report->description), "%s", entry->description);
+    snprintf(report->license, sizeof(report->license), "%s", entry->license);
     snprintf(report->url, sizeof(report->url), "%s", entry->url);
     if (report->state == VRT_MODEL_READY)
         return;

@@ -120,9 +120,10 @@ class Life(harness.FolderCase):
         """What runs from where it was built looks there for its catalogue and its plugin."""
         daemon = self.start()
         models = self.vrtctl(daemon, 'models').stdout
-        self.assertRegex(models, r'compact-x2 .* built in +small and fast: twice')
-        self.assertRegex(models, r'RealESRGAN_x4plus +esrgan +x4  not here, 64 MiB +Real-ESRGAN: ')
-        self.assertRegex(models, r'009_VRT_videofi_Vimeo_4frames .* for vrt-infer only, no job')
+        self.assertRegex(models, r'compact-x2 .* built in, 179 KiB +MIT +small and fast: twice')
+        self.assertRegex(models, r'RealESRGAN_x4plus +esrgan +x4  not here, 64 MiB +BSD-3-Clause +'
+                         'Real-ESRGAN: ')
+        self.assertRegex(models, r'009_VRT_videofi_Vimeo_4frames .* VRT: twice the frames')
         log = daemon.log_text()
         if 'there is no plugin libvrt-cuda' in log:
             self.assertIn(f'in {os.path.realpath(harness.BUILD)}/workers/backend/cuda\n', log)

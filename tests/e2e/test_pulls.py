@@ -80,8 +80,8 @@ class PullCase(Case):
 class PullTest(PullCase):
     def test_catalogued(self):
         model = self.models()['known']
-        self.assertEqual((model['state'], model['sha256'], model['scale']),
-                         ('available', self.digest, 2))
+        self.assertEqual((model['state'], model['sha256'], model['scale'], model['license']),
+                         ('available', self.digest, 2, 'MIT'))
         self.assertEqual(self.daemon.request('POST', '/v1/jobs', '{}', JSON)[0], 400)
         status, answer = self.post(name='known')
         self.assertEqual((status, answer['state'], answer['name']), (202, 'pulling', 'known'))
@@ -125,7 +125,8 @@ class PullTest(PullCase):
         self.assertIn('as expected', self.vrtctl('models', 'pull', '--sha256', self.digest,
                                                  url).stdout)
         self.assertRegex(self.vrtctl('models').stdout,
-                         rf'cli +compact +x2  here +{re.escape(self.path("cli.safetensors"))}\n')
+                         r'cli +compact +x2  here, 179 KiB +- +' +
+                         re.escape(self.path('cli.safetensors')) + r'\n')
         self.refused('models', 'pull', '--sha256', 64 * '1', url, says='is another file')
         self.refused('models', 'pull', 'nothing', says='no model called')
         self.refused('models', 'pull', says='expected nothing, or pull', status=2)
@@ -144,7 +145,7 @@ class PullTest(PullCase):
             time.sleep(2)
             handler.wfile.write(rest)
         listed = self.vrtctl('models').stdout
-        self.assertRegex(listed, r'nameless .* not here +for tests\n')
+        self.assertRegex(listed, r'nameless .* not here +MIT +for tests\n')
         self.assertIn("to fetch what isn't here: vrtctl models pull MODEL\n", listed)
         for name, digest in (('other', 64 * '0'), ('nameless', 'unknown')):
             self.server.behaviour[f'/{name}.safetensors'] = slowly

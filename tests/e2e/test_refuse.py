@@ -231,8 +231,20 @@ class RefusedModel(harness.Case):
             checksums.add(model['checksum'])
         shutil.copy(self.path('two.param'), folder)
         self.model('two', 'whose other half is missing')
+        shown = self.vrtctl('models').stdout
+        self.assertRegex(shown, r'\ntwo +- +no model +- +/')
+        self.assertIn('two: two.param is half of an ncnn network', shown)
         shutil.copy(self.path('two.bin'), folder)
-        self.assertRegex(self.vrtctl('models').stdout, r'\ntwo +graph +x2 +here ')
+        with open(os.path.join(folder, 'joined.ncnn'), 'wb') as f:
+            f.write(net.joined())
+        shown = self.vrtctl('models').stdout
+        for name in 'two', 'joined':
+            self.assertRegex(shown, rf'\n{name} +graph +x2 +here, [1-9][0-9.]* KiB +- +/')
+        listed = {m['name']: m for m in self.daemon.request('GET', '/v1/models')[1]['models']}
+        for name in 'two', 'joined':
+            self.assertEqual((listed[name]['size_bytes'], listed[name]['error']),
+                             (len(net.joined()), None))
+            checksums.add(listed[name]['checksum'])
         target = self.path('two.mp4')
         done = self.vrtctl('submit', '--follow', '--json', '--model', 'two', '--output', target,
                            self.source)
