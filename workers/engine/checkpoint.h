@@ -12,7 +12,9 @@
  * "params_ema", "params", "state_dict", "model_state_dict", "model", "net", "network",
  * "generator", "weights", else the file itself. Entries that are no tensors (counters, strings,
  * optimiser state) are left out, and so are the prefixes "module." and "_orig_mod." where every
- * name has them.
+ * name has them. Of a file of mmagic's trainers, whose names begin with "generator_ema.",
+ * "generator.", "discriminator." and the like, the first of the two that it has is left, without
+ * that prefix.
  *
  * Thread: a checkpoint is immutable once open, and may then be read from any thread.
  */

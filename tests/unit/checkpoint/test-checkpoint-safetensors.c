@@ -36,6 +36,16 @@ static void test_good(void)
         { "{ \"a\" : { \"shape\" : [ 2 , 3 ] , \"data_offsets\" : [ 0 , 24 ],\t\"dtype\":\"F32\" } "
           "} \r\n", "a", 0, 6 },
         { "{\"module.a\":{\"dtype\":\"F32\",\"shape\":[6],\"data_offsets\":[0,24]}}", "a", 0, 6 },
+        { "{\"generator.a\":{\"dtype\":\"F32\",\"shape\":[5],\"data_offsets\":[0,20]},"
+          "\"step_counter\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[20,24]}}", "a", 0,
+          5 },
+        { "{\"generator.a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8]},"
+          "\"discriminator.a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[8,16]},"
+          "\"generator_ema.a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[16,24]}}", "a",
+          4, 2 },
+        { "{\"generator.a\":{\"dtype\":\"F32\",\"shape\":[5],\"data_offsets\":[0,20]},"
+          "\"other\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[20,24]}}", "generator.a", 0,
+          5 },
         { "{\"b\":{\"dtype\":\"F32\",\"shape\":[4],\"data_offsets\":[8,24]},"
           "\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8]}}", "b", 2, 4 },
         { "{\"empty\":{\"dtype\":\"I64\",\"shape\":[0,9],\"data_offsets\":[24,24]}," A "}", "empty",

@@ -172,6 +172,45 @@ static bool strip_prefix(struct vrt_checkpoint *cp, const char *prefix)
     return cp->n_tensors > 0;
 }
 
+/* Names in files of mmagic's trainers: the network that results are made with, the averaged one
+ * first, and what they have besides. */
+static const char *const generators[] = { "generator_ema.", "generator." };
+static const char *const of_training[] = {
+    "discriminator.", "perceptual_loss.", "gan_loss.", "data_preprocessor.", "step_counter",
+};
+
+static bool begins_with(const char *name, const char *const *prefixes, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (strncmp(name, prefixes[i], strlen(prefixes[i])) == 0)
+            return true;
+    return false;
+}
+
+/* Of such a file, leaves the network alone. Tensors that it hasn't got are its own to miss. */
+static void keep_generator(struct vrt_checkpoint *cp)
+{
+    bool has[VRT_ARRAY_SIZE(generators)] = { false };
+    int n = 0;
+
+    for (int i = 0; i < cp->n_tensors; i++) {
+        const char *name = cp->tensors[i].name;
+
+        for (size_t k = 0; k < VRT_ARRAY_SIZE(generators); k++)
+            has[k] = has[k] || begins_with(name, &generators[k], 1);
+        if (!begins_with(name, generators, VRT_ARRAY_SIZE(generators)) &&
+            !begins_with(name, of_training, VRT_ARRAY_SIZE(of_training)))
+            return;
+    }
+    if (!has[0] && !has[1])
+        return;
+    for (int i = 0; i < cp->n_tensors; i++)
+        if (begins_with(cp->tensors[i].name, &generators[has[0] ? 0 : 1], 1))
+            cp->tensors[n++] = cp->tensors[i];
+    cp->n_tensors = n;
+    strip_prefix(cp, generators[has[0] ? 0 : 1]);
+}
+
 static int compare_names(const void *a, const void *b)
 {
     const struct vrt_checkpoint_tensor *const *x = a, *const *y = b;
@@ -188,6 +227,7 @@ int vrt_checkpoint_finish(struct vrt_checkpoint_source *source)
         return vrt_checkpoint_refuse(source, "holds no tensors: it is not a model's weights");
     while (strip_prefix(cp, "module.") || strip_prefix(cp, "_orig_mod."))
         ;
+    keep_generator(cp);
 
     cp->by_name = calloc((size_t)cp->n_tensors, sizeof(*cp->by_name));
     if (!cp->by_name)
