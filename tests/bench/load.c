@@ -9,7 +9,7 @@
 
 #include "backend/op/half.h"
 #include "base/macro.h"
-#include "model/layers.h"
+#include "model/parts/layers.h"
 #include "tests/unit/model/vrt-fixture.h"
 #include "tests/unit/model/weight-rule.h"
 

@@ -38,8 +38,12 @@ def uniform(name, n):
 def weights(name, shape):
     """As rule_fill_vrt()."""
     center = 0.0
+    is_flow = name.startswith('spynet.')
+    is_flow_end = is_flow and '.basic_module.4.conv.' in name
     if name.endswith('relative_position_bias_table'):
         halfwidth = 0.5
+    elif is_flow_end and len(shape) == 1:
+        center, halfwidth = 1.5 / 63, 0.0
     elif len(shape) == 1:
         center = 1.0 if name.endswith('.weight') else 0.0
         halfwidth = 0.2 if center else 0.1
@@ -47,6 +51,7 @@ def weights(name, shape):
         halfwidth = (3.0 / numpy.prod(shape[1:])) ** 0.5 * 0.9
         # SPAN's first convolution takes samples of up to 140.
         halfwidth /= 64 if name in ('conv_1.sk.weight', 'conv_1.conv.2.weight') else 1
+        halfwidth *= 0.02 if is_flow_end else 1.6 if is_flow else 1
         # RIFE's flows are of a few pixels.
         halfwidth /= 2 if '.lastconv.' in name else 1
     u = uniform(name, int(numpy.prod(shape)))
@@ -94,7 +99,7 @@ class Golden:
         """Computes the output and writes the file."""
         with torch.no_grad():
             result = (run or self.network)(video(self.shape))
-        stride = 7 if result.numel() > 20000 else 3
+        stride = 29 if result.numel() > 100000 else 7 if result.numel() > 20000 else 3
         self.writer.add('shape.output', 'I32', list(result.shape))
         self.writer.add('stride.output', 'I32', [stride])
         self.writer.add('samples.output', 'F32', result.flatten()[::stride].tolist())

@@ -9,7 +9,7 @@
 #include "backend/kind.h"
 #include "engine/graph-executor.h"
 #include "engine/graph.h"
-#include "model/layers.h"
+#include "model/parts/layers.h"
 #include "workers/plan/test-picture.h"
 
 /* Of the convolution, whose sums are exact: no multiples of anything, so that edges of tiles are

@@ -9,8 +9,9 @@
 
 #include <stdatomic.h>
 
+#include "model/basicvsr.h"
 #include "model/network.h"
-#include "model/params.h"
+#include "model/parts/params.h"
 #include "model/rife.h"
 #include "model/swinir.h"
 #include "model/vrt.h"
@@ -71,6 +72,7 @@ struct vrt_network {
     uint64_t checksum;
     struct vrt_dag *dag;            /* owned: of a file with a graph of its own; NULL: others */
     union {
+        struct vrt_basicvsr basicvsr;
         struct vrt_compact compact;
         struct vrt_esrgan esrgan;
         struct vrt_rife rife;
@@ -80,6 +82,7 @@ struct vrt_network {
     };
 };
 
+extern const struct vrt_architecture vrt_architecture_basicvsr;
 extern const struct vrt_architecture vrt_architecture_compact;
 extern const struct vrt_architecture vrt_architecture_dag;
 extern const struct vrt_architecture vrt_architecture_esrgan;

@@ -14,7 +14,7 @@
 #include "base/log.h"
 #include "engine/checkpoint.h"
 #include "model/architecture.h"
-#include "model/layers.h"
+#include "model/parts/layers.h"
 
 #define VRT_LOG_TOPIC "model"
 

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 
 #include "model/architecture.h"
-#include "model/layers.h"
+#include "model/parts/layers.h"
 
 static bool recognise(const struct vrt_checkpoint *checkpoint)
 {

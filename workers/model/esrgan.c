@@ -19,7 +19,7 @@
 
 #include "engine/checkpoint.h"
 #include "model/architecture.h"
-#include "model/layers.h"
+#include "model/parts/layers.h"
 
 #define N_DENSE 5           /* convolutions of a dense block */
 #define N_DENSE_BLOCKS 3    /* of a residual block */

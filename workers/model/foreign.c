@@ -13,7 +13,7 @@ static const struct {
     const char *network;
     const char *names[N_NAMES];     /* tensors that it has, all of them */
 } foreign[] = {
-    { "BasicVSR++ or RVRT", { "deform_align.backward_1.conv_offset.0.weight" } },
+    { "RVRT", { "deform_align.backward_1.conv_offset.0.weight" } },
     { "HAT", { "layers.0.residual_group.blocks.0.conv_block.cab.0.weight" } },
     { "Swin2SR", { "layers.0.residual_group.blocks.0.attn.logit_scale" } },
     { "DAT", { "layers.0.blocks.0.attn.attns.0.rpe_biases" } },

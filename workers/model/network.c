@@ -16,7 +16,7 @@
 #include "engine/checkpoint.h"
 #include "engine/dag/read.h"
 #include "model/architecture.h"
-#include "model/layers.h"
+#include "model/parts/layers.h"
 
 #define VRT_LOG_TOPIC "network"
 
@@ -24,6 +24,7 @@
 #define BYTES_PER_MIB (1 << 20)
 
 static const struct vrt_architecture *const architectures[] = {
+    &vrt_architecture_basicvsr,
     &vrt_architecture_compact,
     &vrt_architecture_esrgan,
     &vrt_architecture_rife,
@@ -32,7 +33,7 @@ static const struct vrt_architecture *const architectures[] = {
     &vrt_architecture_vrt,
 };
 
-/* "SRVGGNetCompact, RRDBNet and VRT" */
+/* "BasicVSR++, SRVGGNetCompact and VRT" */
 static int append_known(struct vrt_buf *text)
 {
     const size_t n = VRT_ARRAY_SIZE(architectures);

@@ -40,6 +40,7 @@ struct vrt_network_info {
     int tile_overlap;               /* input pixels that neighbouring tiles share as its authors
                                      * cut them, or must share; 0: nobody says */
     int window_frames;              /* frames that it looks at together; 1: each by itself */
+    bool any_length;                /* of clips: none is extended to whole windows */
     int min_frames;                 /* the fewest frames of a clip */
     int max_frames;                 /* the most; 0: any number */
     int out_frames;                 /* what comes out of a clip; 0: as many frames as go in */
@@ -100,6 +101,12 @@ const struct vrt_network_info *vrt_network_info(const struct vrt_network *networ
 
 /* The params that the graph's ops refer to by index; for vrt_replica_new(). */
 const struct vrt_param *vrt_network_params(const struct vrt_network *network, size_t *ret_n_params);
+
+/* Of how many frames clips are a multiple. */
+static inline int vrt_network_clip_step(const struct vrt_network_info *info)
+{
+    return info->any_length ? 1 : info->window_frames;
+}
 
 /* Checksum (FNV-1a 64) over description, names, shapes and values: the network's identity. */
 uint64_t vrt_network_checksum(const struct vrt_network *network);

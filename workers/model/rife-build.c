@@ -12,7 +12,7 @@
  */
 
 #include "model/architecture.h"
-#include "model/layers.h"
+#include "model/parts/layers.h"
 #include "model/rife.h"
 
 #define SLOPE 0.2f                  /* as of IFNet_HDv3.py */

@@ -94,10 +94,6 @@ static int find_sizes(struct vrt_params *params, struct vrt_rife *rife)
  * the replica's type: they decide where samples are taken from.
  */
 
-/* Which tap of three, and which half of a folded square, tap k of a stride of 2 is: what lies
- * before the square is the second half of the one before. */
-static const int tap_of_halving[3] = { 0, 1, 1 }, half_of_halving[3] = { 1, 0, 1 };
-
 /* Which of four taps makes half i of a square, seen from the square at -1, 0 or 1; -1: none. */
 static const int tap_of_doubling[2][3] = { { 3, 1, -1 }, { -1, 2, 0 } };
 
@@ -123,21 +119,6 @@ static int add(struct vrt_params *params, const char *name, int c_out, int c_in,
         return vrt_fold(r);
     snprintf(tensor, sizeof(tensor), "%s.bias", name);
     return vrt_fold(vrt_params_add(params, &want_bias, values[1], tensor));
-}
-
-/* [O,I,3,3] of stride 2 -> [O,4I,3,3]; folded channels are in the order of pixel_unshuffle. */
-static void halve(const struct source *s, float *weight)
-{
-    for (int o = 0; o < s->c_out; o++)
-    for (int c = 0; c < s->c_in; c++)
-    for (int y = 0; y < 3; y++)
-    for (int x = 0; x < 3; x++) {
-        const int folded = (c * 2 + half_of_halving[y]) * 2 + half_of_halving[x];
-        const int tap = tap_of_halving[y] * 3 + tap_of_halving[x];
-
-        weight[((size_t)o * 4 * (size_t)s->c_in + (size_t)folded) * TAPS + (size_t)tap] =
-            s->weight[((o * s->c_in + c) * 3 + y) * 3 + x];
-    }
 }
 
 /* Where output o of a transposed convolution has its sample (i,j) of a square. `last` is the one
@@ -234,7 +215,7 @@ static int add_source(struct vrt_params *params, enum form form, const struct so
     }
     if (form == HALVING) {
         const float *const halved[2] = { weight, s->bias };
-        halve(s, weight);
+        vrt_params_fold_stride(s->weight, s->c_out, s->c_in, weight);
         return vrt_fold(add(params, s->name, c_out, c_in, halved));
     }
     if (form == RESIDUAL)

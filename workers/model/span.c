@@ -14,7 +14,7 @@
 
 #include "engine/checkpoint.h"
 #include "model/architecture.h"
-#include "model/layers.h"
+#include "model/parts/layers.h"
 
 #define FEATURES_MAX 256            /* so that one made of five is made in no time */
 #define BLOCKS_MAX 64

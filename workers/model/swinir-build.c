@@ -9,7 +9,7 @@
  */
 
 #include "model/architecture.h"
-#include "model/layers.h"
+#include "model/parts/layers.h"
 
 #define BOTTLENECK_SLOPE 0.2f       /* as of network_swinir.py, between three convolutions, */
 #define NEAREST_SLOPE 0.2f          /* after enlargements by repeating samples, */

@@ -10,7 +10,7 @@
  */
 
 #include "base/macro.h"
-#include "model/layers.h"
+#include "model/parts/layers.h"
 #include "model/vrt.h"
 
 #define MAX_RESIDUE 10.0f           /* how far offsets may differ from the flow, at full size */
@@ -178,7 +178,7 @@ static void append_run(const struct run *run, const struct vrt_tensor *out)
 void vrt_vrt_align(const struct vrt_vrt_builder *b, int i, const struct vrt_tensor *x,
                    const struct vrt_tensor out[VRT_VRT_DIRECTIONS])
 {
-    const int n_pairs = x->shape.d - 1, chunk = vrt_vrt_chunk(x->shape.h, x->shape.w);
+    const int n_pairs = x->shape.d - 1, chunk = vrt_layer_chunk(x->shape.h, x->shape.w);
 
     for (int k = 0; k < VRT_VRT_DIRECTIONS; k++) {
         const struct vrt_tensor *flows = &b->flows[k][vrt_vrt_stage_scale(i)];

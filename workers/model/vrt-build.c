@@ -6,11 +6,8 @@
 
 #include "base/macro.h"
 #include "model/architecture.h"
-#include "model/layers.h"
+#include "model/parts/layers.h"
 #include "model/vrt.h"
-
-/* Places of a chunk: 4 frames of 64 by 64, one of 128 by 128 or more. */
-#define CHUNK_PLACES 16384
 
 #define RGB_CHANNELS 3
 #define WARPED_CHANNELS (4 * RGB_CHANNELS)
@@ -30,11 +27,6 @@ void vrt_vrt_tap(const struct vrt_vrt_builder *b, const struct vrt_tensor *tenso
     vsnprintf(name, sizeof(name), format, args);
     va_end(args);
     taps->tap(taps, b->graph, name, tensor);
-}
-
-int vrt_vrt_chunk(int h, int w)
-{
-    return (int)VRT_MAX(CHUNK_PLACES / ((int64_t)h * w), 1);
 }
 
 /* 3x3 unless said otherwise; a slope of 1 is none. */
@@ -223,7 +215,7 @@ void vrt_vrt_build(const struct vrt_network *network, struct vrt_graph *graph,
         vrt_layer_conv(graph, &x, &conv, in, out);
         return;
     }
-    const int chunk = vrt_vrt_chunk(x.shape.h, x.shape.w);
+    const int chunk = vrt_layer_chunk(x.shape.h, x.shape.w);
     for (int i = 0, n; i < x.shape.d; i += n) {
         n = VRT_MIN(chunk, x.shape.d - i);
         struct vrt_tensor some_x = vrt_tensor_frames(&x, i, n);

@@ -16,13 +16,13 @@
 
 #include "base/macro.h"
 #include "engine/checkpoint.h"
+#include "model/parts/spynet.h"
 #include "model/vrt.h"
 
 /* Numbers stored as bf16 have an error of 2^-9. */
 #define BUFFER_TOLERANCE 4e-3f
 
 #define PLACES (VRT_VRT_WINDOW * VRT_VRT_WINDOW)
-#define FLOW_KERNEL 7               /* of SpyNet's convolutions */
 
 struct taker {
     struct vrt_params *params;
@@ -68,9 +68,7 @@ static int take_layer(struct taker *t, const struct vrt_params_want *weight, con
         want.use = want.use == VRT_PARAM_WEIGHT_DEFORM ? VRT_PARAM_WEIGHT_DEFORM_F32
                                                        : VRT_PARAM_WEIGHT_F32;
     if (t->r == 0)
-        t->r = vrt_params_take_as(t->params, &want, "%s.weight", name);
-    if (t->r == 0)
-        t->r = vrt_params_take(t->params, weight->dims, 1, "%s.bias", name);
+        t->r = vrt_params_take_layer(t->params, &want, "%s", name);
     return first;
 }
 
@@ -192,22 +190,10 @@ static void take_group(struct taker *t, struct vrt_vrt_group *group, int channel
 
 static void take_flow(struct taker *t, struct vrt_vrt *vrt)
 {
-    static const int channels[VRT_VRT_FLOW_CONVS + 1] = { 8, 32, 64, 32, 16, 2 };
-    static const float mean[3] = { 0.485f, 0.456f, 0.406f }, std[3] = { 0.229f, 0.224f, 0.225f };
-    const struct vrt_params_want rgb = { .n_dims = 4, .dims = { 1, 3, 1, 1 } };
+    const struct vrt_spynet_names names = { "", 2, t->has_buffers };
 
-    vrt->flow = (int)t->params->n_items;
-    for (int level = 0; level < VRT_VRT_FLOW_LEVELS; level++) {
-        for (int i = 0; i < VRT_VRT_FLOW_CONVS; i++) {
-            struct vrt_params_want weight = kernel(channels[i + 1], channels[i], FLOW_KERNEL);
-
-            take_layer(t, &weight, "spynet.basic_module.%d.basic_module.%d", level, 2 * i);
-        }
-    }
-    if (t->has_buffers && t->r == 0)
-        t->r = vrt_params_check(t->params, &rgb, mean, BUFFER_TOLERANCE, "spynet.mean");
-    if (t->has_buffers && t->r == 0)
-        t->r = vrt_params_check(t->params, &rgb, std, BUFFER_TOLERANCE, "spynet.std");
+    if (t->r == 0)
+        t->r = vrt_spynet_take(t->params, &names, &vrt->flow);
 }
 
 static void take_alignment(struct taker *t, const struct vrt_vrt *vrt, struct vrt_vrt_stage *stage,

@@ -6,7 +6,7 @@
  */
 
 #include "base/macro.h"
-#include "model/layers.h"
+#include "model/parts/layers.h"
 #include "model/vrt.h"
 
 int vrt_vrt_stage_scale(int i)

@@ -14,14 +14,12 @@
 
 #include "engine/graph.h"
 #include "model/network.h"
-#include "model/params.h"
+#include "model/parts/params.h"
 
 #define VRT_VRT_STAGES 7            /* those of the hourglass; after them come tail groups */
 #define VRT_VRT_TAIL_MAX 16
 #define VRT_VRT_WINDOW 8            /* rows and columns of every window */
 #define VRT_VRT_DISTANCES 3         /* the furthest neighbour that frames are aligned with */
-#define VRT_VRT_FLOW_LEVELS 6       /* of SpyNet's pyramid */
-#define VRT_VRT_FLOW_CONVS 5        /* of each level */
 #define VRT_VRT_WARPED_TIMES 9      /* a picture, and four samples of it from each neighbour */
 #define VRT_VRT_END_FEATURES 64     /* channels where pixels are made */
 #define VRT_VRT_SCALES 4            /* of flows and stages: 1, 1/2, 1/4, 1/8 */
@@ -58,7 +56,7 @@ struct vrt_vrt {
     int n_up;                       /* doublings at the end */
     int n_tail;
 
-    int flow;                       /* of VRT_VRT_FLOW_LEVELS * VRT_VRT_FLOW_CONVS layers */
+    int flow;                       /* SpyNet's */
     int conv_first;
     struct vrt_vrt_stage stages[VRT_VRT_STAGES];
     int tail_norm, tail_linear;
@@ -117,10 +115,6 @@ struct vrt_vrt_builder {
 /* Shows `tensor` to who watches, if anybody does. */
 void vrt_vrt_tap(const struct vrt_vrt_builder *b, const struct vrt_tensor *tensor,
                  const char *format, ...) VRT_PRINTF(3, 4);
-
-/* How many frames of h by w to compute at once: enough to be worth a kernel's while, and no more,
- * for what lies between two ops is as large. */
-int vrt_vrt_chunk(int h, int w);
 
 /* Fills in the flows of the clip `rgb`, f32 [D,H,W,3]. */
 void vrt_vrt_flows(struct vrt_vrt_builder *b, const struct vrt_tensor *rgb);

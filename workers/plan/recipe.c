@@ -60,7 +60,7 @@ struct vrt_clip_rule vrt_recipe_rule(const struct vrt_recipe *recipe,
         .every = recipe->every,
         .least = network->min_frames,
         /* The authors extend no clip that the network takes. */
-        .multiple = is_official ? 1 : network->window_frames,
+        .multiple = is_official ? 1 : vrt_network_clip_step(network),
     };
 }
 
@@ -249,7 +249,7 @@ static int choose_between(const struct choice *choice, struct vrt_recipe *recipe
 /* Frames of a clip that is the whole video: in whole windows, as other clips are extended to. */
 static int whole_video(int64_t n_frames, const struct vrt_network_info *network)
 {
-    const int window = network->window_frames;
+    const int window = vrt_network_clip_step(network);
     int64_t n = VRT_MIN(VRT_MAX(n_frames, 0), INT_MAX / 2);
 
     return n ? VRT_MAX((int)(n + window - 1) / window * window, network->min_frames) : 0;
@@ -264,7 +264,7 @@ static int choose_clip(const struct choice *choice, struct vrt_recipe *recipe)
     int64_t n_frames = choice->params->n_frames;
     int most = network->max_frames ? VRT_MIN(network->max_frames, VRT_CLIP_FRAMES_MAX) :
                                      VRT_CLIP_FRAMES_MAX;
-    int window = network->window_frames;
+    int window = vrt_network_clip_step(network);
 
     int wanted = whole ? whole_video(n_frames, network) : (int)asked->clip;
     if (is_asked && (wanted < network->min_frames || wanted > most)) {

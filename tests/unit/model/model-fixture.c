@@ -240,6 +240,70 @@ void fixture_add_rife(struct fixture *f, const struct fixture_rife *r)
     add_one(f, "encode.cnn3", (int[]){ r->features, e, 4 }, true);
 }
 
+/* A convolution of 3 by 3 taps, `name` behind the prefix. */
+static void add_layer(struct fixture *f, const struct fixture_basicvsr *b, const char *name, int o,
+                      int i)
+{
+    char full[96];
+
+    snprintf(full, sizeof(full), "%s%s", b->prefix, name);
+    fixture_add_conv(f, full, o, i, 3, true);
+}
+
+static void add_blocks(struct fixture *f, const struct fixture_basicvsr *b, const char *prefix,
+                       int in, int n)
+{
+    char name[64];
+
+    snprintf(name, sizeof(name), "%s.main.0", prefix);
+    add_layer(f, b, name, b->features, in);
+    for (int i = 0; i < 2 * n; i++) {
+        snprintf(name, sizeof(name), "%s.main.2.%d.conv%d", prefix, i / 2, i % 2 + 1);
+        add_layer(f, b, name, b->features, b->features);
+    }
+}
+
+static void add_flow(struct fixture *f, const struct fixture_basicvsr *b)
+{
+    static const int channels[] = { 8, 32, 64, 32, 16, 2 };
+    char name[96];
+
+    for (int i = 0; i < 30; i++) {
+        snprintf(name, sizeof(name), "%sspynet.basic_module.%d.basic_module.%d.conv", b->prefix,
+                 i / 5, i % 5);
+        fixture_add_conv(f, name, channels[i % 5 + 1], channels[i % 5], 7, true);
+    }
+}
+
+void fixture_add_basicvsr(struct fixture *f, const struct fixture_basicvsr *b)
+{
+    static const char *const branches[] = { "backward_1", "forward_1", "backward_2", "forward_2" };
+    const int c = b->features;
+    char name[64];
+
+    add_flow(f, b);
+    if (b->keeps_size) {
+        add_layer(f, b, "feat_extract.0", c, 3);
+        add_layer(f, b, "feat_extract.2", c, c);
+    }
+    add_blocks(f, b, b->keeps_size ? "feat_extract.4" : "feat_extract", b->keeps_size ? c : 3, 5);
+    for (int k = 0; k < 4; k++) {
+        for (int i = 0; i < 4; i++) {
+            snprintf(name, sizeof(name), "deform_align.%s.conv_offset.%d", branches[k], 2 * i);
+            add_layer(f, b, name, i == 3 ? b->offsets : c, i ? c : 3 * c + 4);
+        }
+        snprintf(name, sizeof(name), "deform_align.%s", branches[k]);
+        add_layer(f, b, name, c, 2 * c);
+        snprintf(name, sizeof(name), "backbone.%s", branches[k]);
+        add_blocks(f, b, name, (2 + k) * c, b->blocks);
+    }
+    add_blocks(f, b, "reconstruction", 5 * c, 5);
+    add_layer(f, b, "upsample1.upsample_conv", 4 * c, c);
+    add_layer(f, b, "upsample2.upsample_conv", 4 * b->end, c);
+    add_layer(f, b, "conv_hr", b->end, b->end);
+    add_layer(f, b, "conv_last", 3, b->end);
+}
+
 int fixture_esrgan_n_convs(const struct fixture_esrgan *e)
 {
     return 1 + e->blocks * 15 + 1 + e->ups + 2;

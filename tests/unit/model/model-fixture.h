@@ -82,6 +82,16 @@ struct fixture_rife {
 /* Its tensors. */
 void fixture_add_rife(struct fixture *f, const struct fixture_rife *r);
 
+/* Sizes of a BasicVSR++; `end`: features where pixels are made; outputs of conv_offset.6. */
+struct fixture_basicvsr {
+    int features, blocks, end, offsets;
+    bool keeps_size;
+    const char *prefix;             /* of every name */
+};
+
+/* Its tensors. */
+void fixture_add_basicvsr(struct fixture *f, const struct fixture_basicvsr *b);
+
 /* Sizes of a SPAN, or a SPANF3; `fold` by `fold` samples become channels first. */
 struct fixture_span {
     int channels, features, blocks, fold, up;

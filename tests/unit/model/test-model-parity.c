@@ -43,7 +43,7 @@ static struct vrt_network *make_network(const struct vrt_checkpoint *golden, con
     struct fixture f = { .seed = (uint64_t)golden_int(golden, "seed", 0) };
 
     if (strncmp(name, "swinir", 6) == 0 || strncmp(name, "span", 4) == 0 ||
-        strncmp(name, "rife", 4) == 0) {
+        strncmp(name, "rife", 4) == 0 || strncmp(name, "basicvsr", 8) == 0) {
         f.has_norms = true;
         add_parameters(&f, golden);
     } else if (strncmp(name, "compact", 7) == 0) {

@@ -188,6 +188,49 @@ static void test_rife_files(void)
     }
 }
 
+static void test_basicvsr_files(void)
+{
+    static const struct {
+        const char *file;
+        struct fixture_basicvsr sizes;
+        struct wanted wanted;
+    } cases[] = {
+        { "basicvsr_plusplus_c64n7_8x1_600k_reds4", { 64, 7, 64, 432, false, "generator." },
+          { "basicvsr", "BasicVSR++, 64 features, 7 blocks, x4", 4, 1, 3, 16, 7322927 } },
+        /* Narrower than those, which have 64 and 128. */
+        { "basicvsr_plusplus_deblur, _denoise", { 16, 15, 64, 432, true, "" },
+          { "basicvsr", "BasicVSR++, 16 features, 15 blocks, x1", 1, 4, 3, 64, 2216735 } },
+        { "basicvsr_plusplus_c128n25_ntire_decompress", { 16, 25, 64, 432, true, "module." },
+          { "basicvsr", "BasicVSR++, 16 features, 25 blocks, x1", 1, 4, 3, 64, 2402335 } },
+    };
+
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(cases); i++) {
+        struct fixture f = { .dtype = "F16" };
+
+        fixture_add_basicvsr(&f, &cases[i].sizes);
+        /* Of training. */
+        if (strcmp(cases[i].sizes.prefix, "generator.") == 0)
+            fixture_add(&f, "step_counter", (int[]){ 1 }, 1);
+        check(cases[i].file, &f, &cases[i].wanted);
+    }
+}
+
+/* Any number of frames, whatever it looks at together. */
+static void test_basicvsr_clips(void)
+{
+    struct fixture f = { 0 };
+
+    fixture_add_basicvsr(&f, &(struct fixture_basicvsr){ 8, 1, 8, 432, false, "" });
+    struct vrt_network *network = fixture_network(&f);
+    const struct vrt_network_info *info = vrt_network_info(network);
+    expect_int(info->clip_frames, 30);
+    expect_int(info->clip_overlap, 6);
+    expect_int(info->min_frames, 1);
+    expect_int(vrt_network_clip_step(info), 1);
+    expect_int(info->tile_overlap, 32);
+    vrt_network_unref(network);
+}
+
 /* What moves from tile to tile is seen in both. */
 static void test_rife_tiles(void)
 {
@@ -341,6 +384,8 @@ static void test_unknown(void)
         { "layers.0.residual_group.blocks.0.conv_block.cab.0.weight", "conv_first.weight",
           "looks like HAT, which vrtd doesn't run" },
         { "layers.0.blocks.0.attn.attns.0.rpe_biases", "conv_first.weight", "looks like DAT," },
+        { "deform_align.backward_1.conv_offset.0.weight", "conv_first.weight",
+          "looks like RVRT," },
         { "conv0.weight", "conv9.weight", "looks like the discriminator of a training run" },
         { "encoder.weight", "decoder.weight", "\"encoder.weight\", \"decoder.weight\"" },
         { "body.0.weight", "body.1.weight", "\"body.0.weight\", \"body.1.weight\"" },
@@ -352,7 +397,28 @@ static void test_unknown(void)
         fixture_add(&f, cases[i].first, (int[]){ 4, 4 }, 2);
         fixture_add(&f, cases[i].second, (int[]){ 4 }, 1);
         expect_refused(&f, VRT_NETWORK_E_UNKNOWN, cases[i].part,
-                       "SRVGGNetCompact, RRDBNet, RIFE, SPAN, SwinIR and VRT");
+                       "BasicVSR++, SRVGGNetCompact, RRDBNet, RIFE, SPAN, SwinIR and VRT");
+    }
+}
+
+static void test_basicvsr_sizes(void)
+{
+    static const struct {
+        struct fixture_basicvsr sizes;
+        const char *part;
+    } cases[] = {
+        { { 1025, 0, 8, 432, false, "" }, "of 1025 features" },
+        { { 8, 129, 8, 432, false, "" }, "of 129 blocks" },
+        { { 8, 1, 8, 433, false, "" }, "conv_offset.6.weight has 433 outputs" },
+        { { 8, 1, 8, 27, false, "" }, "conv_offset.6.weight has 27 outputs" },
+        { { 9, 1, 8, 432, false, "" }, "that 18 channels can be split into" },
+    };
+
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(cases); i++) {
+        struct fixture f = { .dtype = "F16" };
+
+        fixture_add_basicvsr(&f, &cases[i].sizes);
+        expect_refused(&f, VRT_CHECKPOINT_E_INVALID, "is a BasicVSR++ network", cases[i].part);
     }
 }
 
@@ -459,6 +525,9 @@ TEST_MAIN(
     { "esrgan-files", test_esrgan_files },
     { "span-files", test_span_files },
     { "span-sizes", test_span_sizes },
+    { "basicvsr-files", test_basicvsr_files },
+    { "basicvsr-sizes", test_basicvsr_sizes },
+    { "basicvsr-clips", test_basicvsr_clips },
     { "rife-files", test_rife_files },
     { "rife-sizes", test_rife_sizes },
     { "rife-tiles", test_rife_tiles },

@@ -36,7 +36,8 @@ void rule_fill_vrt(const char *name, uint64_t seed, const int *dims, int n_dims,
                    float *values)
 {
     const bool is_flow = strncmp(name, "spynet.", 7) == 0;
-    const bool is_flow_end = is_flow && strstr(name, ".basic_module.8.");
+    const bool is_flow_end = is_flow && (strstr(name, ".basic_module.8.") ||
+                                         strstr(name, ".basic_module.4.conv."));
     const bool is_steady = flow_gain == RULE_FLOW_STEADY;
     double center = 0, halfwidth, fan = 1;
     size_t n = 1;

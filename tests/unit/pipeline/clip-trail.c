@@ -3,7 +3,7 @@
 #include "tests/unit/pipeline/clip-trail.h"
 
 #include "model/architecture.h"
-#include "model/layers.h"
+#include "model/parts/layers.h"
 
 /* Each frame with half of what was there before it; or after it, backwards. */
 static struct vrt_tensor trail(struct vrt_graph *graph, const struct vrt_tensor *x, bool forward)

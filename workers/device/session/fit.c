@@ -105,7 +105,8 @@ static int shorter(const struct vrt_fit_params *params, int frames)
 {
     const struct vrt_network_info *network = vrt_network_info(params->spec->network);
     int least = VRT_MAX(network->window_frames, network->min_frames);
-    int half = frames / 2 / network->window_frames * network->window_frames;
+    const int step = vrt_network_clip_step(network);
+    int half = frames / 2 / step * step;
 
     if (params->is_fixed || params->spec->recipe.exact_clip || !params->spec->rule.temporal ||
         frames <= least)

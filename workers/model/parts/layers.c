@@ -1,7 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /* One op per function. */
 
-#include "model/layers.h"
+#include "model/parts/layers.h"
+
+#include "base/macro.h"
+
+/* Places of a chunk: 4 frames of 64 by 64, one of 128 by 128 or more. */
+#define CHUNK_PLACES 16384
+
+int vrt_layer_chunk(int h, int w)
+{
+    return (int)VRT_MAX(CHUNK_PLACES / ((int64_t)h * w), 1);
+}
 
 /*
  * Appends `like` with these tensors. `y` counts where it has two: NULL is the one that may be

@@ -10,6 +10,10 @@
 
 #include "engine/graph.h"
 
+/* How many frames of h by w to compute at once: enough to be worth a kernel's while, and no more,
+ * for what lies between two ops is as large. */
+int vrt_layer_chunk(int h, int w);
+
 /* out = activation(x * weight + bias) * scale + residual; residual may be NULL. */
 void vrt_layer_conv(struct vrt_graph *graph, const struct vrt_tensor *x,
                     const struct vrt_op_conv2d *conv, const struct vrt_tensor *residual,

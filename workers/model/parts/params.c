@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Taking tensors over from a checkpoint. The file decides names and shapes; nothing is believed. */
 
-#include "model/params.h"
+#include "model/parts/params.h"
 
 #include <errno.h>
 #include <math.h>
@@ -12,7 +12,6 @@
 
 #include "base/buf.h"
 #include "engine/checkpoint.h"
-#include "model/network.h"
 
 /* Far above any network's width, and low enough that products of a few extents fit. */
 #define EXTENT_MAX 8192
@@ -264,6 +263,24 @@ int vrt_params_take_as(struct vrt_params *params, const struct vrt_params_want *
     return take(params, want, name);
 }
 
+int vrt_params_take_layer(struct vrt_params *params, const struct vrt_params_want *weight,
+                          const char *format, ...)
+{
+    const struct vrt_params_want bias = { .n_dims = 1, .dims = { weight->dims[0] } };
+    char layer[NAME_BYTES - 8], name[NAME_BYTES];
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(layer, sizeof(layer), format, args);
+    va_end(args);
+    snprintf(name, sizeof(name), "%s.weight", layer);
+    int r = take(params, weight, name);
+    if (r < 0)
+        return vrt_fold(r);
+    snprintf(name, sizeof(name), "%s.bias", layer);
+    return vrt_fold(take(params, &bias, name));
+}
+
 int vrt_params_check(struct vrt_params *params, const struct vrt_params_want *want,
                      const float *values, float tolerance, const char *format, ...)
 {
@@ -335,6 +352,24 @@ int vrt_params_add(struct vrt_params *params, const struct vrt_params_want *want
     own_name = NULL;
     data = NULL;
     return 0;
+}
+
+/* Which tap of three, and which half of a folded square, tap k of a stride of 2 is: what lies
+ * before the square is the second half of the one before. */
+static const int tap_of_halving[3] = { 0, 1, 1 }, half_of_halving[3] = { 1, 0, 1 };
+
+void vrt_params_fold_stride(const float *strided, int c_out, int c_in, float *weight)
+{
+    for (int o = 0; o < c_out; o++)
+    for (int c = 0; c < c_in; c++)
+    for (int y = 0; y < 3; y++)
+    for (int x = 0; x < 3; x++) {
+        const int folded = (c * 2 + half_of_halving[y]) * 2 + half_of_halving[x];
+        const int tap = tap_of_halving[y] * 3 + tap_of_halving[x];
+
+        weight[((size_t)o * 4 * (size_t)c_in + (size_t)folded) * 9 + (size_t)tap] =
+            strided[((o * c_in + c) * 3 + y) * 3 + x];
+    }
 }
 
 /* Only asked once a tensor is known to be left over, so that it may be slow. */

@@ -59,6 +59,11 @@ int vrt_params_take(struct vrt_params *params, const int *dims, int n_dims, cons
 int vrt_params_take_as(struct vrt_params *params, const struct vrt_params_want *want,
                        const char *format, ...) VRT_PRINTF(3, 4) VRT_MUST_CHECK;
 
+/* Takes "<layer>.weight" as `weight` says and "<layer>.bias", with an element for each of its rows;
+ * `format` makes the layer's name. Return: as vrt_params_take(). */
+int vrt_params_take_layer(struct vrt_params *params, const struct vrt_params_want *weight,
+                          const char *format, ...) VRT_PRINTF(3, 4) VRT_MUST_CHECK;
+
 /*
  * Takes a tensor as vrt_params_take_as() does, for what a network computes its params of: *ret_data
  * are its numbers, row by row, the caller's to free.
@@ -92,6 +97,10 @@ int vrt_params_leave(struct vrt_params *params, const char *name) VRT_MUST_CHECK
  * where a value isn't finite; -ENOMEM. */
 int vrt_params_add(struct vrt_params *params, const struct vrt_params_want *want,
                    const float *values, const char *name) VRT_MUST_CHECK;
+
+/* A 3x3 convolution of stride 2, `strided` [O,I,3,3], as one of what has its squares of 2x2 samples
+ * folded into channels, in the order of pixel_unshuffle: `weight` [O,4*I,3,3], zeros before. */
+void vrt_params_fold_stride(const float *strided, int c_out, int c_in, float *weight);
 
 /* Return: 0; -EINVAL if the checkpoint has a tensor that wasn't taken (the error names it). */
 int vrt_params_finish(struct vrt_params *params) VRT_MUST_CHECK;
