@@ -157,6 +157,7 @@ void vrt_queue_fill_params(const struct vrt_queue_context *context, struct vrt_j
         .may_replace = request->overwrite,
         .output_name = request->output.name,
         .spool_fd = params->spool_fd,
+        .part = params->part,
         .network = network,
         .model_fd = -1,
         .model_name = job->info.model.name,

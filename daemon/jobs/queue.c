@@ -373,6 +373,8 @@ static void on_segment_stored(struct vrt_queue_context *context, struct vrt_job 
     vrt_disk_space_charge_segment(&queue->space, job, segment);
     job->parts->is_untold |= job->info.state != VRT_JOB_DONE;
     vrt_run_commit(job, segment->number);
+    if (context->params.segment_stored)
+        context->params.segment_stored(context->params.ctx, job, segment);
     /* It is above suspicion now. */
     if (queue->has_suspects)
         start_jobs(context);

@@ -41,6 +41,7 @@ struct vrt_control;
 struct vrt_fd_store;
 struct vrt_media;
 struct vrt_models;
+struct vrt_pipeline_part;
 struct vrt_pipeline_totals;
 struct vrt_pool;
 struct vrt_queue;
@@ -78,7 +79,13 @@ struct vrt_queue_params {
         int hwaccel;                    /* enum vrt_hwaccel */
     } left_open;                        /* what stands for what a request leaves open */
 
+    const struct vrt_pipeline_part *part;       /* that jobs are done of; NULL: the whole; lives as
+                                                 * long as the queue */
+
     void (*changed)(void *ctx, struct vrt_job *job);
+    /* A segment of the job is on the disk for good, and stored; NULL: nobody asks. */
+    void (*segment_stored)(void *ctx, struct vrt_job *job,
+                           const struct vrt_segment_record *segment);
     void *ctx;
 };
 

@@ -76,21 +76,23 @@ int vrt_decoding_admit(struct vrt_decoding *decoding)
 }
 
 int vrt_decoding_start(struct vrt_decoding *decoding, const struct vrt_cutter_params *cutter,
-                       int64_t first_shard)
+                       int64_t first_shard, int64_t survey_frames)
 {
     struct vrt_decode_thread_params params = thread_params(decoding);
 
     params.cutter = *cutter;
     params.first_shard = first_shard;
+    params.survey_frames = survey_frames;
+    decoding->is_survey = survey_frames > 0;
     return vrt_fold(vrt_decode_thread_new(&params, &decoding->thread));
 }
 
-void vrt_decoding_skip(struct vrt_decoding *decoding)
+void vrt_decoding_skip(struct vrt_decoding *decoding, int64_t span_ns)
 {
     struct vrt_progress *progress = decoding->params.progress;
 
     decoding->at_end = true;
-    decoding->span_ns = -1;
+    decoding->span_ns = span_ns;
     progress->frames_decoded = progress->told.frames_total = progress->told.frames_done;
     progress->told.is_estimated = false;
 }
@@ -105,12 +107,16 @@ static int take(struct vrt_decoding *decoding, struct vrt_decode_clip *clip)
     progress->frames_decoded += clip->n_skipped;
     if (clip->warning[0])
         vrt_progress_warn(progress, "%s", clip->warning);
+    if (clip->segment.n_frames > 0)
+        decoding->params.surveyed(decoding->params.ctx, &clip->segment);
     if (clip->at_end && !decoding->at_end) {
         decoding->at_end = true;
         decoding->span_ns = clip->span_ns;
         progress->told.frames_total = progress->frames_decoded + clip->frames.n_new;
         progress->told.is_estimated = false;
         vrt_progress_warn_all(progress, &clip->info->warnings);
+        if (decoding->is_survey)
+            decoding->params.surveyed(decoding->params.ctx, NULL);
     }
     return clip->frames.n > 0 ? decoding->params.decoded(decoding->params.ctx, &clip->frames) : 0;
 }

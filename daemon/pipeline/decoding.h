@@ -21,6 +21,8 @@ struct vrt_decoding_params {
     void (*admitted)(void *ctx, int r, const struct vrt_error *error);
     /* The next shard, whose frames may be taken over. Return: 0, -ENOMEM. */
     int (*decoded)(void *ctx, struct vrt_shard_frames *frames);
+    /* By a survey: the next segment as it will be; NULL: there are no more. */
+    void (*surveyed)(void *ctx, const struct vrt_segment_plan *segment);
     void (*failed)(void *ctx, int r, const struct vrt_error *error);
     void (*changed)(void *ctx);         /* after each of those, and when the thread has ended */
     void *ctx;
@@ -32,19 +34,22 @@ struct vrt_decoding {
     int n_tasks;                        /* that it holds */
     bool at_end;                        /* every frame is decoded */
     int64_t span_ns;                    /* then: from the first frame to the last; -1: not known */
+    bool is_survey;
     bool is_stopped;
 };
 
 /* Starts a thread that runs the admission, and ends. Return: 0, -errno. */
 int vrt_decoding_admit(struct vrt_decoding *decoding);
 
-/* Starts a thread that decodes; shards before `first_shard` are read, and dropped. Return: 0,
- * -errno. */
+/* Starts a thread that decodes; shards before `first_shard` are read, and dropped. With
+ * `survey_frames` over 0 it is a survey: all are dropped, and where segments of so many frames end
+ * is told. Return: 0, -errno. */
 int vrt_decoding_start(struct vrt_decoding *decoding, const struct vrt_cutter_params *cutter,
-                       int64_t first_shard);
+                       int64_t first_shard, int64_t survey_frames);
 
-/* There is nothing to decode: the result is there. */
-void vrt_decoding_skip(struct vrt_decoding *decoding);
+/* There is nothing to decode: all of it is in segments, or the result is there. `span_ns` as of the
+ * struct. */
+void vrt_decoding_skip(struct vrt_decoding *decoding, int64_t span_ns);
 
 /* Has shards decoded until the thread holds so many, or as many as it can. */
 void vrt_decoding_feed(struct vrt_decoding *decoding, int n);

@@ -65,7 +65,9 @@ static void note_resumed(struct vrt_encoding *encoding, int64_t n_good)
     progress->told.n_segments_done = n_good;
     if (n_good == 0)
         return;
-    encoding->next_shard = encoding->segments[n_good - 1].next_shard;
+    encoding->next_shard = encoding->params.part->kind == VRT_PIPELINE_RANGE ?
+                           encoding->params.part->prime_shard :
+                           encoding->segments[n_good - 1].next_shard;
     progress->told.frames_concealed = encoding->segments[n_good - 1].n_concealed;
 }
 
@@ -113,6 +115,7 @@ int vrt_encoding_start(struct vrt_encoding *encoding, int spool_fd, int64_t segm
         .segment_frames = segment_frames,
         .segments = encoding->segments,
         .n_segments = encoding->params.n_segments,
+        .is_range = encoding->params.part->kind == VRT_PIPELINE_RANGE,
         .committed = &encoding->committed,
         .cancel = encoding->params.cancel,
         .ended = thread_ended,
@@ -170,9 +173,12 @@ static void encoded_last(struct vrt_task *base)
         vrt_container_of(base, struct vrt_media_task, task);
     struct vrt_encoding *encoding = task->ctx;
 
-    if (note_encoding(encoding, task))
+    if (note_encoding(encoding, task)) {
         note_segment(encoding,
                      &vrt_container_of(task, const struct vrt_encode_end, base)->segment);
+        if (encoding->params.part->kind == VRT_PIPELINE_RANGE)
+            encoding->params.finished(encoding->params.ctx);
+    }
     encoding->params.changed(encoding->params.ctx);
 }
 
@@ -217,7 +223,7 @@ void vrt_encoding_finish(struct vrt_encoding *encoding, int64_t n_frames, int64_
 {
     encoding->is_finishing = true;
     post(encoding, vrt_encode_end_new(encoded_last, encoding));
-    if (encoding->is_stopped)
+    if (encoding->is_stopped || encoding->params.part->kind == VRT_PIPELINE_RANGE)
         return;
     struct vrt_encode_finish *finish = vrt_encode_finish_new(finished, encoding);
     if (finish) {

@@ -8,6 +8,7 @@
  * Thread: the loop's.
  */
 
+#include "daemon/pipeline/pipeline.h"
 #include "daemon/pipeline/progress.h"
 #include "workers/media/job-check.h"
 #include "workers/media/encode-thread.h"
@@ -21,6 +22,7 @@ struct vrt_encoding_params {
     const atomic_bool *cancel;
     const struct vrt_segment_record *segments;  /* that were committed: copied */
     size_t n_segments;
+    const struct vrt_pipeline_part *part;
     /* Of the segments the first `n_good` are; `is_joined`: and so is the file made of all. */
     void (*resumed)(void *ctx, int64_t n_good, bool is_joined);
     void (*segment_done)(void *ctx, const struct vrt_segment_record *segment);
@@ -63,8 +65,8 @@ bool vrt_encoding_has_room(const struct vrt_encoding *encoding);
 void vrt_encoding_add(struct vrt_encoding *encoding, int64_t shard,
                       struct vrt_shard_frames *frames);
 
-/* There are no more: completes the last segment, then makes the file, which has so many frames, and
- * so many bytes at most; 0: any number. */
+/* There are no more: completes the last segment, then, but of a range, makes the file, which has so
+ * many frames, and so many bytes at most; 0: any number. */
 void vrt_encoding_finish(struct vrt_encoding *encoding, int64_t n_frames, int64_t span_ns,
                          int64_t size_bytes_max);
 

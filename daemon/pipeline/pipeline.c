@@ -38,6 +38,7 @@
 
 #include "base/clock.h"
 #include "base/thread.h"
+#include "daemon/pipeline/asked.h"
 #include "daemon/pipeline/decoding.h"
 #include "daemon/pipeline/encoding.h"
 #include "daemon/pipeline/feasibility.h"
@@ -47,10 +48,7 @@ struct vrt_pipeline {
     struct vrt_pool *pool;
     enum vrt_pipeline_phase phase;
 
-    /* What was asked: copies. */
-    char *job_id, *input_name, *output_name, *model_name, *request;
-    int input_fd, output_fd, spool_fd, model_fd, pipe_fd;
-    struct vrt_job_settings settings;
+    struct vrt_asked asked;
     void (*admitted)(void *ctx, const struct vrt_error *error);
     void (*done)(void *ctx, const struct vrt_error *error);
     void (*segment_done)(void *ctx, const struct vrt_segment_record *segment);
@@ -174,27 +172,46 @@ static void admit_step(struct vrt_pipeline *pipeline)
     pipeline->admitted(pipeline->ctx, NULL);
 }
 
-static void on_resumed(void *ctx, int64_t n_good, bool is_joined)
+/* Has the video decoded from its beginning on, for the shards from this one on, or surveyed. */
+static void start_decoding(struct vrt_pipeline *pipeline, int64_t first_shard)
 {
-    struct vrt_pipeline *pipeline = ctx;
+    const bool is_survey = pipeline->asked.part.kind == VRT_PIPELINE_SURVEY;
     const struct vrt_cutter_params cutter = {
         .rule = pipeline->feasibility.spec->rule,
         .scene_threshold = pipeline->info.recipe.scene_threshold,
     };
+    int r = vrt_decoding_start(&pipeline->decoding, &cutter, first_shard,
+                               is_survey ? pipeline->info.recipe.segment_frames : 0);
+
+    if (r < 0)
+        on_failed(pipeline, r, &(struct vrt_error){ .id = NULL });
+}
+
+static void on_resumed(void *ctx, int64_t n_good, bool is_joined)
+{
+    struct vrt_pipeline *pipeline = ctx;
+    const struct vrt_pipeline_part *part = &pipeline->asked.part;
     const int64_t first_shard = pipeline->encoding.next_shard;
+    const bool has_all = part->kind == VRT_PIPELINE_JOIN &&
+                         n_good == (int64_t)pipeline->encoding.params.n_segments;
 
     if (n_good < (int64_t)pipeline->encoding.params.n_segments && pipeline->segments_cut)
         pipeline->segments_cut(pipeline->ctx, n_good);
     vrt_shards_skip(&pipeline->shards, first_shard);
-    /* The finished file is there: all that is left is to hand it over. */
-    if (is_joined)
-        vrt_decoding_skip(&pipeline->decoding);
-    if (is_joined || pipeline->is_closing)
+    /* The finished file is there, or all it is made of: no frame is left to restore. */
+    if (is_joined || has_all)
+        vrt_decoding_skip(&pipeline->decoding, is_joined ? -1 : part->span_ns);
+    if (is_joined || has_all || pipeline->is_closing)
         return;
-    int r = vrt_decoding_start(&pipeline->decoding, &cutter, first_shard);
-    if (r < 0)
-        on_failed(pipeline, r, &(struct vrt_error){ .id = NULL });
-    else if (!first_shard && !pipeline->shards.is_held)
+    if (part->kind == VRT_PIPELINE_JOIN) {
+        fail(pipeline, &(struct vrt_error){
+            .id = "cluster.segment",
+            .message = "a segment of the result is damaged or missing: it has to be made again",
+        });
+        return;
+    }
+    start_decoding(pipeline, first_shard);
+    if (!first_shard && !pipeline->shards.is_held && !pipeline->is_closing)
         vrt_shards_prepare_devices(&pipeline->shards);
 }
 
@@ -216,17 +233,6 @@ static void end_parked(struct vrt_pipeline *pipeline)
     fail(pipeline, &parked);
 }
 
-static void on_segment_done(void *ctx, const struct vrt_segment_record *segment)
-{
-    struct vrt_pipeline *pipeline = ctx;
-
-    if (pipeline->segment_done)
-        pipeline->segment_done(pipeline->ctx, segment);
-    /* The encoder may have begun the next one: less is lost than by waiting for its end. */
-    if (pipeline->parked_ns && pipeline->phase == VRT_PIPELINE_RUNNING)
-        end_parked(pipeline);
-}
-
 static void on_finished(void *ctx)
 {
     struct vrt_pipeline *pipeline = ctx;
@@ -234,6 +240,36 @@ static void on_finished(void *ctx)
     /* Who cancels comes too late: the file is there, and is said to be. */
     pipeline->error = (struct vrt_error){ .id = NULL };
     pipeline->is_closing = true;
+}
+
+static void on_surveyed(void *ctx, const struct vrt_segment_plan *segment)
+{
+    struct vrt_pipeline *pipeline = ctx;
+    const struct vrt_pipeline_part *part = &pipeline->asked.part;
+
+    if (pipeline->is_closing)
+        return;
+    if (segment)
+        pipeline->progress.told.frames_done += segment->n_frames;
+    part->surveyed(part->ctx, segment, pipeline->decoding.span_ns);
+    if (!segment)
+        on_finished(pipeline);
+}
+
+static void on_segment_done(void *ctx, const struct vrt_segment_record *segment)
+{
+    struct vrt_pipeline *pipeline = ctx;
+
+    if (pipeline->segment_done)
+        pipeline->segment_done(pipeline->ctx, segment);
+    if (pipeline->asked.part.kind == VRT_PIPELINE_RANGE &&
+        segment->number + 1 >= pipeline->asked.part.end_segment) {
+        on_finished(pipeline);
+        return;
+    }
+    /* The encoder may have begun the next one: less is lost than by waiting for its end. */
+    if (pipeline->parked_ns && pipeline->phase == VRT_PIPELINE_RUNNING)
+        end_parked(pipeline);
 }
 
 /* Ends a pipeline that is to be parked where nothing is lost. */
@@ -354,66 +390,18 @@ static void on_stopped(void *ctx)
     fail(ctx, &error);
 }
 
-/* Copies `text`, where there is any, to *ret_copy. */
-static int copy_text(const char *text, char **ret_copy)
-{
-    if (!text)
-        return 0;
-    *ret_copy = strdup(text);
-    return *ret_copy ? 0 : vrt_raise(-ENOMEM);
-}
-
-/* Duplicates `fd`, where there is one, to *ret_fd. */
-static int copy_fd(int fd, int *ret_fd)
-{
-    if (fd < 0)
-        return 0;
-    *ret_fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
-    return *ret_fd < 0 ? vrt_raise(-errno) : 0;
-}
-
-static int copy_params(struct vrt_pipeline *pipeline, const struct vrt_pipeline_params *params)
-{
-    const char *const texts[] = {
-        params->job_id, params->input_name, params->output_name,
-        params->model_name ? params->model_name : "the model",
-        params->devices ? params->devices : "auto",
-    };
-    char **const text_copies[] = { &pipeline->job_id, &pipeline->input_name,
-                                   &pipeline->output_name, &pipeline->model_name,
-                                   &pipeline->request };
-    const int fds[] = { params->input_fd, params->output_fd, params->spool_fd,
-                        params->network ? -1 : params->model_fd, params->pipe_fd };
-    int *const fd_copies[] = { &pipeline->input_fd, &pipeline->output_fd, &pipeline->spool_fd,
-                               &pipeline->model_fd, &pipeline->pipe_fd };
-    int r = 0;
-
-    for (size_t i = 0; r == 0 && i < VRT_ARRAY_SIZE(texts); i++)
-        r = copy_text(texts[i], text_copies[i]);
-    for (size_t i = 0; r == 0 && i < VRT_ARRAY_SIZE(fds); i++)
-        r = copy_fd(fds[i], fd_copies[i]);
-    pipeline->settings = *params->settings;
-    pipeline->admitted = params->admitted;
-    pipeline->done = params->done;
-    pipeline->segment_done = params->segment_done;
-    pipeline->segments_cut = params->segments_cut;
-    pipeline->size_bytes_max = params->size_bytes_max;
-    pipeline->ctx = params->ctx;
-    return r;
-}
-
 static void fill_admission(struct vrt_pipeline *pipeline, const struct vrt_pipeline_params *params)
 {
     pipeline->check = (struct vrt_job_check){
         .files = {
-            .input_fd = pipeline->input_fd, .output_fd = pipeline->output_fd,
-            .pipe_fd = pipeline->pipe_fd, .is_piped = pipeline->pipe_fd >= 0,
-            .input_name = pipeline->input_name, .output_name = pipeline->output_name,
+            .input_fd = pipeline->asked.input_fd, .output_fd = pipeline->asked.output_fd,
+            .pipe_fd = pipeline->asked.pipe_fd, .is_piped = pipeline->asked.pipe_fd >= 0,
+            .input_name = pipeline->asked.input_name, .output_name = pipeline->asked.output_name,
             .access = params->access, .may_replace = params->may_replace,
         },
-        .model_fd = pipeline->model_fd, .spool_fd = pipeline->spool_fd,
-        .model_name = pipeline->model_name,
-        .settings = &pipeline->settings,
+        .model_fd = pipeline->asked.model_fd, .spool_fd = pipeline->asked.spool_fd,
+        .model_name = pipeline->asked.model_name,
+        .settings = &pipeline->asked.settings,
         .has_recipe = params->recipe,
         .has_fingerprint = params->fingerprint,
         .network_checksum = params->network_checksum,
@@ -432,30 +420,30 @@ static int init_parts(struct vrt_pipeline *pipeline, const struct vrt_pipeline_p
     struct vrt_pool *pool = pipeline->pool;
     struct vrt_progress *progress = &pipeline->progress;
 
-    vrt_progress_init(progress, pool, pipeline->job_id, params->totals);
+    vrt_progress_init(progress, pool, pipeline->asked.job_id, params->totals);
     vrt_feasibility_init(&pipeline->feasibility, &(struct vrt_feasibility_params){
-        .pool = pool, .progress = progress, .job_id = pipeline->job_id,
-        .request = pipeline->request, .fallback = params->fallback, .uid = params->uid,
+        .pool = pool, .progress = progress, .job_id = pipeline->asked.job_id,
+        .request = pipeline->asked.request, .fallback = params->fallback, .uid = params->uid,
         .has_recipe = params->recipe, .wants_smaller = params->wants_smaller,
         .wants_speed = params->wants_speed, .answered = step, .ctx = pipeline,
     });
     pipeline->decoding.params = (struct vrt_decoding_params){
         .outbox = vrt_pool_outbox(pool), .progress = progress,
         .check = &pipeline->check, .cancel = &pipeline->cancel,
-        .admitted = on_admitted, .decoded = on_decoded, .failed = on_failed, .changed = step,
-        .ctx = pipeline,
+        .admitted = on_admitted, .decoded = on_decoded, .surveyed = on_surveyed,
+        .failed = on_failed, .changed = step, .ctx = pipeline,
     };
     vrt_shards_init(&pipeline->shards, &(struct vrt_shards_params){
-        .pool = pool, .progress = progress, .job_id = pipeline->job_id,
+        .pool = pool, .progress = progress, .job_id = pipeline->asked.job_id,
         .priority = params->priority, .uid = params->uid, .glimpse = params->glimpse,
         .changed = step, .stopped = on_stopped, .ctx = pipeline,
     });
     return vrt_encoding_init(&pipeline->encoding, &(struct vrt_encoding_params){
-        .outbox = vrt_pool_outbox(pool), .progress = progress, .job_id = pipeline->job_id,
+        .outbox = vrt_pool_outbox(pool), .progress = progress, .job_id = pipeline->asked.job_id,
         .check = &pipeline->check, .cancel = &pipeline->cancel,
         .segments = params->segments, .n_segments = params->n_segments,
-        .resumed = on_resumed, .segment_done = on_segment_done, .finished = on_finished,
-        .failed = on_failed, .changed = step, .ctx = pipeline,
+        .part = &pipeline->asked.part, .resumed = on_resumed, .segment_done = on_segment_done,
+        .finished = on_finished, .failed = on_failed, .changed = step, .ctx = pipeline,
     });
 }
 
@@ -472,10 +460,14 @@ int vrt_pipeline_new(struct vrt_pool *pool, const struct vrt_pipeline_params *pa
     if (!pipeline)
         return vrt_refuse_errno(error, vrt_raise(-ENOMEM), "the job");
     pipeline->pool = pool;
-    pipeline->input_fd = pipeline->output_fd = pipeline->spool_fd = -1;
-    pipeline->model_fd = pipeline->pipe_fd = -1;
     atomic_init(&pipeline->cancel, false);
-    r = copy_params(pipeline, params);
+    pipeline->admitted = params->admitted;
+    pipeline->done = params->done;
+    pipeline->segment_done = params->segment_done;
+    pipeline->segments_cut = params->segments_cut;
+    pipeline->size_bytes_max = params->size_bytes_max;
+    pipeline->ctx = params->ctx;
+    r = vrt_asked_init(&pipeline->asked, params);
     if (r < 0)
         return vrt_refuse_errno(error, r, "the job's files");
     r = init_parts(pipeline, params);
@@ -495,7 +487,7 @@ void vrt_pipeline_start(struct vrt_pipeline *pipeline)
     if (pipeline->phase == VRT_PIPELINE_ENDED)
         return;
     vrt_assert(pipeline->phase == VRT_PIPELINE_ADMITTED &&
-               (pipeline->output_fd >= 0 || pipeline->check.is_alpha_pass));
+               (pipeline->asked.output_fd >= 0 || pipeline->check.is_alpha_pass));
     pipeline->phase = VRT_PIPELINE_RUNNING;
     pipeline->progress.started_ns = vrt_clock_now_ns();
     vrt_shards_begin(&pipeline->shards, &(struct vrt_shards_work){
@@ -504,7 +496,11 @@ void vrt_pipeline_start(struct vrt_pipeline *pipeline)
         .tile_flops = pipeline->feasibility.tile_flops,
         .reproducible = pipeline->info.reproducible,
     });
-    int r = vrt_encoding_start(&pipeline->encoding, pipeline->spool_fd,
+    if (pipeline->asked.part.kind == VRT_PIPELINE_SURVEY) {
+        start_decoding(pipeline, 0);
+        return;
+    }
+    int r = vrt_encoding_start(&pipeline->encoding, pipeline->asked.spool_fd,
                                pipeline->info.recipe.segment_frames);
     if (r < 0) {
         struct vrt_error error = { .id = NULL };
@@ -569,14 +565,7 @@ struct vrt_pipeline *vrt_pipeline_free(struct vrt_pipeline *pipeline)
     vrt_job_check_done(&pipeline->check);
     vrt_progress_done(&pipeline->progress);
 
-    int *const fds[] = { &pipeline->input_fd, &pipeline->output_fd, &pipeline->spool_fd,
-                         &pipeline->model_fd, &pipeline->pipe_fd };
-    for (size_t i = 0; i < VRT_ARRAY_SIZE(fds); i++)
-        vrt_closep(fds[i]);
-    char *const texts[] = { pipeline->job_id, pipeline->input_name, pipeline->output_name,
-                            pipeline->model_name, pipeline->request };
-    for (size_t i = 0; i < VRT_ARRAY_SIZE(texts); i++)
-        free(texts[i]);
+    vrt_asked_done(&pipeline->asked);
     free(pipeline);
     return NULL;
 }

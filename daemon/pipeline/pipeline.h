@@ -30,6 +30,7 @@
 #include "workers/media/files/sequence.h"
 #include "workers/plan/recipe.h"
 #include "workers/media/segment-record.h"
+#include "workers/media/segments/segment-course.h"
 
 struct vrt_glimpse;
 struct vrt_pipeline;
@@ -54,6 +55,27 @@ enum vrt_stage {
     VRT_STAGE_COUNT,
 };
 
+/* How much of the way a pipeline goes: the others are what tasks of a cluster do
+ * (daemon/cluster/task.h). */
+enum vrt_pipeline_part_kind {
+    VRT_PIPELINE_WHOLE,
+    VRT_PIPELINE_SURVEY,            /* reads the video, and says where its segments will end */
+    VRT_PIPELINE_RANGE,             /* makes the segments that follow those given, whose files it
+                                     * doesn't have, and joins nothing */
+    VRT_PIPELINE_JOIN,              /* makes the file of those given, which are all */
+};
+
+struct vrt_pipeline_part {
+    enum vrt_pipeline_part_kind kind;
+    int64_t end_segment;            /* of a range: the first that is not made */
+    int64_t prime_shard;            /* of a range: prime_shard of the last segment given, else 0 */
+    int64_t span_ns;                /* of a join: what the survey said; -1: not known */
+    /* Of a survey: the next segment as it will be; NULL: there are no more, and from the first
+     * frame to the last it is `span_ns`. */
+    void (*surveyed)(void *ctx, const struct vrt_segment_plan *segment, int64_t span_ns);
+    void *ctx;
+};
+
 /* What pipelines have done so far, one and all. */
 struct vrt_pipeline_totals {
     int64_t frames_done;                /* encoded; those made anew after an interruption again */
@@ -66,6 +88,7 @@ struct vrt_pipeline_totals {
  */
 struct vrt_pipeline_params {
     struct vrt_pipeline_totals *totals; /* are counted up; live longer than it; NULL: nobody asks */
+    const struct vrt_pipeline_part *part;   /* copied; NULL: the whole */
     const char *job_id;             /* for logs */
     int priority;                   /* higher goes first */
     uid_t uid;                      /* whose it is: users of equal priority share by turns */

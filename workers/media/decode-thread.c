@@ -46,7 +46,7 @@ struct decode_thread {
     int n_decoder_threads;
     enum vrt_hwdec hwdec;
     struct vrt_cutter_params cutter_params;
-    int64_t first_shard;
+    int64_t first_shard, survey_frames;
     const atomic_bool *cancel;
 
     struct {                            /* the decode thread */
@@ -61,6 +61,7 @@ struct decode_thread {
         int64_t n_repeated;             /* of those cut: frames that aren't */
         int64_t n_held;                 /* clips of frames behind which none are made */
         int64_t next_shard;
+        struct vrt_segment_course course;   /* of a survey */
     } own;
 };
 
@@ -329,6 +330,33 @@ static int skip_clips(struct decode_thread *decode_thread, struct vrt_decode_cli
     return vrt_fold(r);
 }
 
+/* Reads as far as a segment ends, and drops all of it. */
+static int survey(struct decode_thread *decode_thread, struct vrt_decode_clip *clip)
+{
+    struct vrt_segment_course *course = &decode_thread->own.course;
+    struct vrt_cut cut = { 0 };
+    bool is_cut = true, ends = false;
+    int r = 0;
+
+    if (!course->segment_frames)
+        vrt_segment_course_init(course, &decode_thread->cutter_params.rule,
+                                decode_thread->survey_frames);
+    while (r == 0 && is_cut && !ends) {
+        if (atomic_load(decode_thread->cancel))
+            return vrt_raise(-ECANCELED);
+        r = next_clip(decode_thread, &cut, &is_cut, &clip->base.error);
+        if (r != 0 || !is_cut)
+            continue;
+        ends = vrt_segment_course_add(course, &cut, &clip->segment);
+        clip->n_skipped += cut.clip.n_new;
+        for (int i = 0; i < cut.clip.n; i++)
+            cut.frames[i] = vrt_frame_unref(cut.frames[i]);
+    }
+    if (!ends)
+        (void)vrt_segment_course_end(course, &clip->segment);
+    return vrt_fold(r);
+}
+
 static int decode_clip(struct vrt_media_thread *base, struct vrt_media_task *task)
 {
     struct decode_thread *decode_thread = vrt_container_of(base, struct decode_thread, base);
@@ -339,10 +367,11 @@ static int decode_clip(struct vrt_media_thread *base, struct vrt_media_task *tas
 
     if (r != 0)
         return vrt_fold(r);
-    r = skip_clips(decode_thread, clip);
+    r = decode_thread->survey_frames ? survey(decode_thread, clip) :
+        skip_clips(decode_thread, clip);
     if (r != 0)
         return vrt_fold(r);
-    r = next_clip(decode_thread, &cut, &is_cut, &task->error);
+    r = decode_thread->survey_frames ? 0 : next_clip(decode_thread, &cut, &is_cut, &task->error);
     if (r != 0)
         return vrt_fold(r);
     if (is_cut)
@@ -425,6 +454,7 @@ int vrt_decode_thread_new(const struct vrt_decode_thread_params *params,
     decode_thread->hwdec = params->hwdec;
     decode_thread->cutter_params = params->cutter;
     decode_thread->first_shard = params->first_shard;
+    decode_thread->survey_frames = params->survey_frames;
     decode_thread->cancel = params->cancel;
     return vrt_fold(vrt_media_thread_start(&decode_thread->base, &(struct vrt_media_thread_params){
         .outbox = params->outbox,

@@ -12,16 +12,20 @@
 #include "workers/media/job-check.h"
 #include "workers/device/shard.h"
 #include "workers/media/media-thread.h"
+#include "workers/media/segments/segment-course.h"
 
 /* Tasks that a decode thread may hold. */
 #define VRT_DECODE_THREAD_CAPACITY 4
 
-/* Made by vrt_decode_clip_new(): reads as far as the next shard's frames are known. */
+/* Made by vrt_decode_clip_new(): reads as far as the next shard's frames are known; in a survey as
+ * far as a segment ends. */
 struct vrt_decode_clip {
     struct vrt_media_task base;
 
     /* The answer. */
-    struct vrt_shard_frames frames; /* a clip; n is 0 only where there was none left */
+    struct vrt_shard_frames frames; /* a clip; n is 0 only where there was none left, or by a
+                                     * survey, which drops them */
+    struct vrt_segment_plan segment;    /* of a survey; n_frames 0: none ends here */
     int64_t n_skipped;              /* new frames of the clips before it, if dropped */
     bool at_end;                    /* there are no more; `info` is filled in */
     int64_t n_concealed;            /* until now */
@@ -49,6 +53,8 @@ struct vrt_decode_thread_params {
     bool is_waited_for;             /* somebody is told when it is done: as urgent as the loop */
     struct vrt_cutter_params cutter;    /* to decode: how the video is cut into clips */
     int64_t first_shard;            /* to decode: those before it are read, and dropped */
+    int64_t survey_frames;          /* over 0: all are, and it is told where segments of so many
+                                     * frames end */
     const atomic_bool *cancel;      /* likewise */
     void (*ended)(void *ctx, bool abandoned);
     void *ctx;

@@ -32,6 +32,7 @@ struct vrt_encode_thread {
     int segment_fd;
     int64_t n_open;                 /* frames in it */
     int64_t next_shard;             /* that is to come */
+    int64_t kept_shard;             /* frames of those before it are in segments already */
     struct vrt_blender *blender;    /* NULL: no shards shared a frame yet */
 
     bool is_joined;                 /* the finished file is there */

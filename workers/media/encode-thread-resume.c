@@ -138,10 +138,12 @@ int vrt_encode_thread_resume(struct vrt_media_thread *base, struct vrt_media_tas
         vrt_container_of(base, struct vrt_encode_thread, base);
     struct vrt_encode_resume *resume = vrt_container_of(task, struct vrt_encode_resume, base);
     const struct vrt_segment_record *segments = encode_thread->params.segments;
-    int r = encode_thread->params.n_segments ?
+    const bool is_range = encode_thread->params.is_range;
+    int r = encode_thread->params.n_segments && !is_range ?
             vrt_encode_thread_need_child(encode_thread, encode_thread->params.encoder->hwaccel,
                                          &task->error) : 0;
-    int64_t n = r == 0 ? count_good(encode_thread, &r) : 0;
+    int64_t n = r != 0 ? 0 : is_range ? (int64_t)encode_thread->params.n_segments :
+                count_good(encode_thread, &r);
 
     if (r != 0)
         return vrt_refuse_errno(&task->error, vrt_raise(r), "the job's working files");
@@ -157,6 +159,7 @@ int vrt_encode_thread_resume(struct vrt_media_thread *base, struct vrt_media_tas
     }
     if (n > 0) {
         encode_thread->next_shard = segments[n - 1].next_shard;
+        encode_thread->kept_shard = encode_thread->next_shard;
         encode_thread->n_concealed = segments[n - 1].n_concealed;
     }
     resume->is_joined = encode_thread->is_joined = vrt_encode_thread_has_joined(encode_thread);

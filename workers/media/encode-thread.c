@@ -277,7 +277,9 @@ static int encode_shard(struct vrt_media_thread *base, struct vrt_media_task *ta
         }
         if (frames->shared[i])
             r = blend(encode_thread, VRT_STEAL(frames->shared[i]), &frame, &task->error);
-        if (r == 0 && frame)
+        if (r == 0 && frame && shard->shard < encode_thread->kept_shard)
+            vrt_frame_unref(frame);
+        else if (r == 0 && frame)
             r = encode_frame(encode_thread, frame, shard);
     }
     encode_thread->next_shard = shard->shard + 1;

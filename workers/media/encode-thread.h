@@ -91,6 +91,9 @@ struct vrt_encode_thread_params {
     int64_t segment_frames;         /* a segment ends with the shard that makes it so many */
     const struct vrt_segment_record *segments;  /* that are complete already */
     size_t n_segments;
+    bool is_range;                  /* their files are elsewhere: only what follows them is made,
+                                     * and not joined; shards before their next_shard may come, of
+                                     * which only what later ones share counts */
     const atomic_llong *committed;  /* the last segment whose record is safe; -1: none */
     const atomic_bool *cancel;
     void (*ended)(void *ctx, bool abandoned);
