@@ -2,7 +2,8 @@
 /*
  * vrtd: reads what it was told, claims what only one daemon may have, and serves.
  *
- * Exit status: 0; 1 where it could not start or was stopped in a hurry; 2 for a wrong command line.
+ * Exit status: 0; 1 where it could not start or was stopped in a hurry; 2 for a wrong command line;
+ * as a task of a cluster (--once) also those of enum vrt_cluster_exit.
  */
 
 #include <errno.h>
@@ -16,10 +17,13 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/heap.h"
+#include "base/home.h"
 #include "base/log.h"
 #include "base/macro.h"
 #include "config/conf.h"
+#include "daemon/cluster/task.h"
 #include "daemon/service/claim.h"
+#include "daemon/service/once.h"
 #include "daemon/service/paths.h"
 #include "daemon/systemd/fd-store.h"
 #include "daemon/systemd/notify.h"
@@ -203,6 +207,23 @@ static int serve(struct start *start, struct vrt_error *error)
     return vrt_fold(r);
 }
 
+/* Does one task of a cluster. Return: the exit status. */
+static int do_once(const struct start *start, char **argv)
+{
+    char program[VRT_SETUP_PATH_BYTES];
+    bool at_once;
+    int exit = vrt_once_run(&start->setup, &start->conf, &at_once);
+
+    /* What is left is another such task, and a process has one daemon at most. */
+    if (exit == VRT_CLUSTER_MORE && vrt_program_path(program, sizeof(program)))
+        execv(program, argv);
+    if (exit == VRT_CLUSTER_MORE)
+        exit = VRT_CLUSTER_AGAIN;
+    if (at_once)
+        _exit(exit);
+    return exit;
+}
+
 static void give_up(struct start *start)
 {
     if (start->socket_is_ours)
@@ -233,6 +254,8 @@ int main(int argc, char **argv)
     int r = vrt_options_parse(argc, argv, &start.setup.options, &error);
     if (r > 0)
         return 0;
+    if (r == 0)
+        r = vrt_once_check(&start.setup, &error);
     if (r < 0) {
         fprintf(stderr, "vrtd: %s\n", error.message);
         return 2;
@@ -249,6 +272,8 @@ int main(int argc, char **argv)
     }
     raise_limits();
     vrt_heap_return_large();
+    if (r == 0 && start.setup.options.once)
+        return do_once(&start, argv);
     if (r == 0)
         r = serve(&start, &error);
     give_up(&start);

@@ -146,6 +146,8 @@ enum vrt_api_route_id {
     X(SPOOL_QUOTA,          "spool.quota",          507, "a user's working files take too much") \
     X(SPOOL_TOO_LARGE,      "spool.too_large",      507, "one job's working files take too much") \
     X(SPOOL_FULL,           "spool.full",           507, "the disk of working files is full")   \
+    X(CLUSTER_FOLDER,       "cluster.folder",       500, "a cluster's folder can't be used")    \
+    X(CLUSTER_SEGMENT,      "cluster.segment",      500, "a segment in it is damaged or missing") \
     X(SEGMENT_DAMAGED,      "segment.damaged",      500, "a working file was changed by others") \
     X(REMOTE_OFF,           "remote.off",           403, "vrtd isn't configured to do this")     \
     X(REMOTE_URL,           "remote.url",           422, "not an address that is fetched from")  \

@@ -15,6 +15,7 @@ enum vrt_options_outcome {
 /* What was given; NULL where nothing was. The texts are argv's. */
 struct vrt_options {
     const char *socket, *state_dir, *config, *log_level;
+    const char *once, *part;        /* folder and task of a cluster */
     bool check_config;
 };
 

@@ -40,8 +40,10 @@ ROOMS = {
              'uploads'},
     'api': {'access', 'devices', 'http', 'jobs', 'models', 'pipeline', 'remote', 'uploads',
             'web'},
-    'service': {'access', 'api', 'devices', 'http', 'jobs', 'log', 'models', 'remote', 'store',
-                'systemd', 'uploads', 'web'},
+    'cluster': {'access', 'devices', 'jobs', 'models', 'pipeline', 'remote', 'sched', 'store',
+                'systemd', 'uploads'},
+    'service': {'access', 'api', 'cluster', 'devices', 'http', 'jobs', 'log', 'models', 'remote',
+                'store', 'systemd', 'uploads', 'web'},
 }
 
 LAYERS = {

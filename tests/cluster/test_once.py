@@ -1,0 +1,162 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Tasks of a film that a cluster restores, begun by hand: whatever becomes of them, the result is
+that of one vrtd, to the last byte."""
+import os
+import signal
+import subprocess
+
+
+import harness
+from film import AGAIN, DONE, FAILED, Film
+from harness import clip, digest
+
+LONG = os.environ.get('VRTD_LONG', '') not in ('', '0')
+
+MAKE_VRT = os.path.join(harness.BUILD, 'tests', 'bench', 'make-vrt')
+
+# A shard of the built-in network to a segment.
+SEGMENT_FRAMES = 8
+
+
+class Once(harness.Case):
+    few_jobs = True
+    config = {'jobs': {'segment_frames': SEGMENT_FRAMES}}
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.conf = os.path.join(cls.folder, 'task.conf')
+        with open(cls.conf, 'w', encoding='utf-8') as f:
+            f.write(f'[jobs]\nsegment_frames = {SEGMENT_FRAMES}\n')
+        cls.source = clip(os.path.join(cls.folder, 'in.mp4'), '-shortest', frames=44, audio=True)
+
+    def film(self, name, source=None, **request):
+        return Film(source or self.source, self.path(name), self.conf, **request)
+
+    def wanted(self, source, name, *options):
+        """What one vrtd makes of it."""
+        target = self.path('wanted-' + name)
+        if not os.path.exists(target):
+            self.follow(source, target, '--device', 'cpu', *options)
+        return digest(target)
+
+    def expect(self, made, part, status=DONE, says=None):
+        exit_status, said = made.run(part)
+        self.assertEqual(exit_status, status, said)
+        if says:
+            self.assertIn(says, said)
+        return said
+
+    def expect_joined(self, made, wanted):
+        """What the last job of Slurm's does."""
+        self.expect(made, '0/1')
+        self.expect(made, 'join')
+        self.assertEqual(digest(made.target), wanted)
+        self.assertEqual(sorted(os.listdir(made.folder)),
+                         ['attempts', 'plan.json', 'request.json', 'tasks'])
+        self.assertEqual(os.listdir(made.path('attempts')), [])
+
+    def test_parts(self):
+        """In any order, twice; more parts than there are segments."""
+        made = self.film('parts.mp4')
+        self.expect(made, '0/3', FAILED, "hasn't made it")
+        self.expect(made, 'plan')
+        self.assertEqual([s['n_frames'] for s in made.read('plan.json')['segments']],
+                         [8, 8, 8, 8, 8, 4])
+        for part in ('2/3', '0/3', '1/3'):
+            self.expect(made, part)
+        before = [os.stat(made.path('segments', name)).st_ino for name in made.segments()]
+        self.expect(made, '1/3')
+        self.expect(made, '9/10')
+        self.assertEqual(len(before), 6)
+        self.assertEqual([os.stat(made.path('segments', name)).st_ino for name in made.segments()],
+                         before)
+        self.expect_joined(made, self.wanted(self.source, 'in.mp4'))
+        self.assertEqual(made.note('join')['state'], 'done')
+        self.expect(made, 'join')
+
+    def test_interrupted(self):
+        """By SIGTERM, by kill -9; with two attempts at a part; of segments that were lost."""
+        made = self.film('interrupted.mp4')
+        self.expect(made, 'plan')
+        killed = made.run_until_segment('0/2', 1, signal.SIGKILL)
+        self.assertEqual(killed.returncode, -signal.SIGKILL)
+        self.assertEqual(len(os.listdir(made.path('attempts'))), 1)
+        # One that was thought to be dead goes on when another has done its part.
+        stopped = made.run_until_segment('1/2', len(made.segments()) + 1, signal.SIGSTOP)
+        self.expect(made, '1/2')
+        stopped.send_signal(signal.SIGCONT)
+        stopped.communicate(timeout=harness.PATIENCE_S)
+        self.assertEqual(stopped.returncode, DONE)
+        ended = made.run_until_segment('0/2', 0, signal.SIGTERM)
+        self.assertIn(ended.returncode, (AGAIN, DONE, -signal.SIGTERM))
+        os.unlink(made.path('segments', made.segments()[-2]))
+        self.expect_joined(made, self.wanted(self.source, 'in.mp4'))
+
+    def test_damaged(self):
+        """A segment of the result is found out when it is joined, and made anew."""
+        made = self.film('damaged.mp4')
+        self.expect(made, 'plan')
+        self.expect(made, '0/1')
+        with open(made.path('segments', made.segments()[2]), 'r+b') as f:
+            f.write(bytes(64))
+        self.expect(made, 'join', AGAIN, 'damaged or missing')
+        self.assertEqual(len(made.segments()), 5)
+        self.expect(made, 'join', FAILED, 'segment 2 of the result is not there')
+        self.expect_joined(made, self.wanted(self.source, 'in.mp4'))
+
+    def test_shared_frames(self):
+        """Clips that share frames across what two parts make, in each way of blending."""
+        model = os.path.join(self.folder, 'small.safetensors')
+        subprocess.run([MAKE_VRT, '0', model], check=True, stdout=subprocess.DEVNULL)
+        source = clip(self.path('vrt.mkv'), '-c:v', 'ffv1', frames=17, size='32x32')
+        for tiling in ('blend', 'official') if LONG else ('blend',):
+            made = self.film(tiling + '.mkv', source, model=model, clip=3, clip_overlap=1,
+                             precision='f32', tiling=tiling, codec='ffv1')
+            self.expect(made, 'plan')
+            plan = made.read('plan.json')['segments']
+            self.assertTrue(any(s['prime_shard'] < s['next_shard'] for s in plan), plan)
+            for part in ('1/2', '0/2'):
+                self.expect(made, part)
+            self.expect_joined(made, self.wanted(
+                source, tiling + '.mkv', '-m', model, '--clip', 3, '--clip-overlap', 1,
+                '--precision', 'f32', '--tiling', tiling, '--codec', 'ffv1'))
+
+    def test_refused(self):
+        """One sentence, which is in the folder too."""
+        def refused(*arguments, status=2):
+            done = subprocess.run([harness.VRTD, *arguments], capture_output=True, text=True,
+                                  check=False)
+            self.assertEqual(done.returncode, status, done.stderr)
+            return done.stderr
+
+        made = self.film('refused.mp4')
+        self.assertIn('go together', refused('--once', made.folder))
+        self.assertIn('go together', refused('--part', 'plan'))
+        self.assertIn('has no clients', refused('--once', made.folder, '--part', 'plan',
+                                                '--socket', 'x'))
+        for part in ('', '3', '3/3', '-1/3', '1/0', '1/2x', 'all'):
+            self.assertIn('is no part', refused('--once', made.folder, '--part', part))
+        self.assertIn("can't be opened", refused('--once', self.path('none'), '--part', 'plan',
+                                                 status=FAILED))
+        os.chmod(made.folder, 0o750)
+        self.expect(made, 'plan', FAILED, 'chmod 700')
+        os.chmod(made.folder, 0o700)
+        made.write('request.json', dict(made.read('request.json'), target_size_bytes=10 ** 6))
+        self.expect(made, 'plan', FAILED, '--target-size needs')
+        self.assertIn('--target-size needs', made.note('plan')['error'])
+        self.expect(made, '0/1', FAILED, '--target-size needs')
+
+    def test_no_progress(self):
+        """What has begun three times and got nothing done isn't begun again."""
+        made = self.film('fruitless.mp4')
+        self.expect(made, 'plan')
+        made.write('tasks/0.json', {'state': 'running', 'starts': 3, 'node': 'x'})
+        self.expect(made, '0/2', FAILED, 'begun 3 times')
+        self.expect(made, '1/2')
+        self.assertEqual((made.note('1')['state'], made.note('1')['starts']), ('done', 0))
+
+
+if __name__ == '__main__':
+    harness.main()
