@@ -114,7 +114,7 @@ static uint64_t hash_dag(uint64_t h, const struct vrt_dag *dag)
         h = hash(h, node->weight, (size_t)node->channels * sizeof(*node->weight));
         h = hash(h, node->bias, (size_t)node->channels * sizeof(*node->bias));
     }
-    return h;
+    return dag->edge ? hash(h, &dag->edge, sizeof(dag->edge)) : h;
 }
 
 /* The description is hashed too: an activation without params changes nothing else. */

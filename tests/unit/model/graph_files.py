@@ -234,15 +234,21 @@ class Onnx:
 
     TYPES = {'f': 1, 'e': 10}
 
-    def __init__(self, net, kind='f', opset=17, typed=False, size=None, constants=False):
+    def __init__(self, net, kind='f', opset=17, typed=False, size=None, constants=False, edge=None):
+        """With an edge, (STYLE, MULTIPLE, SCALE), it mirrors pictures to a multiple, and cuts what
+        it makes of them, as PyTorch writes it: STYLE "legacy" or "dynamo"."""
         self.kind, self.opset, self.typed, self.constants = kind, opset, typed, constants
         self.nodes, self.initializers = [], []
-        self.size = size
+        self.size, self.has_edge, self.n_made = size, bool(edge), 0
         self.channels = net.channels[0]
+        if edge:
+            self.pad(*edge)
         for value, op in enumerate(net.ops):
             if value:
                 self.add(net, value, *op)
         self.result = f'v{len(net.ops) - 1}'
+        if edge:
+            self.cut(*edge)
 
     def tensor(self, name, shape, values, kind=None):
         kind = kind or self.kind
@@ -275,6 +281,58 @@ class Onnx:
                           field(3, f'{op}_{len(self.nodes)}') + field(4, op) +
                           b''.join(field(5, a) for a in attributes))
 
+    def made(self, op, *inputs, attributes=()):
+        """The name of what it makes; a list among the inputs is a constant, a number a single."""
+        self.n_made += 1
+        names = []
+        for k, x in enumerate(inputs):
+            if not isinstance(x, str):
+                shape, values = ([len(x)], x) if isinstance(x, list) else ([], [x])
+                x = self.constant(f'm{self.n_made}_{k}', shape, values, 'q')
+            names.append(x)
+        self.node(op, names, [f'm{self.n_made}'], attributes)
+        return f'm{self.n_made}'
+
+    def extent(self, style, axis):
+        """Of the input: a single number."""
+        if style == 'legacy':
+            return self.made('Gather', self.made('Shape', 'input'), axis,
+                             attributes=[self.int('axis', 0)])
+        return self.made('Squeeze', self.made('Shape', 'input', attributes=[
+            self.int('start', axis), self.int('end', axis + 1)]))
+
+    def pad(self, style, multiple, _):
+        missing = []
+        for axis in (3, 2):
+            left = self.made('Mod', self.extent(style, axis), multiple)
+            left = (self.made('Sub', multiple, left) if style == 'legacy' else
+                    self.made('Add', multiple, self.made('Mul', -1, left)))
+            left = self.made('Mod', left, multiple)
+            missing.append(self.made('Unsqueeze', left, [0]) if style == 'legacy' else
+                           self.made('Reshape', left, [-1]))
+        joined = [self.int('axis', 0)]
+        if style == 'dynamo':
+            pads = self.made('Concat', *[[0]] * 6, missing[1], missing[0], attributes=joined)
+        else:
+            # Pairs from the last axis on, turned round.
+            pads = self.made('Concat', [0], missing[0], [0], missing[1], attributes=joined)
+            n = self.made('Sub', 8, self.made('Gather', self.made('Shape', pads), [0],
+                                              attributes=joined))
+            pads = self.made('Concat', self.made('Cast', pads, attributes=[self.int('to', 7)]),
+                             self.made('ConstantOfShape', n), attributes=joined)
+            pads = self.made('Slice', self.made('Reshape', pads, [-1, 2]), [-1], [1 - (1 << 63)],
+                             [0], [-1])
+            pads = self.made('Reshape', self.made('Transpose', pads, attributes=[
+                self.ints('perm', 1, 0)]), [-1])
+        self.node('Pad', ['input', pads], ['padded'], [self.string('mode', 'reflect')])
+
+    def cut(self, style, _, scale):
+        for axis in (2, 3):
+            end = self.made('Mul', self.extent(style, axis), scale)
+            end = (self.made('Unsqueeze', end, [0]) if style == 'legacy' else
+                   self.made('Reshape', end, [-1]))
+            self.result = self.made('Slice', self.result, [0], end, [axis], [1])
+
     def ints(self, name, *values):
         return self.attribute(name, 7, 8, *values)
 
@@ -285,7 +343,8 @@ class Onnx:
         return self.attribute(name, 3, 4, value)
 
     def add(self, net, value, kind, inputs, a):
-        names = [f'v{x}' if x else 'input' for x in inputs]
+        first = 'padded' if self.has_edge else 'input'
+        names = [f'v{x}' if x else first for x in inputs]
         out, here = [f'v{value}'], f'c{value}'
         if kind == 'conv':
             k = a['kernel']
@@ -336,7 +395,8 @@ class Onnx:
 
     def value_info(self, name, channels):
         dims = [field(1, 1), field(1, channels)] + (
-            [field(1, n) for n in self.size] if self.size else [field(2, 'h'), field(2, 'w')])
+            [field(1, n) for n in self.size] if self.size and not self.has_edge else
+            [field(2, 'h'), field(2, 'w')])
         shape = b''.join(field(1, dim) for dim in dims)
         return field(1, name) + field(2, field(1, field(1, self.TYPES[self.kind]) +
                                                field(2, shape)))

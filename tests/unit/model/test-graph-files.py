@@ -143,7 +143,47 @@ BROKEN_ONNX = {
 }
 
 
-def picture(channels):
+def folded(style='legacy', multiple=2):
+    """What mirrors pictures to a multiple, and cuts again."""
+    return Onnx(esrgan(n_up=2, unshuffle=2), size=(H, W), edge=(style, multiple, 2))
+
+
+def uncut():
+    model = folded()
+    model.result = 'v' + str(len(esrgan(n_up=2, unshuffle=2).ops) - 1)
+    return model.data()
+
+
+def beside():
+    """Reads the picture with its edge, and without."""
+    model = folded()
+    model.node('Add', ['input', 'padded'], ['both'])
+    return model.data()
+
+
+def behind():
+    model = folded()
+    model.node('Relu', [model.result], ['more'])
+    model.result = 'more'
+    return model.data()
+
+
+# Files that compute with the picture's size.
+BROKEN_SIZES = {
+    'another edge': (lambda: first(folded(), b'reflect', b'wrapped'), 'pads otherwise'),
+    'no multiple': (lambda: folded(multiple=3).data(), "isn't what is missing to the next"),
+    'an edge that stays': (uncut, 'an edge that stays'),
+    'with and without': (beside, 'reads a picture without the edge'),
+    'behind the cut': (behind, 'reads a picture whose edge was cut off'),
+    'cut elsewhere': (lambda: Onnx(esrgan(n_up=2, unshuffle=2), size=(H, W),
+                                   edge=('dynamo', 2, 1)).data(), 'cuts pictures'),
+    'what is not there': (lambda: first(folded(), field(4, 'Gather'), field(4, 'Einsum')),
+                          'Einsum'),
+    'by zero': (lambda: folded(multiple=0).data(), 'next multiple'),
+}
+
+
+def picture(channels, H=H, W=W):
     text = (f"{{'descr': '<f4', 'fortran_order': False, 'shape': (1, {channels}, {H}, {W}), "
             '}\n').encode()
     n = channels * H * W
@@ -223,6 +263,21 @@ class GraphFiles(unittest.TestCase):
         """Graphs of no network that is known: the same from each kind of file."""
         results = {self.result(path) for _, path in self.files(span())}
         self.assertEqual(len(results), 1)
+
+    @unittest.skipUnless(HAS_ONNX, 'built without libprotobuf-c')
+    def test_edges(self):
+        """Pictures that the file itself mirrors to a multiple and cuts again, by their size."""
+        model = self.write('a.safetensors', safetensors(esrgan(n_up=2, unshuffle=2)))
+        for size in (11, 7), (12, 9), (12, 8):
+            self.write('x.npy', picture(3, *size))
+            wanted = self.result(model)
+            for style in 'legacy', 'dynamo':
+                with self.subTest(style=style, size=size):
+                    self.assertEqual(self.result(self.write('a.onnx', folded(style).data())),
+                                     wanted)
+        for name, (make, part) in BROKEN_SIZES.items():
+            with self.subTest(name):
+                self.refuse(self.write('b.onnx', make()), part)
 
     def test_two_files(self):
         """Either names both; where one is missing, it is said which."""

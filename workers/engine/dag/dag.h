@@ -65,6 +65,7 @@ struct vrt_dag {
     struct vrt_dag_node *nodes;
     int n_nodes, capacity;
     int result;                     /* the node; -1 before it is finished */
+    int edge;                       /* pictures are to be mirrored to a multiple of this; 0: no */
 
     /* While it is read. */
     const char *source;             /* what messages call the file */

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/macro.h"
-#include "engine/dag/onnx.h"
+#include "engine/dag/onnx-sizes.h"
 
 static int channels_of(const struct vrt_onnx_reader *reader, int x)
 {
@@ -217,7 +217,7 @@ static int op_binary(struct vrt_onnx_reader *reader, enum vrt_dag_arith arith)
         const struct vrt_onnx_value *value = vrt_onnx_in(reader, i);
         const struct vrt_onnx_value *other = vrt_onnx_in(reader, 1 - i);
 
-        if (!value || !other || value->kind == VRT_ONNX_VIEW)
+        if (!value || !other || value->kind == VRT_ONNX_VIEW || value->kind == VRT_ONNX_SIZES)
             return vrt_dag_refuse(reader->dag, "has no two inputs that vrtd can combine");
         operands[i] = (struct vrt_dag_operand){ .node = value->node };
         if (value->kind != VRT_ONNX_CONSTANT)
@@ -316,7 +316,9 @@ static const struct {
 } general[] = {
     { "Clip", op_clip },
     { "Constant", op_constant },
+    { "Pad", vrt_onnx_pad },
     { "Reshape", vrt_onnx_reshape },
+    { "Slice", vrt_onnx_slice },
     { "Squeeze", vrt_onnx_squeeze },
     { "Transpose", vrt_onnx_transpose },
     { "Unsqueeze", vrt_onnx_unsqueeze },
@@ -337,9 +339,13 @@ int vrt_onnx_operate(struct vrt_onnx_reader *reader, struct vrt_onnx_value *ret_
     const char *type = vrt_onnx_text(reader->node->op_type);
     const char *domain = vrt_onnx_text(reader->node->domain);
     const struct vrt_onnx_value *x = vrt_onnx_in(reader, 0);
+    int r = 0;
 
     if (domain[0] && strcmp(domain, "ai.onnx") != 0)
         return vrt_dag_refuse(reader->dag, "is an operation that vrtd has no op for");
+    if (!(x && x->kind == VRT_ONNX_CONSTANT && is_passed(reader)) &&
+        vrt_onnx_sizes_operate(reader, ret_value, &r))
+        return r;
     for (size_t i = 0; i < VRT_ARRAY_SIZE(general); i++)
         if (strcmp(type, general[i].type) == 0)
             return general[i].read(reader, ret_value);

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/macro.h"
-#include "engine/dag/onnx.h"
+#include "engine/dag/onnx-sizes.h"
 
 #define DEN_MAX 16
 
@@ -69,38 +69,100 @@ static int by_ratio(struct vrt_onnx_reader *reader, int x, int num, int den)
                           "pixel before), linear and cubic (half_pixel)");
 }
 
-int vrt_onnx_resize(struct vrt_onnx_reader *reader, int x)
+/* By what the rows and columns of picture x are multiplied: of constant scales, or what sizes that
+ * follow from the picture's come to. Return: 0; -EINVAL with the sentence said. */
+static int find_scales(struct vrt_onnx_reader *reader, double scales[2])
 {
-    const struct vrt_onnx_value *scales = vrt_onnx_in(reader, 2);
-    VRT_CLEANUP(vrt_freep) float *s = NULL;
+    const struct vrt_onnx_value *x = vrt_onnx_in(reader, 0);
+    const bool has_sizes = vrt_onnx_in(reader, 3);
+    struct vrt_onnx_sizes given;
+    double one;
+    int r = vrt_onnx_sizes_in(reader, has_sizes ? 3 : 2, 1, &given);
 
-    if (!scales || scales->kind != VRT_ONNX_CONSTANT || scales->constant.n != 4 ||
-        vrt_onnx_in(reader, 3) || vrt_onnx_attribute(reader->node, "axes") ||
-        vrt_onnx_int(reader->node, "antialias", 0))
-        return vrt_dag_refuse(reader->dag, "makes pictures of a given size, smooths them first, or "
-                              "along some axes: vrtd resizes by constant scales");
-    int r = vrt_onnx_numbers(reader, &scales->constant, &s);
     if (r < 0)
         return r;
-    for (int den = 1; den <= DEN_MAX && s[0] == 1 && s[1] == 1 && s[2] == s[3]; den++) {
-        const float num = roundf(s[2] * (float)den);
+    bool fits = given.n == 4;
+    for (int i = 0; i < 2 && fits; i++)
+        fits = vrt_onnx_same(reader, &given, i, &one) &&
+               one == (has_sizes && i == 1 ? reader->dag->nodes[x->node].channels : 1);
+    for (int i = 0; i < 2 && fits; i++) {
+        const double *v = given.v + (ptrdiff_t)(2 + i) * reader->n_probes;
+        scales[i] = has_sizes ? v[0] / vrt_onnx_extent(reader, x, i, 0) : v[0];
+        for (int k = 1; k < reader->n_probes; k++)
+            fits &= (has_sizes ? v[k] / vrt_onnx_extent(reader, x, i, k) : v[k]) == scales[i];
+    }
+    return fits ? 0 : vrt_dag_refuse(reader->dag, "makes pictures of a given size: vrtd resizes by "
+                                     "constant scales");
+}
 
-        if (fabsf(num / (float)den - s[2]) <= 1e-6f && num >= 1 && num <= 1024)
+int vrt_onnx_resize(struct vrt_onnx_reader *reader, int x)
+{
+    double s[2];
+
+    if (vrt_onnx_attribute(reader->node, "axes") || vrt_onnx_int(reader->node, "antialias", 0))
+        return vrt_dag_refuse(reader->dag, "smooths pictures first, or resizes along some axes: "
+                              "vrtd has no op for that");
+    int r = find_scales(reader, s);
+    if (r < 0)
+        return r;
+    for (int den = 1; den <= DEN_MAX && s[0] == s[1]; den++) {
+        const double num = round(s[0] * den);
+
+        if (fabs(num / den - s[0]) <= 1e-6 && num >= 1 && num <= 1024)
             return by_ratio(reader, x, (int)num, den);
     }
     return vrt_dag_refuse(reader->dag, "changes the size by %g and %g, which is no plain ratio of "
-                          "both sides", (double)s[2], (double)s[3]);
+                          "both sides", s[0], s[1]);
+}
+
+/* The shape that a reshape is to: -1: what is left over, or what follows from the size. */
+struct shape {
+    int64_t dims[VRT_ONNX_DIMS_MAX];
+    int n;
+};
+
+static int find_shape(struct vrt_onnx_reader *reader, const struct vrt_onnx_sizes *sizes,
+                      struct shape *ret_shape)
+{
+    double number;
+
+    if (sizes->n > VRT_ONNX_DIMS_MAX)
+        return vrt_dag_refuse(reader->dag, "makes pictures of %d dimensions", sizes->n);
+    ret_shape->n = sizes->n;
+    for (int i = 0; i < sizes->n; i++)
+        ret_shape->dims[i] = vrt_onnx_same(reader, sizes, i, &number) && number > -1e9 &&
+                             number < 1e9 ? (int64_t)number : -1;
+    return 0;
+}
+
+/* Whether the shape is that of the picture already. */
+static bool is_own_shape(const struct vrt_onnx_reader *reader, const struct vrt_onnx_value *x,
+                         const struct vrt_onnx_sizes *sizes)
+{
+    int n_open = 0;
+
+    for (int i = 0; i < 4; i++)
+        for (int k = 0; k < reader->n_probes; k++) {
+            const double given = sizes->v[i * reader->n_probes + k];
+            const double own = i == 0 ? 1 : i == 1 ? reader->dag->nodes[x->node].channels :
+                               vrt_onnx_extent(reader, x, i - 2, k);
+
+            n_open += given == -1 && k == 0;
+            if (given != own && given != 0 && given != -1)
+                return false;
+        }
+    return n_open <= 1;
 }
 
 /* A picture in more dimensions: those of the shape, where 0 is that of before. */
-static int view(const struct vrt_onnx_value *x, const struct vrt_onnx_constant *shape,
+static int view(const struct vrt_onnx_value *x, const struct shape *shape,
                 struct vrt_onnx_value *ret_value)
 {
     struct vrt_onnx_value value = { .kind = VRT_ONNX_VIEW, .node = x->node };
 
-    value.n_dims = (int)shape->n;
+    value.n_dims = shape->n;
     for (int i = 0; i < value.n_dims; i++) {
-        value.dims[i] = vrt_onnx_integer(shape, i);
+        value.dims[i] = shape->dims[i];
         if (value.dims[i] == 0 && x->kind == VRT_ONNX_VIEW && i < x->n_dims)
             value.dims[i] = x->dims[i];
     }
@@ -132,34 +194,42 @@ int vrt_onnx_squeeze(struct vrt_onnx_reader *reader, struct vrt_onnx_value *ret_
 }
 
 /* Whether it is of four dimensions, or of six of which two are 1. */
-static bool is_picture(const struct vrt_onnx_constant *shape)
+static bool is_picture(const struct shape *shape)
 {
-    return shape->n == 4 || (shape->n == 6 && vrt_onnx_integer(shape, 2) == 1 &&
-                             vrt_onnx_integer(shape, 3) == 1);
+    return shape->n == 4 || (shape->n == 6 && shape->dims[2] == 1 && shape->dims[3] == 1);
 }
 
 int vrt_onnx_reshape(struct vrt_onnx_reader *reader, struct vrt_onnx_value *ret_value)
 {
-    const struct vrt_onnx_value *x = vrt_onnx_in(reader, 0), *shape = vrt_onnx_in(reader, 1);
+    const struct vrt_onnx_value *x = vrt_onnx_in(reader, 0);
+    struct vrt_onnx_sizes sizes;
+    struct shape shape = { .n = 0 };
+    int r = vrt_onnx_sizes_in(reader, 1, 1, &sizes);
 
-    if (!x || x->kind == VRT_ONNX_CONSTANT || !shape || shape->kind != VRT_ONNX_CONSTANT ||
-        shape->constant.n > VRT_ONNX_DIMS_MAX)
-        return vrt_dag_refuse(reader->dag, "isn't to a constant shape: vrtd has no op for that");
-    const bool is_moved = x->kind == VRT_ONNX_VIEW && x->is_moved;
-    if (shape->constant.n > 4 && !is_moved)
-        return view(x, &shape->constant, ret_value);
-    if (!is_moved || !is_picture(&shape->constant))
+    if (r < 0)
+        return r;
+    r = find_shape(reader, &sizes, &shape);
+    if (r < 0)
+        return r;
+    if (x && x->kind == VRT_ONNX_NODE && shape.n == 4 && is_own_shape(reader, x, &sizes)) {
+        *ret_value = *x;
+        return 0;
+    }
+    const bool is_moved = x && x->kind == VRT_ONNX_VIEW && x->is_moved;
+    if (x && x->kind != VRT_ONNX_CONSTANT && shape.n > 4 && !is_moved)
+        return view(x, &shape, ret_value);
+    if (!is_moved || !is_picture(&shape))
         return vrt_dag_refuse(reader->dag, "isn't part of moving pixels by squares: vrtd has no op "
                               "for that");
     int made = vrt_dag_shuffle(reader->dag, x->moves, x->node, x->r, false);
     if (made < 0)
         return made;
-    const int64_t channels = vrt_onnx_integer(&shape->constant, 1);
+    const int64_t channels = shape.dims[1];
     if (channels > 0 && channels != reader->dag->nodes[made].channels)
         return vrt_dag_refuse(reader->dag, "makes %lld channels of what is %d",
                               (long long)channels, reader->dag->nodes[made].channels);
     *ret_value = (struct vrt_onnx_value){
-        .kind = VRT_ONNX_NODE, .node = made, .is_padded = shape->constant.n > 4,
+        .kind = VRT_ONNX_NODE, .node = made, .is_padded = shape.n > 4,
     };
     return 0;
 }

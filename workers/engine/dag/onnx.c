@@ -6,7 +6,7 @@
  * make it take more, and all is freed at once.
  */
 
-#include "engine/dag/onnx.h"
+#include "engine/dag/onnx-sizes.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -134,7 +134,7 @@ static int read_input(struct vrt_onnx_reader *reader, const VrtPb__Graph *graph,
 {
     const VrtPb__TensorType *type = input->type ? input->type->tensor_type : NULL;
     const VrtPb__Shape *shape = type ? type->shape : NULL;
-    struct vrt_onnx_value value = { .kind = VRT_ONNX_NODE };
+    struct vrt_onnx_value value = { .kind = VRT_ONNX_NODE, .is_raw = true };
     int64_t channels = 0;
 
     vrt_dag_set_where(reader->dag, "input", vrt_onnx_text(input->name));
@@ -146,6 +146,8 @@ static int read_input(struct vrt_onnx_reader *reader, const VrtPb__Graph *graph,
                               "and width", shape->n_dim);
     if (shape)
         channels = shape->dim[1]->dim_value;
+    vrt_onnx_probe(reader, shape ? shape->dim[2]->dim_value : 0,
+                   shape ? shape->dim[3]->dim_value : 0);
     if (channels <= 0)
         channels = guess_channels(reader, graph);
     value.node = vrt_dag_input(reader->dag, channels > 8192 ? 8192 : (int)channels);
@@ -169,10 +171,34 @@ static int read_inputs(struct vrt_onnx_reader *reader, const VrtPb__Graph *graph
     return reader->dag->n_nodes > 0 ? 0 : vrt_dag_refuse(reader->dag, "has no input");
 }
 
+static bool is_one_of(const char *type, const char *const *types)
+{
+    while (*types && strcmp(type, *types) != 0)
+        types++;
+    return *types;
+}
+
+/* Whether a picture that was cut at its end, or comes with an edge and without, may be read. */
+static int check_edge(struct vrt_onnx_reader *reader, const struct vrt_onnx_value *value)
+{
+    static const char *const of_sizes[] = { "Shape", "Pad", "Identity", "Cast", NULL };
+    static const char *const of_ends[] = { "Shape", "Slice", "Clip", "Identity", "Cast", NULL };
+    const char *type = vrt_onnx_text(reader->node->op_type);
+    const bool reads_raw = value->is_raw && !is_one_of(type, of_sizes);
+
+    if ((reads_raw && reader->has_edge) || (value->cropped && !is_one_of(type, of_ends)))
+        return vrt_dag_refuse(reader->dag, "reads a picture %s: vrtd has no op for that",
+                              value->cropped ? "whose edge was cut off" :
+                              "without the edge that others read it with");
+    reader->is_raw_read |= reads_raw;
+    return 0;
+}
+
 /* Whether all that the operation reads is there, and may be read. */
 static int check_inputs(struct vrt_onnx_reader *reader)
 {
     char shown[64];
+    int r = 0;
 
     for (size_t i = 0; i < reader->node->n_input; i++) {
         const struct vrt_onnx_value *value = vrt_onnx_in(reader, i);
@@ -186,6 +212,9 @@ static int check_inputs(struct vrt_onnx_reader *reader)
         if (value && value->is_clipped && strcmp(vrt_onnx_text(reader->node->op_type), "Cast") != 0)
             return vrt_dag_refuse(reader->dag, "reads what was cut off to 0 and 1: vrtd has no op "
                                   "for that but at the end");
+        r = value && value->kind != VRT_ONNX_CONSTANT ? check_edge(reader, value) : 0;
+        if (r < 0)
+            return r;
     }
     return 0;
 }
@@ -229,7 +258,8 @@ static int read_graph(struct vrt_onnx_reader *reader, const VrtPb__Graph *graph)
                                                          text_of(graph->output[0]->name));
     if (!name || reader->values[name->value].kind != VRT_ONNX_NODE)
         return vrt_dag_refuse(reader->dag, "has an output that no operation makes of the input");
-    return vrt_dag_finish(reader->dag, reader->values[name->value].node);
+    r = vrt_onnx_check_edge(reader, &reader->values[name->value]);
+    return r < 0 ? r : vrt_dag_finish(reader->dag, reader->values[name->value].node);
 }
 
 /* Of the operations that the format itself has; others are refused where they come. */
@@ -293,6 +323,7 @@ int vrt_onnx_read(const struct vrt_dag_file *file, struct vrt_dag **ret_dag)
         return vrt_fold(r);
     reader.dag = dag;
     vrt_cp_arena_init(&arena, file->size_bytes * ARENA_PER_BYTE + ARENA_BYTES_MIN);
+    reader.arena = &arena;
     r = unpack(&reader, &arena);
     vrt_dag_names_done(&reader.names);
     free(reader.values);

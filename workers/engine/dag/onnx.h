@@ -8,7 +8,11 @@
 #include "engine/dag/read.h"
 #include "engine/dag/onnx.pb-c.h"
 
+struct vrt_cp_arena;
+
 #define VRT_ONNX_DIMS_MAX 8
+#define VRT_ONNX_PROBES 16
+#define VRT_ONNX_SIZES_MAX 64
 
 /* A constant of the file. */
 struct vrt_onnx_constant {
@@ -19,11 +23,21 @@ struct vrt_onnx_constant {
     int64_t n;
 };
 
-/* What a name stands for: a node of ours, a constant, or a node that is seen in more dimensions
- * than four until pixels were moved between them. */
+/* Numbers that follow from the picture's size: for each of those that the graph is tried with. */
+struct vrt_onnx_sizes {
+    int n_dims, dims[2];            /* n_dims 0: a single one */
+    int n;
+    bool is_whole;                  /* integers, which are divided as such */
+    double *v;                      /* [n][n_probes], the arena's */
+};
+
+/* What a name stands for: a node of ours, a constant, a node that is seen in more dimensions than
+ * four until pixels were moved between them, or numbers. */
 struct vrt_onnx_value {
-    enum { VRT_ONNX_NODE, VRT_ONNX_CONSTANT, VRT_ONNX_VIEW } kind;
+    enum { VRT_ONNX_NODE, VRT_ONNX_CONSTANT, VRT_ONNX_VIEW, VRT_ONNX_SIZES } kind;
     int node;
+    bool is_raw;                    /* the input as it comes, without an edge */
+    int cropped;                    /* that an edge was cut off again: 1: rows, 2: columns */
     bool is_clipped;                /* to what can be shown */
     bool is_padded;                 /* with dimensions of 1, which go again */
     struct vrt_onnx_constant constant;
@@ -32,6 +46,7 @@ struct vrt_onnx_value {
     bool is_moved;                  /* of a view: it was transposed, .. */
     enum vrt_dag_kind moves;        /* .. by which pixels are shuffled so, .. */
     int r;                          /* .. by squares of this side */
+    struct vrt_onnx_sizes sizes;
 };
 
 struct vrt_onnx_reader {
@@ -41,6 +56,12 @@ struct vrt_onnx_reader {
     struct vrt_onnx_value *values;
     int n_values, capacity;
     const VrtPb__Node *node;        /* the operation that is read */
+    struct vrt_cp_arena *arena;
+    int n_probes;                   /* sizes of the picture that it is tried with: */
+    double probes[2][VRT_ONNX_PROBES];      /* heights, widths */
+    bool has_edge;                  /* the picture is padded, by: */
+    double edge[2][VRT_ONNX_PROBES];        /* rows at the bottom, columns on the right */
+    bool is_raw_read;               /* an operation has read it without */
 };
 
 /* The text, or "" where it is absent. */
@@ -78,6 +99,11 @@ int64_t vrt_onnx_integer(const struct vrt_onnx_constant *constant, int64_t i);
 /* Reads the operation: what its output is. Return: 0; -EINVAL, -ENOMEM with the sentence said. */
 int vrt_onnx_operate(struct vrt_onnx_reader *reader,
                      struct vrt_onnx_value *ret_value) VRT_MUST_CHECK;
+
+/* Those that give a picture an edge, and cut it off. Return: as vrt_onnx_operate(). */
+int vrt_onnx_pad(struct vrt_onnx_reader *reader, struct vrt_onnx_value *ret_value) VRT_MUST_CHECK;
+int vrt_onnx_slice(struct vrt_onnx_reader *reader,
+                   struct vrt_onnx_value *ret_value) VRT_MUST_CHECK;
 
 /* Those that move or resize pixels. Return: as of vrt_dag_conv(). */
 int vrt_onnx_resize(struct vrt_onnx_reader *reader, int x) VRT_MUST_CHECK;

@@ -49,7 +49,7 @@ static void widen(struct span *span, struct span by)
 
 int vrt_dag_multiple(const struct vrt_dag *dag)
 {
-    int multiple = 1;
+    int multiple = VRT_MAX(dag->edge, 1);
 
     for (int i = 0; i < dag->n_nodes; i++) {
         const int den = dag->nodes[i].den, before = multiple;
