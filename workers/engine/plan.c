@@ -251,6 +251,27 @@ static int lower(struct vrt_plan *plan, const struct vrt_graph *graph, const str
     return 0;
 }
 
+/* The largest sum of what lives at one op, of `n_ops`: no order can do with less. Return: 0 where
+ * there is no memory to find it. */
+static size_t least_bytes(const struct spans *spans, size_t n_ops)
+{
+    VRT_CLEANUP(vrt_freep) size_t *begins = calloc(n_ops + 2, sizeof(*begins));
+    VRT_CLEANUP(vrt_freep) size_t *ends = calloc(n_ops + 2, sizeof(*ends));
+    size_t now = 0, most = 0;
+
+    if (!begins || !ends)
+        return 0;
+    for (size_t i = 0; i < spans->n; i++) {
+        begins[spans->all[i].first] += spans->all[i].size_bytes;
+        ends[spans->all[i].last + 1] += spans->all[i].size_bytes;
+    }
+    for (size_t at = 0; at <= n_ops; at++) {
+        now += begins[at] - ends[at];
+        most = VRT_MAX(most, now);
+    }
+    return most;
+}
+
 static int make(struct vrt_plan *plan, struct spans *spans, const struct vrt_graph *graph,
                 const struct vrt_device *device)
 {
@@ -258,17 +279,21 @@ static int make(struct vrt_plan *plan, struct spans *spans, const struct vrt_gra
     if (r < 0)
         return vrt_fold(r);
 
-    size_t best = 0;
+    vrt_graph_ops(graph, &plan->n_ops);
+    const size_t least = least_bytes(spans, plan->n_ops);
+    size_t best = 0, last = 0;
     plan->arena_bytes = place(spans, orders[0]);
-    for (size_t i = 1; i < VRT_ARRAY_SIZE(orders); i++) {
+    for (size_t i = 1; i < VRT_ARRAY_SIZE(orders) && plan->arena_bytes > least; i++) {
         const size_t arena_bytes = place(spans, orders[i]);
+        last = i;
         if (arena_bytes < plan->arena_bytes) {
             plan->arena_bytes = arena_bytes;
             best = i;
         }
     }
     /* Once more: the spans hold the offsets of the last order that was tried. */
-    place(spans, orders[best]);
+    if (best != last)
+        place(spans, orders[best]);
     r = lower(plan, graph, spans);
     return r < 0 ? vrt_fold(r) : 0;
 }
