@@ -397,10 +397,10 @@ golden()
 {
     local folder=$out/golden status good skipped goal='1e-4'
     local cases=(compact-x2 compact-x4 esrgan-x2 esrgan-x4 swinir-shuffle swinir-jpeg span-x4
-        spanf3-x2 rife-v4_25 vrt/vfi vrt/deblur vrt/denoise vrt/sr-pa2 vrt/sr-pa2-odd vrt/sr-pa4
-        vrt/sr-pa6 flow/sr-pa2 flow/sr-pa2-odd flow/sr-pa6)
+        spanf3-x2 basicvsr-x4 basicvsr-same-odd rife-v4_25 vrt/vfi vrt/deblur vrt/denoise
+        vrt/sr-pa2 vrt/sr-pa2-odd vrt/sr-pa4 vrt/sr-pa6 flow/sr-pa2 flow/sr-pa2-odd flow/sr-pa6)
     # The reference device takes minutes for the larger ones.
-    [ "$kind" != ref ] || cases=("${cases[@]:0:10}")
+    [ "$kind" != ref ] || cases=("${cases[@]:0:12}")
     [ "$1" = f32 ] || goal='2e-2, 50 dB, flows of f32'
     rm -rf "$folder"
     mkdir -p "$folder"

@@ -6,11 +6,13 @@ usage: bench-peers.py BUILD [OPTION]...
 
 Rows, each in f32 and in bf16:
 
-  vrt      VRT 001, 6 frames of 64x64; its weights follow from names
-  compact  realesr-animevideov3 x4, 640x360
-  esrgan   RealESRGAN_x4plus, 160x90
-  clip     48 frames of 320x180 by realesr-animevideov3 x4: vrtctl submit --follow, beside a program
-           that has ffmpeg decode, a library compute, ffmpeg encode (peer_serve.py), from its start
+  vrt       VRT 001, 6 frames of 64x64; its weights follow from names
+  basicvsr  BasicVSR++ x4, 64 features, 7 blocks, 8 frames of 96x64; its weights are random
+  compact   realesr-animevideov3 x4, 640x360
+  esrgan    RealESRGAN_x4plus, 160x90
+  clip      48 frames of 320x180 by realesr-animevideov3 x4: vrtctl submit --follow, beside a
+            program that has ffmpeg decode, a library compute, ffmpeg encode (peer_serve.py), from
+            its start
 
 Peers are PyTorch, eager and by torch.compile, ncnn, ONNX Runtime and OpenVINO, as far as the Python
 that runs this has them; it needs NumPy. The weights of Real-ESRGAN are those that the package
@@ -42,15 +44,15 @@ except ImportError:
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 CORES = len(os.sched_getaffinity(0))
-KINDS, PRECISIONS = ('vrt', 'compact', 'esrgan', 'clip'), ('f32', 'bf16')
+KINDS, PRECISIONS = ('vrt', 'basicvsr', 'compact', 'esrgan', 'clip'), ('f32', 'bf16')
 ROWS = [f'{kind}-{precision}' for kind in KINDS for precision in PRECISIONS]
 WEIGHTS = {'compact': 'realesr-animevideov3-x4', 'esrgan': 'realesrgan-x4plus'}
-SIZES = {'vrt': (6, 64, 64), 'compact': (1, 640, 360), 'esrgan': (1, 160, 90),
-         'clip': (48, 320, 180)}
+SIZES = {'vrt': (6, 64, 64), 'basicvsr': (8, 96, 64), 'compact': (1, 640, 360),
+         'esrgan': (1, 160, 90), 'clip': (48, 320, 180)}
 PEERS = {'PyTorch': 'torch', 'torch.compile': 'torch', 'ncnn': 'ncnn',
          'ONNX Runtime': 'onnxruntime', 'OpenVINO': 'openvino'}
-PEERS_OF = {'vrt': ('PyTorch', 'torch.compile'), 'compact': PEERS, 'esrgan': PEERS,
-            'clip': ('PyTorch', 'torch.compile', 'OpenVINO')}
+PEERS_OF = {'vrt': ('PyTorch', 'torch.compile'), 'basicvsr': ('PyTorch',), 'compact': PEERS,
+            'esrgan': PEERS, 'clip': ('PyTorch', 'torch.compile', 'OpenVINO')}
 WANTED_RATIO, WANTED_DB = 1.0, 40
 NICENESS = 14       # what ours gives itself: beside other programs nobody shall have an advantage
 PAUSE_S = 0.5       # threads of OpenMP's wait for work in a loop for some time
@@ -283,8 +285,20 @@ class Bench:
         if kind == 'vrt':
             return self.once_made('vrt.safetensors', lambda path: run(
                 [self.program('tests', 'bench', 'make-vrt'), 1, path]))
+        if kind == 'basicvsr':
+            return self.once_made('basicvsr.safetensors', self.save_weights)
         return self.once_made(f'{kind}.safetensors', lambda path: ncnn_weights.convert(
             self.ncnn_stem(kind), kind, path))
+
+    def save_weights(self, path):
+        """Those that PyTorch draws."""
+        if not importlib.util.find_spec('torch'):
+            raise Failed('PyTorch, which makes its file, is not installed')
+        torch = self.serve('PyTorch')
+        try:
+            torch.ask({'network': 'basicvsr', 'save': path}, self.options.patience)
+        finally:
+            torch.stop()
 
     def onnx(self, kind):
         """By PyTorch, from the same modules that it runs."""

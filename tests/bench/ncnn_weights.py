@@ -79,21 +79,27 @@ def names_of(architecture, n_layers):
 def convert(stem, architecture, path):
     """Writes what STEM.param and STEM.bin hold."""
     layers = read_layers(stem)
-    header, blocks, at = {}, [], 0
-    for name, parts in zip(names_of(architecture, len(layers)), layers):
-        for what, values in parts:
-            blocks.append(values.tobytes())
-            header[f'{name}.{what}'] = {'dtype': 'F32', 'shape': list(values.shape),
-                                        'data_offsets': [at, at + len(blocks[-1])]}
-            at += len(blocks[-1])
+    save(path, {f'{name}.{what}': values
+                for name, parts in zip(names_of(architecture, len(layers)), layers)
+                for what, values in parts})
+
+
+def save(path, tensors):
+    """Writes arrays of f32 by name."""
+    header, at = {}, 0
+    for name, values in tensors.items():
+        header[name] = {'dtype': 'F32', 'shape': list(values.shape),
+                        'data_offsets': [at, at + values.nbytes]}
+        at += values.nbytes
     text = json.dumps(header).encode()
     text += b' ' * (-len(text) % 8)
     with open(path, 'wb') as f:
-        f.write(struct.pack('<Q', len(text)) + text + b''.join(blocks))
+        f.write(struct.pack('<Q', len(text)) + text)
+        f.writelines(values.tobytes() for values in tensors.values())
 
 
 def load(path):
-    """What convert() wrote: arrays by name."""
+    """What save() wrote: arrays by name."""
     with open(path, 'rb') as f:
         length, = struct.unpack('<Q', f.read(8))
         header, data = json.loads(f.read(length)), f.read()

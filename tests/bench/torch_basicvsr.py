@@ -164,3 +164,18 @@ class BasicVsr(nn.Module):
         base = clip if self.keeps_size else F.interpolate(clip, scale_factor=4, mode='bilinear')
         return torch.cat([base[i:i + 1] + self.enlarge(self.reconstruction(
             torch.cat([x[i:i + 1] for x in made], 1))) for i in range(len(clip))])
+
+
+def fill(network, seed):
+    """Weights of a size at which features neither vanish nor grow, and flows of 1.5 pixels."""
+    torch.manual_seed(seed)
+    with torch.no_grad():
+        for name, parameter in network.named_parameters():
+            if parameter.dim() < 2:
+                parameter.zero_()
+            else:
+                nn.init.kaiming_normal_(parameter, 0.1)
+            if '.conv2.' in name:
+                parameter *= 0.1
+            if name.startswith('spynet.') and '.basic_module.4.conv.' in name:
+                parameter.mul_(0.02).add_(1.5 / 63 if parameter.dim() == 1 else 0)

@@ -7,17 +7,20 @@ usage: torch_serve.py [DEVICE]
 Each line of standard input is one request, a JSON object, each line of standard output the answer
 to it. A request has
 
-  network  "vrt:1" to "vrt:9", "compact", "esrgan"; or "product", of two matrices of "size" rows
-  mode     "f32": eager, without TF32; "f16", "bf16": eager, VRT by autocast, pictures in that type
-           and channels last; "f32-compile", "f16-compile", ...: the same by torch.compile
+  network  "vrt:1" to "vrt:9", "basicvsr", "compact", "esrgan"; or "product", of two matrices of
+           "size" rows
+  mode     "f32": eager, without TF32; "f16", "bf16": eager, clips by autocast, pictures in that
+           type and channels last; "f32-compile", "f16-compile", ...: the same by torch.compile
   frames, width, height
   runs     how many are timed, after those of WARM_UP_S, one at least
   weights, input, output    files, each of which may be left out: a picture network's weights, as
                             ncnn_weights.py writes them, and arrays [D,C,H,W] of NumPy's
   export   instead of "runs": the file that gets the network for ONNX
+  save     instead of "runs": the file that gets its weights
 
 and the answer "seconds" (of each run), "first_s", "peak_bytes", "finite"; or "error". A network
-stays until another is asked for. VRT's weights follow from names, as ours do.
+stays until another is asked for. VRT's weights follow from names, as ours do; BasicVSR++'s are
+random, and the same each time, unless it is given some.
 """
 import json
 import sys
@@ -27,6 +30,7 @@ import numpy
 import torch
 
 import ncnn_weights
+import torch_basicvsr
 import torch_pictures
 import torch_vrt
 import torch_vrt_net
@@ -34,6 +38,10 @@ import torch_vrt_net
 SEED = 1234
 WARM_UP_S = 0.3     # as bench-engine has it
 DTYPES = {'f32': torch.float32, 'f16': torch.float16, 'bf16': torch.bfloat16}
+
+
+def is_of_clips(network):
+    return network == 'basicvsr' or network.startswith('vrt:')
 
 
 class Server:
@@ -64,18 +72,20 @@ class Server:
             torch.cuda.reset_peak_memory_stats()
 
     def prepare(self, name, mode, weights=None):
-        """The network on the device. VRT's weights are f32 in every mode."""
-        is_vrt = name.startswith('vrt:')
-        key = (name, torch.float32 if is_vrt else self.dtype(mode), mode.endswith('-compile'),
-               weights)
+        """The network on the device. One of clips has weights of f32 in every mode."""
+        key = (name, torch.float32 if is_of_clips(name) else self.dtype(mode),
+               mode.endswith('-compile'), weights)
         if self.key == key:
             return
         self.forget()
-        if is_vrt:
+        if name.startswith('vrt:'):
             network = torch_vrt_net.Vrt(torch_vrt_net.TASKS[int(name[4:])])
             torch_vrt.fill(network, SEED)
         else:
-            network = {'compact': torch_pictures.Compact, 'esrgan': torch_pictures.Esrgan}[name]()
+            network = {'compact': torch_pictures.Compact, 'esrgan': torch_pictures.Esrgan,
+                       'basicvsr': torch_basicvsr.BasicVsr}[name]()
+            if name == 'basicvsr':
+                torch_basicvsr.fill(network, SEED)
             if weights:
                 known = ncnn_weights.load(weights)
                 network.load_state_dict({k: torch.tensor(v) for k, v in known.items()})
@@ -87,7 +97,6 @@ class Server:
         self.key, self.network = key, network
 
     def make_input(self, request, mode):
-        is_vrt = request['network'].startswith('vrt:')
         channels = 4 if request['network'] == 'vrt:8' else 3
         if 'input' in request:
             x = numpy.load(request['input'])
@@ -95,7 +104,7 @@ class Server:
             x = torch_vrt.video(SEED, (request['frames'], channels, request['height'],
                                        request['width']), channels == 4)
         x = torch.from_numpy(x).to(self.device)
-        return x if is_vrt else self.lay(x, self.dtype(mode))
+        return x if is_of_clips(request['network']) else self.lay(x, self.dtype(mode))
 
     @staticmethod
     def lay(x, dtype):
@@ -106,7 +115,7 @@ class Server:
         mode = request['mode']
         self.prepare(request['network'], mode, request.get('weights'))
         x, dtype = self.make_input(request, mode), self.dtype(mode)
-        casts = request['network'].startswith('vrt:') and dtype is not torch.float32
+        casts = is_of_clips(request['network']) and dtype is not torch.float32
 
         def run():
             with torch.no_grad(), torch.autocast(self.device.type, dtype if casts else
@@ -127,7 +136,15 @@ class Server:
                           external_data=False, verbose=False)
         return {}
 
+    def save(self, request):
+        self.prepare(request['network'], 'f32', request.get('weights'))
+        ncnn_weights.save(request['save'], {name: value.cpu().numpy() for name, value in
+                                            self.network.state_dict().items()})
+        return {}
+
     def answer(self, request):
+        if 'save' in request:
+            return self.save(request)
         if 'export' in request:
             return self.export(request)
         if request['network'] == 'product':

@@ -70,6 +70,42 @@ def rrdbnet(blocks=23, features=64, growth=32, gain=0.5, last=0.5):
     return tensors | {'conv_last.bias': ([3], struct.pack('<3f', 0.5, 0.5, 0.5))}
 
 
+def basicvsr(features=8, offsets=0.1):
+    """A small BasicVSR++ x4 of random weights, as mmagic's trainers write it, whose flows are 0;
+    `offsets` is the gain of what moves features all the same."""
+    draw, tensors = random.Random(1), {}
+
+    def layer(name, outputs, inputs, gain=0.8):
+        tensors.update(_convolution(draw, name, outputs, inputs, gain))
+
+    def blocks(name, inputs, n):
+        layer(name + '.main.0', features, inputs)
+        for i in range(n):
+            layer(f'{name}.main.2.{i}.conv1', features, features)
+            layer(f'{name}.main.2.{i}.conv2', features, features, 0.1)
+
+    channels = (8, 32, 64, 32, 16, 2)
+    for level in range(6):
+        for i in range(5):
+            name = f'spynet.basic_module.{level}.basic_module.{i}.conv'
+            tensors[name + '.weight'] = zeros([channels[i + 1], channels[i], 7, 7])
+            tensors[name + '.bias'] = zeros([channels[i + 1]])
+    blocks('feat_extract', 3, 5)
+    for i, way in enumerate(('backward_1', 'forward_1', 'backward_2', 'forward_2')):
+        for k in range(4):
+            layer(f'deform_align.{way}.conv_offset.{2 * k}', 432 if k == 3 else features,
+                  features if k else 3 * features + 4, offsets if k == 3 else 1)
+        layer(f'deform_align.{way}', features, 2 * features)
+        blocks(f'backbone.{way}', (2 + i) * features, 1)
+    blocks('reconstruction', 5 * features, 5)
+    layer('upsample1.upsample_conv', 4 * features, features)
+    layer('upsample2.upsample_conv', 4 * features, features)
+    layer('conv_hr', features, features)
+    layer('conv_last', 3, features)
+    return {'step_counter': zeros([1]),
+            **{'generator.' + name: tensor for name, tensor in tensors.items()}}
+
+
 def relative_position_index(frames):
     """Which row of the bias table each pair of a window's places uses, counted from its corner."""
     places = [(d, y, x) for d in range(frames) for y in range(8) for x in range(8)]

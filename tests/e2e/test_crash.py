@@ -294,6 +294,17 @@ class Kills(Crashes):
         self.suffer(config, FEW, source, self.path('t.mkv'), '-m', model,
                     '--fps', 60, calm=config, shards=16)
 
+    def test_killed_between_clips_of_a_recurrent_network(self):
+        """Two devices make the same as one that was killed does."""
+        model = checkpoints.write_safetensors(self.path('m'), checkpoints.basicvsr())
+        source = clip(self.path('s.mkv'), '-c:v', 'ffv1', frames=9, size='32x24')
+        config = merged(CONFIG, {'jobs': {'segment_frames': 2}})
+        options = '-m', model, '--clip', '4', '--clip-overlap', '2', '--precision', 'f32'
+        self.suffer(config, FEW, source, self.path('t.mkv'), *options, calm=config, shards=4)
+        two = merged(config, {'cpu': {'devices': 2, 'threads': 1}})
+        self.assertEqual(self.undisturbed(two, source, self.path('two.mkv'), *options)[0],
+                         digest(self.path('t.mkv')))
+
     def test_killed_with_transparency(self):
         """It is decoded beside the frames, and found again from the beginning."""
         source = clip(self.path('s.mkv'), '-vf', 'format=rgba,geq=r=128:g=X:b=Y:a=X+Y+N', '-c:v',
