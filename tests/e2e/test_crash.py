@@ -294,16 +294,15 @@ class Kills(Crashes):
         self.suffer(config, FEW, source, self.path('t.mkv'), '-m', model,
                     '--fps', 60, calm=config, shards=16)
 
-    def test_killed_between_clips_of_a_recurrent_network(self):
-        """Two devices make the same as one that was killed does."""
+    def test_killed_between_clips_that_share_frames(self):
+        """What waits for the next clip is stored with each segment; two devices make the same."""
         model = checkpoints.write_safetensors(self.path('m'), checkpoints.basicvsr())
         source = clip(self.path('s.mkv'), '-c:v', 'ffv1', frames=9, size='32x24')
         config = merged(CONFIG, {'jobs': {'segment_frames': 2}})
         options = '-m', model, '--clip', '4', '--clip-overlap', '2', '--precision', 'f32'
         self.suffer(config, FEW, source, self.path('t.mkv'), *options, calm=config, shards=4)
-        two = merged(config, {'cpu': {'devices': 2, 'threads': 1}})
-        self.assertEqual(self.undisturbed(two, source, self.path('two.mkv'), *options)[0],
-                         digest(self.path('t.mkv')))
+        two = merged(config, {'cpu': {'devices': 2, 'threads': 1}}), source, self.path('two.mkv')
+        self.assertEqual(self.undisturbed(*two, *options)[0], digest(self.path('t.mkv')))
 
     def test_killed_with_transparency(self):
         """It is decoded beside the frames, and found again from the beginning."""
@@ -316,16 +315,6 @@ class Kills(Crashes):
         source = clip(self.path('s.mkv'), '-vf', 'loop=3:1:7', frames=FRAMES, size=SIZE)
         config = merged(CONFIG, {'daemon': {'wall_clock': JUMPING}})
         self.suffer_often(FEW, source, '--strength', '0.5', '--scale', '1.25', config=config)
-
-    @unittest.skipUnless(LONG, 'takes a minute: with VRTD_LONG=1')
-    def test_killed_between_clips_that_share_frames(self):
-        """What waits for the next clip is stored with each segment."""
-        model = self.path('small.safetensors')
-        subprocess.run([MAKE_VRT, '0', model], check=True, stdout=subprocess.DEVNULL)
-        source = clip(self.path('s.mkv'), '-c:v', 'ffv1', frames=21, size='64x64')
-        config = merged(CONFIG, {'jobs': {'segment_frames': 2}})
-        self.suffer(config, 12, source, self.path('t.mkv'), '-m', model, '--clip', '3',
-                    '--precision', 'f32', '--codec', 'ffv1', calm=config, shards=10)
 
 
 class Lives(Crashes):
