@@ -54,10 +54,9 @@ struct vrt_api {
     int precision;                  /* enum vrt_precision */
     struct vrt_profiling *profiling;    /* that goes on; NULL: none */
     struct vrt_doctoring *doctoring;    /* likewise */
-    struct vrt_turns comparisons;       /* likewise (compare.c) */
-    struct vrt_turns previews;          /* that are made, and that wait (preview.c) */
+    /* Of errands: those that go on, and that wait. */
+    struct vrt_turns comparisons, previews, codecs;
     struct vrt_turns looks;             /* at inputs that are given again (revive.c) */
-    struct vrt_turns codecs;            /* that are asked for (codecs.c) */
     const char *instance;           /* of the store: vrt_store_instance(); NULL: none */
     const char *state_dir;          /* NULL: there is none, as of spool_fd */
     int spool_fd;

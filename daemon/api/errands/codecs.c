@@ -11,12 +11,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <uv.h>
 
 #include "api.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
-#include "daemon/api/routes.h"
+#include "daemon/api/errands/errand.h"
 #include "frames/process/child-encoder.h"
 #include "msg_codec.h"
 
@@ -44,17 +43,11 @@ struct trial {
 
 /* A client that waits for the list. */
 struct asking {
-    struct vrt_turn turn;                   /* of the API's codecs */
-    struct vrt_api *api;
-    struct vrt_conn_watch watch;
-    uv_work_t work;
-    atomic_bool is_gone;
+    struct vrt_errand errand;               /* of the API's codecs */
     /* by the thread, then the loop */
     struct vrt_codec_found found[VRT_CODEC_COUNT];
     struct trial trials[VRT_HWACCEL_COUNT][VRT_CODEC_COUNT];    /* VRT_HWACCEL_OFF: software */
     struct trial decoders[VRT_HWDEC_COUNT][VRT_CODEC_COUNT];
-    struct vrt_error error;
-    int result;
 };
 
 /* The words of a list, for a report. */
@@ -122,7 +115,7 @@ static int try_decoders(struct asking *asking, struct vrt_child *child, enum vrt
         const int tried_r =
             r < 0 ? r : vrt_child_reader_try(child, hwdec, (enum vrt_codec)i, &why);
         if (tried_r == -ECANCELED) {
-            asking->error = why;
+            asking->errand.error = why;
             return tried_r;
         }
         trial->is_made = true;
@@ -139,7 +132,7 @@ static int try_encoders(struct asking *asking, enum vrt_hwaccel hwaccel)
 {
     VRT_CLEANUP(vrt_child_freep) struct vrt_child *child = NULL;
     struct vrt_error why = { .id = NULL };
-    int r = vrt_child_new_for(hwaccel, &asking->is_gone, &child, &why);
+    int r = vrt_child_new_for(hwaccel, &asking->errand.is_gone, &child, &why);
 
     for (int i = 0; i < VRT_CODEC_COUNT; i++) {
         const enum vrt_codec codec = (enum vrt_codec)i;
@@ -152,7 +145,7 @@ static int try_encoders(struct asking *asking, enum vrt_hwaccel hwaccel)
             snprintf(trial->reason, sizeof(trial->reason), "%s", why.message);
             continue;
         }
-        int tried_r = try_encoder(child, codec, hwaccel, trial, &asking->error);
+        int tried_r = try_encoder(child, codec, hwaccel, trial, &asking->errand.error);
         if (tried_r < 0)
             return vrt_fold(tried_r);
     }
@@ -166,18 +159,18 @@ static int try_encoders(struct asking *asking, enum vrt_hwaccel hwaccel)
     return 0;
 }
 
-static void ask(uv_work_t *work)
+static int ask(struct vrt_errand *errand)
 {
     VRT_CLEANUP(vrt_child_freep) struct vrt_child *child = NULL;
-    struct asking *asking = work->data;
-    int r = vrt_child_new(&asking->is_gone, &child, &asking->error);
+    struct asking *asking = vrt_container_of(errand, struct asking, errand);
+    int r = vrt_child_new(&errand->is_gone, &child, &errand->error);
 
     for (int i = 0; r == 0 && i < VRT_CODEC_COUNT; i++)
-        r = vrt_child_codec_find(child, (enum vrt_codec)i, &asking->found[i], &asking->error);
+        r = vrt_child_codec_find(child, (enum vrt_codec)i, &asking->found[i], &errand->error);
     for (int i = VRT_HWACCEL_OFF; r == 0 && i < VRT_HWACCEL_COUNT; i++)
         if (i != VRT_HWACCEL_AUTO)
             r = try_encoders(asking, (enum vrt_hwaccel)i);
-    asking->result = r;
+    return vrt_fold(r);
 }
 
 /* "a, b" */
@@ -281,67 +274,29 @@ static void reply_list(struct vrt_conn *conn, const struct asking *asking)
     vrt_api_reply(conn, r, &body, "printing the codecs");
 }
 
-static void begin_asking(struct vrt_api *api);
-
-/* It is the next one's turn. */
-static void end(struct asking *asking)
+static void reply(struct vrt_errand *errand, struct vrt_conn *conn)
 {
-    struct vrt_api *api = asking->api;
-
-    vrt_turns_leave(&api->codecs, &asking->turn);
-    free(asking);
-    begin_asking(api);
+    reply_list(conn, vrt_container_of(errand, struct asking, errand));
 }
 
-static void on_asked(uv_work_t *work, int status)
+static void asking_free(struct vrt_errand *errand)
 {
-    struct asking *asking = work->data;
-    struct vrt_conn *conn = asking->watch.conn;
-
-    (void)status;
-    if (conn && asking->result < 0)
-        vrt_conn_refuse(conn, &asking->error);
-    else if (conn)
-        reply_list(conn, asking);
-    end(asking);
+    free(vrt_container_of(errand, struct asking, errand));
 }
 
-static void begin_asking(struct vrt_api *api)
-{
-    struct vrt_turn *turn;
-
-    while ((turn = vrt_turns_next(&api->codecs))) {
-        struct asking *asking = vrt_container_of(turn, struct asking, turn);
-        int r = uv_queue_work(api->loop, &asking->work, ask, on_asked);
-        vrt_assert(r == 0);
-    }
-}
-
-/* The thread ends soon, and its result is thrown away. One that waits isn't asked for any more. */
-static void on_gone(struct vrt_conn_watch *watch)
-{
-    struct asking *asking = vrt_container_of(watch, struct asking, watch);
-
-    atomic_store(&asking->is_gone, true);
-    if (!asking->turn.is_going)
-        end(asking);
-}
+static const struct vrt_errand_kind list = {
+    .doing = "listing the codecs",
+    .perform = ask,
+    .reply = reply,
+    .free = asking_free,
+};
 
 void vrt_api_codecs(const struct vrt_call *call)
 {
-    struct vrt_error error = { .id = NULL };
     struct asking *asking = calloc(1, sizeof(*asking));
 
-    if (!asking) {
-        vrt_refuse_errno(&error, vrt_raise(-ENOMEM), "listing the codecs");
-        vrt_conn_refuse(call->conn, &error);
-        return;
-    }
-    asking->api = call->api;
-    asking->work.data = asking;
-    asking->watch.gone = on_gone;
-    vrt_list_init(&asking->turn.link);
-    vrt_conn_watch(call->conn, &asking->watch);
-    vrt_turns_wait(&call->api->codecs, &asking->turn, call->request->peer->uid);
-    begin_asking(call->api);
+    if (!asking)
+        vrt_errand_refuse(NULL, &list, 0, call);
+    else
+        vrt_errand_begin(&asking->errand, &list, &call->api->codecs, call);
 }

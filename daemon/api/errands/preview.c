@@ -6,12 +6,11 @@
  * user's, since threads that decode are not many; the others wait for their turns.
  */
 
-#include "daemon/api/routes.h"
+#include "daemon/api/errands/errand.h"
 
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
-#include <uv.h>
 
 #include "api.h"
 #include "base/cleanup.h"
@@ -22,54 +21,40 @@
 
 /* A client that waits for a picture. */
 struct previewing {
-    struct vrt_turn turn;                   /* of the API's previews */
-    struct vrt_api *api;
+    struct vrt_errand errand;               /* of the API's previews */
     struct vrt_preview_request request;
-    struct vrt_conn_watch watch;
-    uv_work_t work;
-    atomic_bool is_gone;
     int before_fd, after_fd, picture_fd;    /* -1: none */
     /* by the work's thread, then the loop's */
     struct vrt_preview preview;
-    struct vrt_error error;
-    int r;
 };
 
-static void begin_making(struct vrt_api *api);
-
-static void previewing_free(struct previewing *previewing)
+static void previewing_free(struct vrt_errand *errand)
 {
+    struct previewing *previewing = vrt_container_of(errand, struct previewing, errand);
+
     vrt_closep(&previewing->before_fd);
     vrt_closep(&previewing->after_fd);
     vrt_closep(&previewing->picture_fd);
     free(previewing);
 }
 
-/* The client is told, if it is still there; then it is the next one's turn. */
-static void end(struct previewing *previewing)
+static void reply(struct vrt_errand *errand, struct vrt_conn *conn)
 {
+    const struct previewing *previewing = vrt_container_of(errand, struct previewing, errand);
     struct vrt_buf body = { .limit_bytes = VRT_API_RESPONSE_MAX_BYTES };
-    struct vrt_conn *conn = previewing->watch.conn;
-    struct vrt_api *api = previewing->api;
     const struct vrt_preview_report report = {
         .time_s = (double)previewing->preview.shown_ns / VRT_NS_PER_S,
         .width = previewing->preview.size.width,
         .height = previewing->preview.size.height,
     };
 
-    if (conn && previewing->r < 0)
-        vrt_conn_refuse(conn, &previewing->error);
-    else if (conn)
-        vrt_api_reply(conn, vrt_fields_print(vrt_preview_fields, &report, &body), &body,
-                      "telling of the picture");
-    vrt_turns_leave(&api->previews, &previewing->turn);
-    previewing_free(previewing);
-    begin_making(api);
+    vrt_api_reply(conn, vrt_fields_print(vrt_preview_fields, &report, &body), &body,
+                  "telling of the picture");
 }
 
-static void make(uv_work_t *work)
+static int make(struct vrt_errand *errand)
 {
-    struct previewing *previewing = work->data;
+    struct previewing *previewing = vrt_container_of(errand, struct previewing, errand);
     const struct vrt_preview_request *request = &previewing->request;
 
     previewing->preview = (struct vrt_preview){
@@ -83,46 +68,17 @@ static void make(uv_work_t *work)
         .time_ns = isnan(request->time_s) ? -1 : llrint(request->time_s * VRT_NS_PER_S),
     };
     VRT_CLEANUP(vrt_child_freep) struct vrt_child *child = NULL;
-    previewing->r = vrt_child_new(&previewing->is_gone, &child, &previewing->error);
-    if (previewing->r == 0)
-        previewing->r = vrt_child_preview(child, &previewing->preview, &previewing->error);
-}
-
-static void on_made(uv_work_t *work, int status)
-{
-    (void)status;
-    end(work->data);
-}
-
-/* Begins those whose turn it is. */
-static void begin_making(struct vrt_api *api)
-{
-    struct vrt_turn *turn;
-
-    while ((turn = vrt_turns_next(&api->previews))) {
-        struct previewing *previewing = vrt_container_of(turn, struct previewing, turn);
-        int r = uv_queue_work(api->loop, &previewing->work, make, on_made);
-        vrt_assert(r == 0);
-    }
-}
-
-/* One that waits isn't made any more. */
-static void on_gone(struct vrt_conn_watch *watch)
-{
-    struct previewing *previewing = vrt_container_of(watch, struct previewing, watch);
-
-    atomic_store(&previewing->is_gone, true);
-    if (previewing->turn.is_going)
-        return;
-    vrt_turns_leave(&previewing->api->previews, &previewing->turn);
-    previewing_free(previewing);
+    int r = vrt_child_new(&errand->is_gone, &child, &errand->error);
+    if (r < 0)
+        return vrt_fold(r);
+    return vrt_fold(vrt_child_preview(child, &previewing->preview, &errand->error));
 }
 
 static int take_files(const struct vrt_call *call, struct previewing *previewing)
 {
     struct vrt_peer_files *files = call->request->files;
     const struct vrt_preview_request *request = &previewing->request;
-    struct vrt_error *error = &previewing->error;
+    struct vrt_error *error = &previewing->errand.error;
 
     const struct {
         int64_t index;
@@ -140,33 +96,29 @@ static int take_files(const struct vrt_call *call, struct previewing *previewing
     return vrt_fold(r);
 }
 
+static const struct vrt_errand_kind picture = {
+    .doing = "making a picture",
+    .perform = make,
+    .reply = reply,
+    .free = previewing_free,
+};
+
 void vrt_api_preview(const struct vrt_call *call)
 {
     const struct vrt_request *request = call->request;
     struct previewing *previewing = calloc(1, sizeof(*previewing));
-    struct vrt_error error = { .id = NULL };
 
     if (!previewing) {
-        vrt_refuse_errno(&error, vrt_raise(-ENOMEM), "making a picture");
-        vrt_conn_refuse(call->conn, &error);
+        vrt_errand_refuse(NULL, &picture, 0, call);
         return;
     }
-    *previewing = (struct previewing){ .api = call->api, .before_fd = -1, .after_fd = -1,
-                                       .picture_fd = -1 };
-    vrt_list_init(&previewing->turn.link);
-    previewing->work.data = previewing;
-    previewing->watch.gone = on_gone;
+    previewing->before_fd = previewing->after_fd = previewing->picture_fd = -1;
     int r = vrt_preview_request_parse(request->body, request->body_bytes, &previewing->request,
-                                      &previewing->error);
+                                      &previewing->errand.error);
     if (r == 0)
         r = take_files(call, previewing);
-    if (r < 0) {
-        vrt_refuse_errno(&previewing->error, r, "making a picture");
-        vrt_conn_refuse(call->conn, &previewing->error);
-        previewing_free(previewing);
-        return;
-    }
-    vrt_conn_watch(call->conn, &previewing->watch);
-    vrt_turns_wait(&call->api->previews, &previewing->turn, request->peer->uid);
-    begin_making(call->api);
+    if (r < 0)
+        vrt_errand_refuse(&previewing->errand, &picture, r, call);
+    else
+        vrt_errand_begin(&previewing->errand, &picture, &call->api->previews, call);
 }
