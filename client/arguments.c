@@ -51,6 +51,8 @@ void vrt_args_init(struct vrt_args *args)
         .frames = VRT_UNKNOWN,
         .time_s = NAN,
         .output_format = VRT_UNKNOWN,
+        .nodes = VRT_UNKNOWN,
+        .gpus = VRT_UNKNOWN,
     };
     vrt_job_settings_init(&args->settings);
 }

@@ -77,6 +77,9 @@ struct vrt_args {
     bool admin;                                 /* of a token */
     const char *expires;
     int64_t crop;                               /* of what is compared */
+    bool cluster;                               /* of a film that Slurm restores, and: */
+    int64_t nodes, gpus;                        /* VRT_UNKNOWN: not given */
+    const char *partition, *account, *time_limit;
 
     char **operands;
     int n_operands;
@@ -100,7 +103,8 @@ extern const struct vrt_command vrt_command_submit, vrt_command_info, vrt_comman
     vrt_command_cancel, vrt_command_clean, vrt_command_compare,
     vrt_command_preview, vrt_command_logs,
     vrt_command_devices, vrt_command_models, vrt_command_codecs, vrt_command_profile,
-    vrt_command_tune, vrt_command_doctor, vrt_command_token, vrt_command_version;
+    vrt_command_tune, vrt_command_doctor, vrt_command_cluster, vrt_command_token,
+    vrt_command_version;
 
 /*
  * Says `error` on standard error, as "vrtctl: what: sentence"; without `what` where it is NULL.

@@ -54,6 +54,7 @@ static const struct vrt_command *const commands[] = {
     &vrt_command_profile,
     &vrt_command_tune,
     &vrt_command_doctor,
+    &vrt_command_cluster,
     &vrt_command_token,
     &vrt_command_version,
     &help_command,

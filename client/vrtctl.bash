@@ -106,6 +106,7 @@ _vrtctl() {
     --scene-cuts) _vrtctl_words 'off on' "$current"; return ;;
     --clip | --clip-overlap | --sigma | --webhook | --sha256) return ;;
     --start | --duration | --end | --at | --fps | --times) return ;;
+    --nodes | --gpus | --partition | --account | --time) return ;;
     --tile | --overlap | --quality | --bitrate | --target-size | --strength | --scale | --pix-fmt | --enc | --streams | --priority | --timeout | --size | --expires | -n | --frames | --match | --settled) return ;;
     esac
 
@@ -113,7 +114,8 @@ _vrtctl() {
     :-*) _vrtctl_words "$common" "$current" ;;
     :*)
         _vrtctl_words 'submit info status list show watch top wait pause resume retry priority cancel
-            clean preview compare logs devices models codecs profile tune doctor token version help' \
+            clean preview compare logs devices models codecs profile tune doctor cluster token
+            version help' \
             "$current"
         ;;
     submit:-*)
@@ -123,7 +125,7 @@ _vrtctl() {
             --hwaccel --hwdec --deinterlace --alpha --times --tonemap --priority --strict
             --overwrite
             --output-format --webhook --dry-run --follow --preview --recursive --match --output-dir
-            --skip-done --settled $common" "$current"
+            --skip-done --settled --cluster --nodes --gpus --partition --account --time $common" "$current"
         ;;
     submit:* | info:[!-]* | info:) compopt -o default ;;
     info:-*) _vrtctl_words "--output --streams --model $common" "$current" ;;
@@ -139,6 +141,11 @@ _vrtctl() {
         ;;
     resume:-* | retry:-*)
         _vrtctl_words "--output --model --overwrite --all $common" "$current"
+        ;;
+    cluster:-*) _vrtctl_words "$common" "$current" ;;
+    cluster:*)
+        _vrtctl_words 'list show follow cancel hold release retry remove' "$current"
+        compopt -o default
         ;;
     token:-*) _vrtctl_words "--admin --expires $common" "$current" ;;
     token:*) _vrtctl_words 'new list revoke' "$current" ;;

@@ -19,6 +19,8 @@
 
 #include "base/cleanup.h"
 #include "client/cli.h"
+#include "client/cluster/cluster.h"
+#include "client/cluster/film.h"
 #include "client/conn.h"
 #include "client/commands/jobs.h"
 #include "client/commands/models.h"
@@ -127,6 +129,18 @@ static const struct vrt_option options[] = {
       .help = "only print what would be done, and how long it would take" },
     { "webhook", 0, VRT_OPTION_TEXT, offsetof(A, webhook), .argument = "URL",
       .help = "who is told of the job's end, if vrtd is configured so" },
+    { "cluster", 0, VRT_OPTION_FLAG, offsetof(A, cluster),
+      .help = "by the machines of a Slurm cluster, which all see the files; no vrtd is asked" },
+    { "nodes", 0, VRT_OPTION_INT, offsetof(A, nodes), 1, VRT_FILM_NODES_MAX, .argument = "N",
+      .help = "with --cluster: parts that are made at a time, a machine each (default: 1)" },
+    { "gpus", 0, VRT_OPTION_INT, offsetof(A, gpus), 0, 64, .argument = "N",
+      .help = "with --cluster: cards of each (default: 1 for --device cuda or xpu)" },
+    { "partition", 0, VRT_OPTION_TEXT, offsetof(A, partition), .argument = "NAME",
+      .help = "with --cluster: Slurm's queue (default: as Slurm has it)" },
+    { "account", 0, VRT_OPTION_TEXT, offsetof(A, account), .argument = "NAME",
+      .help = "with --cluster: who pays for it, in Slurm" },
+    { "time", 0, VRT_OPTION_TEXT, offsetof(A, time_limit), .argument = "LIMIT",
+      .help = "with --cluster: of a task, such as 4:00:00; what isn't done then goes on" },
     { "follow", 'f', VRT_OPTION_FLAG, offsetof(A, follow),
       .help = "show the progress until the end" },
     { "preview", 0, VRT_OPTION_FLAG, offsetof(A, preview),
@@ -361,8 +375,10 @@ static int submit_one(struct vrt_submissions *all, const char *input, struct vrt
     s->file = o.output;
     r = make_request(&cli->args, input, s, &o, &q, &error);
     if (r == 0)
-        r = post(cli, &q, &o, &json, &error);
-    if (r == 0)
+        r = cli->args.cluster ? vrt_cluster_submit(cli, &q, &error) :
+            post(cli, &q, &o, &json, &error);
+    s->is_submitted = r == 0 && cli->args.cluster;
+    if (r == 0 && !cli->args.cluster)
         r = cli->args.dry_run ? take_plan(cli, json, s, &o, &error) :
             take_answer(cli, json, s, &error);
     json_decref(json);
@@ -376,79 +392,6 @@ static int submit_one(struct vrt_submissions *all, const char *input, struct vrt
     bool about_the_file = r == VRT_CONN_E_REFUSED || r == VRT_CONN_E_NOT_FOUND;
     return vrt_cli_fail(cli, about_the_file ? shown_name(input, name, sizeof(name)) : NULL, r,
                         &error);
-}
-
-/* Whether an input before has a result of this path. */
-static bool is_taken(const struct vrt_submissions *s, const char *path)
-{
-    for (size_t i = 0; i < s->n_items; i++)
-        if (s->items[i].output && strcmp(s->items[i].output, path) == 0)
-            return true;
-    return false;
-}
-
-/* Whether a result is a folder of pictures: of such a folder, unless the output is called as a
- * file, or a pipe; of a video where pictures are asked for. */
-static bool makes_folder(const struct vrt_args *args, const char *operand, bool is_folder)
-{
-    const char *dot = strrchr(operand, '.');
-    const bool is_picture = dot && vrt_ending_is_picture(dot + 1);
-    const int codec = args->settings.codec;
-    const bool wants_pictures =
-        codec != VRT_UNKNOWN && codec != VRT_CODEC_AUTO &&
-        vrt_container_is_picture(vrt_codec_facts((enum vrt_codec)codec)->container);
-
-    if (args->output && (vrt_pipes_is_one(args->output) || vrt_folder_is_file_name(args->output)))
-        return false;
-    return is_folder || (!is_picture && wants_pictures);
-}
-
-/* The path of a result that is a folder. In a series a name doesn't depend on what others there
- * are: a.avi and a.webm are called so. */
-static char *choose_folder(const struct vrt_args *args, const struct vrt_submissions *s, int i)
-{
-    const struct vrt_submission *item = &s->items[i];
-    const char *output = args->recursive ? s->series.folders[i] : args->output;
-    const bool is_one_of_several = args->recursive || args->n_operands > 1;
-    char *path = NULL;
-
-    for (int nth = args->recursive; !path; nth++) {
-        path = vrt_folder_default_output(args->operands[i], &item->folder, output,
-                                         is_one_of_several, nth);
-        /* One input has one result, whatever it is called. */
-        if (!path || !is_one_of_several || !is_taken(s, path))
-            break;
-        free(path);
-        path = NULL;
-    }
-    return path;
-}
-
-/* The path of one result. Inputs of one name (a.avi, a.webm) must not get the same. */
-static char *choose_output(const struct vrt_args *args, const struct vrt_submissions *s, int i)
-{
-    const struct vrt_submission *item = &s->items[i];
-    const char *folder = args->output && vrt_file_is_folder(args->output) ? args->output : NULL;
-    bool is_part = args->settings.start_s > 0 || args->settings.duration_s > 0;
-    const char *word = is_part ? "part" : "restored";
-
-    if (s->pipes.has_output)
-        return strdup(vrt_pipes_output_name(s->cli));
-    if (args->recursive)
-        folder = s->series.folders[i];
-    if (item->makes_folder)
-        return choose_folder(args, s, i);
-    if (args->output && !folder)
-        return strdup(args->output);
-    char *path = args->recursive && !is_part ?
-        vrt_series_output(&s->series, (size_t)i, args->settings.codec) :
-        vrt_file_default_output(args->operands[i], folder, word, 0, args->settings.codec);
-    for (int nth = 1; path && is_taken(s, path); nth++) {
-        free(path);
-        path = vrt_file_default_output(args->operands[i], folder, word, nth,
-                                       args->settings.codec);
-    }
-    return path;
 }
 
 /* Takes --end for the duration that it comes to. Return: enum vrt_exit. */
@@ -492,7 +435,8 @@ static int check(const struct vrt_cli *cli)
         vrt_cli_complain(cli, NULL, &error);
         return VRT_EXIT_USAGE;
     }
-    return vrt_series_check(cli);
+    const int exit = vrt_cluster_check(cli);
+    return exit == VRT_EXIT_OK ? vrt_series_check(cli) : exit;
 }
 
 /* The paths of the outputs, before anything is made. */
@@ -510,8 +454,9 @@ static int prepare(const struct vrt_cli *cli, struct vrt_submissions *s)
         s->n_items++;
         if (vrt_folder_parse(args->operands[i], &item->folder) < 0)
             break;
-        item->makes_folder = makes_folder(args, args->operands[i], item->folder.path);
-        item->output = choose_output(args, s, i);
+        item->makes_folder = vrt_submission_makes_folder(args, args->operands[i],
+                                                          item->folder.path);
+        item->output = vrt_submission_output(args, s, i);
         if (!item->output)
             break;
         item->is_left_out = args->skip_done &&

@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "client/control/handover.h"
+#include "client/cluster/cluster.h"
 #include "client/commands/jobs.h"
 #include "client/watch/watch.h"
 
@@ -59,6 +60,19 @@ static bool is_unwanted(void *context)
     return vrt_pipes_is_unwanted(&s->pipes);
 }
 
+/* Those that Slurm restores, one after the other: all go on meanwhile. Return: enum vrt_exit. */
+static int follow_films(const struct vrt_submissions *s)
+{
+    int exit = VRT_EXIT_OK;
+
+    for (size_t i = 0; i < s->n_items; i++) {
+        const int one = s->items[i].is_submitted ?
+                        vrt_cluster_follow(s->cli, s->items[i].output) : VRT_EXIT_OK;
+        exit = one != VRT_EXIT_OK ? one : exit;
+    }
+    return exit;
+}
+
 int vrt_submissions_follow(struct vrt_submissions *s)
 {
     struct vrt_cli *cli = s->cli;
@@ -73,6 +87,8 @@ int vrt_submissions_follow(struct vrt_submissions *s)
         .context = s,
     };
 
+    if (cli->args.cluster)
+        return follow_films(s);
     if (!ids)
         return VRT_EXIT_FAILED;
     for (size_t i = 0; i < s->n_items; i++)

@@ -19,6 +19,7 @@ struct vrt_submission {
     char *output;               /* its path */
     struct vrt_file file;       /* closed; for removing what we created */
     long long id;               /* 0: no job was made of it */
+    bool is_submitted;          /* to Slurm, in the place of that */
     bool is_left_out;           /* and none shall be */
 };
 
@@ -30,6 +31,15 @@ struct vrt_submissions {
     bool full;                  /* the daemon takes no more for now */
     struct vrt_pipes pipes;     /* of the one that there is then */
 };
+
+/* Whether the result of an operand is a folder of pictures: of such a folder, unless the output is
+ * called as a file, or a pipe; of a video where pictures are asked for. */
+bool vrt_submission_makes_folder(const struct vrt_args *args, const char *operand,
+                                 bool is_folder);
+
+/* The path of result `i`, to be freed. Inputs of one name (a.avi, a.webm) must not get the same.
+ * Return: NULL: no memory. */
+char *vrt_submission_output(const struct vrt_args *args, const struct vrt_submissions *s, int i);
 
 /* The command, as its options say. Return: enum vrt_exit; all was said. */
 int vrt_submit(struct vrt_cli *cli);

@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * vrtctl cluster: films that Slurm's machines restore (submit --cluster). No daemon takes part:
+ * what there is to know is in the film's folder, and with Slurm.
+ */
+
+#include <errno.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "base/cleanup.h"
+#include "client/cli.h"
+#include "client/cluster/cluster.h"
+#include "client/cluster/film.h"
+#include "client/cluster/slurm.h"
+#include "client/files.h"
+#include "client/terminal/format.h"
+#include "msg_job.h"
+
+/* Between two looks at a film that is followed. */
+#define LOOK_MS 1000
+
+/* Submissions of a film that Slurm lost, with the first. */
+#define SUBMISSIONS_MAX 2
+
+/* What show tells, with --json. */
+struct report {
+    struct vrt_film film;
+    struct vrt_film_look look;
+};
+
+#define T struct report
+#define IN_FILM(type, member, ...) VRT_FIELD_IN(type, T, film, member, __VA_ARGS__)
+#define IN_LOOK(type, member, ...) VRT_FIELD_IN(type, T, look, member, __VA_ARGS__)
+static const struct vrt_field report_fields[] = {
+    IN_FILM(TEXT, input, 0, .size = sizeof(((T *)0)->film.input)),
+    IN_FILM(TEXT, output, 0, .size = sizeof(((T *)0)->film.output)),
+    IN_FILM(TEXT, folder, 0, .size = sizeof(((T *)0)->film.folder)),
+    IN_LOOK(ENUM, state, 0, .names = vrt_film_state_names),
+    IN_LOOK(INT, frames_total, VRT_FIELD_NULLABLE, .min = 0, .max = INT64_MAX),
+    IN_LOOK(INT, frames_done, 0, .min = 0, .max = INT64_MAX),
+    IN_LOOK(INT, segments_total, VRT_FIELD_NULLABLE, .min = 0, .max = INT64_MAX),
+    IN_LOOK(INT, segments_done, 0, .min = 0, .max = INT64_MAX),
+    IN_LOOK(INT, tasks_running, 0, .min = 0, .max = INT64_MAX),
+    IN_LOOK(INT, tasks_waiting, 0, .min = 0, .max = INT64_MAX),
+    IN_LOOK(TEXT, reason, 0, .size = sizeof(((T *)0)->look.reason)),
+    IN_LOOK(TEXT, error, 0, .size = sizeof(((T *)0)->look.error)),
+    IN_FILM(INT, nodes, 0, .min = 1, .max = VRT_FILM_NODES_MAX),
+    IN_FILM(INT, plan, 0, .min = 0, .max = INT64_MAX),
+    IN_FILM(INT, array, 0, .min = 0, .max = INT64_MAX),
+    IN_FILM(INT, join, 0, .min = 0, .max = INT64_MAX),
+    IN_FILM(INT, submissions, 0, .min = 0, .max = INT32_MAX),
+    VRT_FIELDS_END,
+};
+#undef T
+
+/* The name of a film, for a person. */
+static const char *shown(const struct vrt_film *film, char *buffer, int size)
+{
+    return vrt_file_name(film->output, buffer, size);
+}
+
+/* One line, or with --json an object. */
+static int tell(const struct vrt_cli *cli, const struct vrt_film *film,
+                const struct vrt_film_look *look)
+{
+    const struct report report = { *film, *look };
+    char name[VRT_API_NAME_BYTES], done[16], error[VRT_API_TEXT_BYTES];
+
+    if (cli->args.json) {
+        json_t *json = vrt_fields_encode(report_fields, &report);
+        const int exit = json ? vrt_cli_print_json(json) : VRT_EXIT_FAILED;
+        json_decref(json);
+        return exit;
+    }
+    printf("%s: %s, %s of it done", shown(film, name, sizeof(name)),
+           vrt_film_state_names[look->state],
+           vrt_format_percent((double)look->frames_done, (double)look->frames_total, done,
+                              sizeof(done)));
+    if (look->tasks_running || look->tasks_waiting)
+        printf("; tasks: %" PRId64 " running, %" PRId64 " waiting", look->tasks_running,
+               look->tasks_waiting);
+    if (look->reason[0])
+        printf(" (%s)", look->reason);
+    if (look->error[0])
+        printf("; %s", vrt_printable(look->error, error, sizeof(error)));
+    printf("\n");
+    fflush(stdout);
+    return VRT_EXIT_OK;
+}
+
+int vrt_cluster_check(const struct vrt_cli *cli)
+{
+    const struct vrt_args *args = &cli->args;
+    const bool has_wants = args->nodes != VRT_UNKNOWN || args->gpus != VRT_UNKNOWN ||
+                           args->partition || args->account || args->time_limit;
+
+    if (!args->cluster && has_wants)
+        return vrt_cli_misused(cli, "--nodes, --gpus, --partition, --account and --time are for "
+                               "Slurm: say --cluster too");
+    if (!args->cluster)
+        return VRT_EXIT_OK;
+    if (args->dry_run)
+        return vrt_cli_misused(cli, "--dry-run is about this machine's devices: leave it out, or "
+                               "--cluster");
+    if (args->webhook || args->preview || args->priority)
+        return vrt_cli_misused(cli, "--%s is for jobs of a vrtd, and no daemon takes part in "
+                               "--cluster: leave it out", args->webhook ? "webhook" :
+                               args->preview ? "preview" : "priority");
+    return VRT_EXIT_OK;
+}
+
+int vrt_cluster_submit(const struct vrt_cli *cli, const struct vrt_job_request *request,
+                       struct vrt_error *error)
+{
+    struct vrt_film film;
+    struct stat st;
+    char name[VRT_API_NAME_BYTES];
+
+    if ((stat(request->input.path, &st) == 0 && S_ISDIR(st.st_mode)) ||
+        (stat(request->output.path, &st) == 0 && S_ISDIR(st.st_mode)))
+        return vrt_refuse(error, vrt_raise(-EINVAL), "client.cluster", "folders of pictures are "
+                          "restored on one machine: leave --cluster out");
+    if (request->input.url[0] || !request->input.path[0] || !request->output.path[0])
+        return vrt_refuse(error, vrt_raise(-EINVAL), "client.cluster", "--cluster takes files that "
+                          "all nodes can open by their paths: no URL, and no pipe");
+    int r = vrt_film_make(&cli->args, request, &film, error);
+    if (r == -EEXIST)
+        return r;
+    if (r == 0)
+        r = vrt_film_submit(&film, error);
+    if (r < 0) {
+        struct vrt_error ignored = { .id = NULL };
+        (void)!vrt_film_remove(&film, &ignored);
+        return vrt_fold(r);
+    }
+    if (!cli->args.follow && !cli->args.json)
+        printf("%s: submitted as Slurm's jobs %" PRId64 " (plan), %" PRId64 " (%" PRId64
+               " part%s) and %" PRId64 " (join); vrtctl cluster follow %s shows how it gets on\n",
+               shown(&film, name, sizeof(name)), film.plan, film.array, film.nodes,
+               film.nodes == 1 ? "" : "s", film.join, film.output);
+    else if (!cli->args.follow)
+        (void)tell(cli, &film, &(struct vrt_film_look){ .frames_total = VRT_UNKNOWN,
+                                                         .segments_total = VRT_UNKNOWN });
+    return 0;
+}
+
+/* Submits once more what is lost. Return: 0; -errno with `error`. */
+static int submit_again(const struct vrt_cli *cli, struct vrt_film *film,
+                        const struct vrt_film_look *look, struct vrt_error *error)
+{
+    char name[VRT_API_NAME_BYTES];
+
+    if (film->submissions >= SUBMISSIONS_MAX)
+        return vrt_refuse(error, vrt_raise(-EIO), "client.cluster", "Slurm has ended or lost its "
+                          "jobs twice, and it isn't done%s%.300s; vrtctl cluster retry goes on "
+                          "behind what is made", look->error[0] ? ": " : "", look->error);
+    if (!cli->args.json)
+        printf("%s: Slurm has no jobs of it any more: submitted again\n",
+               shown(film, name, sizeof(name)));
+    return vrt_fold(vrt_film_submit(film, error));
+}
+
+static void wait_a_while(void)
+{
+    const struct timespec moment = { LOOK_MS / 1000, LOOK_MS % 1000 * 1000000L };
+
+    nanosleep(&moment, NULL);
+}
+
+/* Whether a look says something that the one before didn't. */
+static bool is_news(const struct vrt_film_look *before, const struct vrt_film_look *look)
+{
+    return before->state != look->state || before->segments_done != look->segments_done ||
+           before->tasks_running != look->tasks_running || strcmp(before->error, look->error) != 0;
+}
+
+/* Its end. Return: enum vrt_exit. */
+static int conclude(const struct vrt_cli *cli, const struct vrt_film *film,
+                    const struct vrt_film_look *look)
+{
+    struct vrt_error error = { .id = NULL };
+    char name[VRT_API_NAME_BYTES];
+
+    shown(film, name, sizeof(name));
+    if (look->state == VRT_FILM_DONE) {
+        if (vrt_film_remove(film, &error) < 0)
+            vrt_cli_complain(cli, name, &error);
+        return VRT_EXIT_OK;
+    }
+    if (look->state == VRT_FILM_CANCELLED)
+        vrt_refuse(&error, -ECANCELED, "client.cluster", "it was cancelled; vrtctl cluster retry "
+                   "goes on behind what is made");
+    else
+        vrt_refuse(&error, -EIO, "client.cluster", "%s", look->error);
+    vrt_cli_complain(cli, name, &error);
+    return VRT_EXIT_FAILED;
+}
+
+static int follow(const struct vrt_cli *cli, struct vrt_film *film)
+{
+    struct vrt_film_look look, before = { .state = -1 };
+    bool is_silent = false, was_lost = false;
+    char name[VRT_API_NAME_BYTES];
+
+    for (shown(film, name, sizeof(name));; wait_a_while()) {
+        struct vrt_error error = { .id = NULL };
+        if (vrt_film_look(film, &look, &error) < 0) {
+            /* It may be begun anew, and what runs goes on meanwhile. */
+            if (!is_silent)
+                vrt_cli_complain(cli, name, &error);
+            is_silent = true;
+            continue;
+        }
+        is_silent = false;
+        if (is_news(&before, &look))
+            (void)tell(cli, film, &look);
+        before = look;
+        if (look.state > VRT_FILM_LOST)
+            return conclude(cli, film, &look);
+        /* Not at the first look: it may be between two states. */
+        if (look.state == VRT_FILM_LOST && was_lost && submit_again(cli, film, &look, &error) < 0) {
+            vrt_cli_complain(cli, name, &error);
+            return VRT_EXIT_FAILED;
+        }
+        was_lost = look.state == VRT_FILM_LOST && !was_lost;
+    }
+}
+
+int vrt_cluster_follow(const struct vrt_cli *cli, const char *path)
+{
+    struct vrt_error error = { .id = NULL };
+    struct vrt_film film;
+
+    if (vrt_film_open(path, &film, &error) == 0)
+        return follow(cli, &film);
+    vrt_cli_complain(cli, NULL, &error);
+    return VRT_EXIT_FAILED;
+}
+
+/* What is done to one film, by a word of the command line. Return: 0; -errno with `error`. */
+
+static int show(const struct vrt_cli *cli, struct vrt_film *film, struct vrt_error *error)
+{
+    struct vrt_film_look look;
+    int r = vrt_film_look(film, &look, error);
+
+    return r < 0 ? vrt_fold(r) : tell(cli, film, &look) == VRT_EXIT_OK ? 0 : -EIO;
+}
+
+static int cancel(const struct vrt_cli *cli, struct vrt_film *film, struct vrt_error *error)
+{
+    (void)cli;
+    return vrt_fold(vrt_film_cancel(film, error));
+}
+
+static int hold(const struct vrt_cli *cli, struct vrt_film *film, struct vrt_error *error)
+{
+    (void)cli;
+    return vrt_fold(vrt_film_hold(film, true, error));
+}
+
+static int release(const struct vrt_cli *cli, struct vrt_film *film, struct vrt_error *error)
+{
+    (void)cli;
+    return vrt_fold(vrt_film_hold(film, false, error));
+}
+
+static int retry(const struct vrt_cli *cli, struct vrt_film *film, struct vrt_error *error)
+{
+    struct vrt_film_look look;
+    int r = vrt_film_look(film, &look, error);
+
+    (void)cli;
+    if (r < 0)
+        return vrt_fold(r);
+    if (look.state < VRT_FILM_LOST || look.state == VRT_FILM_DONE)
+        return vrt_refuse(error, -EBUSY, "client.cluster", "it is %s: there is nothing to try "
+                          "again", vrt_film_state_names[look.state]);
+    film->submissions = 0;
+    r = vrt_film_forget_notes(film, error);
+    return r < 0 ? vrt_fold(r) : vrt_fold(vrt_film_submit(film, error));
+}
+
+static int remove_film(const struct vrt_cli *cli, struct vrt_film *film, struct vrt_error *error)
+{
+    int r = vrt_film_cancel(film, error);
+
+    (void)cli;
+    return r < 0 ? vrt_fold(r) : vrt_fold(vrt_film_remove(film, error));
+}
+
+static const struct {
+    const char *name;
+    int (*run)(const struct vrt_cli *cli, struct vrt_film *film, struct vrt_error *error);
+} verbs[] = {
+    { "show", show }, { "cancel", cancel }, { "hold", hold }, { "release", release },
+    { "retry", retry }, { "remove", remove_film },
+};
+
+/* All films of the user's that Slurm has jobs of. Return: enum vrt_exit. */
+static int list(const struct vrt_cli *cli)
+{
+    VRT_CLEANUP(vrt_freep) struct vrt_slurm_job *jobs = NULL;
+    struct vrt_error error = { .id = NULL };
+    size_t n = 0;
+
+    if (vrt_slurm_list(VRT_FILM_TAG, &jobs, &n, &error) < 0) {
+        vrt_cli_complain(cli, NULL, &error);
+        return VRT_EXIT_FAILED;
+    }
+    for (size_t i = 0; i < n; i++) {
+        struct vrt_error why = { .id = NULL };
+        struct vrt_film film;
+        size_t k = 0;
+        while (strcmp(jobs[k].comment, jobs[i].comment) != 0)
+            k++;
+        /* Each once; one whose folder was removed has nothing to tell. */
+        if (k == i && vrt_film_open(jobs[i].folder, &film, &why) == 0)
+            (void)show(cli, &film, &why);
+        if (why.message[0])
+            vrt_cli_complain(cli, NULL, &why);
+    }
+    return VRT_EXIT_OK;
+}
+
+static int run_one(const struct vrt_cli *cli, size_t verb, const char *path)
+{
+    struct vrt_error error = { .id = NULL };
+    struct vrt_film film;
+    int r = vrt_film_open(path, &film, &error);
+
+    if (r == 0)
+        r = verbs[verb].run(cli, &film, &error);
+    if (r < 0)
+        vrt_cli_complain(cli, NULL, &error);
+    return r < 0 ? VRT_EXIT_FAILED : VRT_EXIT_OK;
+}
+
+static int run(struct vrt_cli *cli)
+{
+    const struct vrt_args *args = &cli->args;
+    const char *word = args->n_operands ? args->operands[0] : "list";
+    const bool follows = strcmp(word, "follow") == 0;
+    int exit = VRT_EXIT_OK;
+    size_t verb = 0;
+
+    if (strcmp(word, "list") == 0)
+        return args->n_operands > 1 ? vrt_cli_misused(cli, "list names no film: show does") :
+               list(cli);
+    while (!follows && verb < VRT_ARRAY_SIZE(verbs) && strcmp(word, verbs[verb].name) != 0)
+        verb++;
+    if (verb == VRT_ARRAY_SIZE(verbs))
+        return vrt_cli_misused(cli, "cluster: expected list, show, follow, cancel, hold, release, "
+                               "retry or remove");
+    if (args->n_operands < 2)
+        return vrt_cli_misused(cli, "cluster %s: which film? Name its result", word);
+    for (int i = 1; i < args->n_operands; i++) {
+        const int one = follows ? vrt_cluster_follow(cli, args->operands[i]) :
+                        run_one(cli, verb, args->operands[i]);
+        exit = one != VRT_EXIT_OK ? one : exit;
+    }
+    return exit;
+}
+
+const struct vrt_command vrt_command_cluster = {
+    .name = "cluster",
+    .operands = "[list | show|follow|cancel|hold|release|retry|remove FILM...]",
+    .summary = "films that the machines of a Slurm cluster restore",
+    .max_operands = 10000,
+    .run = run,
+};

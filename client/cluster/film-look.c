@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: MIT */
+
+/* How a film stands is in two places: what is made, and what tasks say of it, in its folder; what
+ * waits and runs, with Slurm, which forgets what has ended. */
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "client/cluster/film.h"
+#include "client/cluster/slurm.h"
+#include "fields.h"
+
+const char *const vrt_film_state_names[] = {
+    [VRT_FILM_WAITING] = "waiting",
+    [VRT_FILM_PLANNING] = "planning",
+    [VRT_FILM_RESTORING] = "restoring",
+    [VRT_FILM_JOINING] = "joining",
+    [VRT_FILM_HELD] = "held",
+    [VRT_FILM_LOST] = "lost",
+    [VRT_FILM_DONE] = "done",
+    [VRT_FILM_FAILED] = "failed",
+    [VRT_FILM_CANCELLED] = "cancelled",
+    [VRT_FILM_STATE_COUNT] = NULL,
+};
+
+/* What of a task's note counts here. */
+struct note {
+    char state[16];
+    char error[VRT_API_TEXT_BYTES];
+};
+
+static const struct vrt_field note_fields[] = {
+    VRT_FIELD_TEXT(struct note, state, 0),
+    VRT_FIELD_TEXT(struct note, error, 0),
+    VRT_FIELDS_END,
+};
+
+/* What task `name` says; nothing, where it hasn't yet. */
+static struct note read_note(const struct vrt_film *film, const char *name)
+{
+    struct vrt_error ignored = { .id = NULL };
+    struct note note = { .state = "" };
+    char file[64];
+    json_t *json = NULL;
+
+    snprintf(file, sizeof(file), "tasks/%s.json", name);
+    if (vrt_film_read(film->folder, file, &json, &ignored) < 0 ||
+        vrt_fields_decode(note_fields, json, VRT_FIELDS_LENIENT, &note, &ignored) < 0)
+        note = (struct note){ .state = "" };
+    json_decref(json);
+    return note;
+}
+
+/* Counts what is made of what is planned. */
+static void count_segments(const struct vrt_film *film, struct vrt_film_look *look)
+{
+    struct vrt_error ignored = { .id = NULL };
+    char path[VRT_API_PATH_BYTES + 64];
+    const json_t *segment;
+    json_t *json = NULL;
+    size_t i;
+
+    if (vrt_film_read(film->folder, "plan.json", &json, &ignored) < 0)
+        return;
+    look->frames_total = look->segments_total = 0;
+    json_array_foreach(json_object_get(json, "segments"), i, segment) {
+        const int64_t n = json_integer_value(json_object_get(segment, "n_frames"));
+        snprintf(path, sizeof(path), "%s/segments/%05zu.seg", film->folder, i);
+        const bool is_made = look->state == VRT_FILM_DONE || access(path, F_OK) == 0;
+        look->segments_total++;
+        look->frames_total += n;
+        look->segments_done += is_made;
+        look->frames_done += is_made ? n : 0;
+    }
+    json_decref(json);
+}
+
+/* What Slurm has of it. */
+struct counts {
+    bool plans, any_held;
+    int64_t n_joining;
+};
+
+static void count_jobs(const struct vrt_film *film, const struct vrt_slurm_job *jobs, size_t n,
+                       struct vrt_film_look *look, struct counts *counts)
+{
+    for (size_t i = 0; i < n; i++) {
+        const bool waits = strcmp(jobs[i].state, "PENDING") == 0;
+        look->tasks_waiting += waits;
+        look->tasks_running += !waits;
+        counts->plans |= !waits && jobs[i].batch == film->plan;
+        counts->n_joining += !waits && jobs[i].batch == film->join;
+        counts->any_held |= waits && strncmp(jobs[i].reason, "JobHeld", 7) == 0;
+        if (waits && strcmp(jobs[i].reason, "Dependency") != 0 && !look->reason[0])
+            snprintf(look->reason, sizeof(look->reason), "%s", jobs[i].reason);
+    }
+}
+
+/* What last went wrong, of whichever task says so. */
+static void find_error(const struct vrt_film *film, struct vrt_film_look *look)
+{
+    static const char *const names[] = { "join", "rest", "plan" };
+    char name[24];
+
+    for (size_t i = 0; !look->error[0] && i < VRT_ARRAY_SIZE(names); i++)
+        snprintf(look->error, sizeof(look->error), "%s", read_note(film, names[i]).error);
+    for (int64_t i = 0; !look->error[0] && i < film->nodes; i++) {
+        snprintf(name, sizeof(name), "%" PRId64, i);
+        snprintf(look->error, sizeof(look->error), "%s", read_note(film, name).error);
+    }
+}
+
+static bool has_failed(const struct vrt_film *film)
+{
+    static const char *const names[] = { "join", "rest", "plan" };
+
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(names); i++)
+        if (strcmp(read_note(film, names[i]).state, "failed") == 0)
+            return true;
+    return false;
+}
+
+int vrt_film_look(const struct vrt_film *film, struct vrt_film_look *ret_look,
+                  struct vrt_error *error)
+{
+    VRT_CLEANUP(vrt_freep) struct vrt_slurm_job *jobs = NULL;
+    struct vrt_film_look look = { .frames_total = VRT_UNKNOWN, .segments_total = VRT_UNKNOWN };
+    struct counts counts = { .plans = false };
+    size_t n = 0;
+
+    /* Slurm is asked first: what has ended since has said so. */
+    int r = vrt_slurm_list(film->tag, &jobs, &n, error);
+    const bool is_done = strcmp(read_note(film, "join").state, "done") == 0;
+    if (r < 0 && !is_done)
+        return vrt_fold(r);
+    count_jobs(film, jobs, n, &look, &counts);
+    if (is_done)
+        look.state = VRT_FILM_DONE;
+    else if (n == 0)
+        look.state = film->is_cancelled ? VRT_FILM_CANCELLED : has_failed(film) ? VRT_FILM_FAILED :
+                     VRT_FILM_LOST;
+    else if (counts.n_joining)
+        look.state = VRT_FILM_JOINING;
+    else if (look.tasks_running)
+        look.state = counts.plans ? VRT_FILM_PLANNING : VRT_FILM_RESTORING;
+    else
+        look.state = counts.any_held ? VRT_FILM_HELD : VRT_FILM_WAITING;
+    count_segments(film, &look);
+    if (!is_done)
+        find_error(film, &look);
+    *ret_look = look;
+    return 0;
+}

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/*
+ * A film that a cluster restores, as vrtctl knows it: the folder OUTPUT.vrtd that its tasks share
+ * (docs/cluster.md), in which it keeps what it submitted
+ *
+ *     slurm.json      struct vrt_film, but for its folder
+ *     task.sh         what a node runs
+ *
+ * There are three batch jobs: the plan, an array whose tasks make a part each, and the join, which
+ * makes up for what parts left undone. All have the film's tag as their comment: Slurm may lose
+ * what it has acknowledged, and vrtctl may end before it has noted it.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "api.h"
+#include "base/error.h"
+#include "base/macro.h"
+
+struct vrt_args;
+struct vrt_job_request;
+
+#define VRT_FILM_NODES_MAX 1000
+
+/* What comments of all films' jobs begin with. */
+#define VRT_FILM_TAG "vrtd:"
+
+struct vrt_film {
+    char folder[VRT_API_PATH_BYTES];
+    char tag[40];
+    char input[VRT_API_PATH_BYTES], output[VRT_API_PATH_BYTES];
+    int64_t nodes, gpus;            /* tasks of the array; cards of each task, 0: none */
+    char partition[64], account[64], time[32];      /* "": as Slurm has it */
+    int64_t plan, array, join;      /* Slurm's numbers; 0: not submitted */
+    int64_t submissions;
+    bool is_cancelled;
+};
+
+enum vrt_film_state {
+    VRT_FILM_WAITING,               /* for a node */
+    VRT_FILM_PLANNING,
+    VRT_FILM_RESTORING,
+    VRT_FILM_JOINING,
+    VRT_FILM_HELD,
+    VRT_FILM_LOST,                  /* Slurm has no job of it, and it isn't done */
+    VRT_FILM_DONE,
+    VRT_FILM_FAILED,
+    VRT_FILM_CANCELLED,
+    VRT_FILM_STATE_COUNT,
+};
+
+extern const char *const vrt_film_state_names[];
+
+/* How a film stands. */
+struct vrt_film_look {
+    int state;                      /* enum vrt_film_state */
+    int64_t frames_done, frames_total;      /* total VRT_UNKNOWN: there is no plan yet */
+    int64_t segments_done, segments_total;
+    int64_t tasks_running, tasks_waiting;
+    char reason[64];                /* why tasks wait, in Slurm's words; "": none does */
+    char error[VRT_API_TEXT_BYTES];         /* what last went wrong; "": nothing */
+};
+
+/* Makes the folder of a film for what is asked; nothing is submitted yet. Return: 0; -EEXIST: it
+ * is there already; -errno with `error`. */
+int vrt_film_make(const struct vrt_args *args, const struct vrt_job_request *request,
+                  struct vrt_film *ret_film, struct vrt_error *error) VRT_MUST_CHECK;
+
+/* Opens the film whose result, or folder, is called so. Return: 0; -ENOENT, -errno with `error`. */
+int vrt_film_open(const char *path, struct vrt_film *ret_film,
+                  struct vrt_error *error) VRT_MUST_CHECK;
+
+/* Submits its jobs, and notes them; what Slurm has of it goes. Return: 0; -errno with `error`. */
+int vrt_film_submit(struct vrt_film *film, struct vrt_error *error) VRT_MUST_CHECK;
+
+/* How it stands. Return: 0; -errno with `error`: Slurm doesn't answer. */
+int vrt_film_look(const struct vrt_film *film, struct vrt_film_look *ret_look,
+                  struct vrt_error *error) VRT_MUST_CHECK;
+
+/* Ends its jobs. What was made stays, and vrt_film_submit() goes on with it. Return: 0; -errno with
+ * `error`. */
+int vrt_film_cancel(struct vrt_film *film, struct vrt_error *error) VRT_MUST_CHECK;
+
+/* Has no more of its tasks start, or again. Return: 0; -errno with `error`. */
+int vrt_film_hold(const struct vrt_film *film, bool held, struct vrt_error *error) VRT_MUST_CHECK;
+
+/* Forgets what tasks said, and so how often they have begun. Return: 0; -errno with `error`. */
+int vrt_film_forget_notes(const struct vrt_film *film, struct vrt_error *error) VRT_MUST_CHECK;
+
+/* Removes its folder, with all that was made. Return: 0; -errno with `error`. */
+int vrt_film_remove(const struct vrt_film *film, struct vrt_error *error) VRT_MUST_CHECK;
+
+/* Reads a file of the folder. Return: 0, *ret_json is the caller's; -ENOENT, -EINVAL, -errno with
+ * `error`. For film*.c. */
+struct json_t;
+int vrt_film_read(const char *folder, const char *name, struct json_t **ret_json,
+                  struct vrt_error *error) VRT_MUST_CHECK;

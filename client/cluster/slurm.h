@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/*
+ * Slurm: what vrtctl asks of it, by its own commands (sbatch, squeue, scancel, scontrol), as the
+ * user who calls vrtctl
+ *
+ * Every refusal is one sentence with what Slurm says.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "api.h"
+#include "base/error.h"
+#include "base/macro.h"
+
+/* What a batch job may ask for; NULL, 0: what Slurm gives by default. */
+struct vrt_slurm_wants {
+    const char *partition, *account, *time;
+    int64_t gpus;                   /* of a task; 0: none, and a whole node instead */
+};
+
+/* A batch job. */
+struct vrt_slurm_batch {
+    const char *name;
+    const char *comment;            /* by which it is found again */
+    const char *script;             /* its text */
+    const char *folder;             /* where it runs, and below which `output` is */
+    const char *output;             /* with sbatch's patterns */
+    const char *array;              /* "0-3"; NULL: it is one */
+    const char *dependency;         /* "afterok:12"; NULL: none. One that can never come true ends
+                                     * it */
+    struct vrt_slurm_wants wants;
+};
+
+/* A job, or a task of an array, that waits or runs. */
+struct vrt_slurm_job {
+    int64_t id;
+    int64_t batch;                  /* what vrt_slurm_submit() said: of an array that of all */
+    int64_t task;                   /* of an array; -1: it is none */
+    char state[24], reason[64], node[64];       /* Slurm's words; "": none */
+    char comment[64];
+    char folder[VRT_API_PATH_BYTES];
+};
+
+/* Submits it. Return: 0; -errno with `error`. */
+int vrt_slurm_submit(const struct vrt_slurm_batch *batch, int64_t *ret_id,
+                     struct vrt_error *error) VRT_MUST_CHECK;
+
+/* The user's jobs whose comments begin so. Return: 0, *ret_jobs is the caller's, to be freed;
+ * -errno with `error`. */
+int vrt_slurm_list(const char *comment, struct vrt_slurm_job **ret_jobs, size_t *ret_n,
+                   struct vrt_error *error) VRT_MUST_CHECK;
+
+/* Cancels a batch job; none of that number is as good. Return: 0; -errno with `error`. */
+int vrt_slurm_cancel(int64_t id, struct vrt_error *error) VRT_MUST_CHECK;
+
+/* Has what of it waits not be started, or again. What runs goes on. Return: 0; -errno with
+ * `error`. */
+int vrt_slurm_hold(int64_t id, bool held, struct vrt_error *error) VRT_MUST_CHECK;

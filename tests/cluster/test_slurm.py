@@ -1,0 +1,228 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""vrtctl submit --cluster, on a Slurm of four nodes that are this machine: whatever happens to
+nodes, jobs and Slurm itself, the film is that of one vrtd, to the last byte.
+
+VRTD_LONG=1 has what takes Slurm long to notice: nodes that die, time limits.
+"""
+import json
+import os
+import shutil
+import stat
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+import harness
+from harness import clip, digest
+from slurm import Slurm, missing
+
+LONG = '--long' in sys.argv or os.environ.get('VRTD_LONG', '') not in ('', '0')
+
+# Each shard is a segment. While there is a file `hang`, devices wait.
+CONFIG = """\
+[jobs]
+segment_frames = 8
+precision = f32
+[daemon]
+stop_timeout = 2
+[devices]
+fault = cpu submit:1- hang={0}/hang; cpu submit:1- delay={1}
+"""
+
+
+class Cluster(harness.Case):
+    few_jobs = True
+    config = {'jobs': {'segment_frames': 8, 'precision': 'f32'}}
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        # Of its own, since sockets' paths may not be long.
+        folder = tempfile.mkdtemp(prefix='vrtd-slurm-')
+        cls.addClassCleanup(shutil.rmtree, folder, True)
+        cls.slurm = Slurm(folder)
+        cls.addClassCleanup(cls.slurm.stop)
+        cls.source = clip(os.path.join(cls.folder, 'in.mp4'), frames=60, audio=True)
+        cls.wanted = {}
+
+    def setUp(self):
+        os.makedirs(self.path('conf/vrtd'), exist_ok=True)
+        self.configure()
+        self.slurm.env['XDG_CONFIG_HOME'] = self.path('conf')
+
+    def configure(self, delay='1ms'):
+        with open(self.path('conf/vrtd/vrtd.conf'), 'w', encoding='utf-8') as f:
+            f.write(CONFIG.format(self.folder, delay))
+
+    def ctl(self, *arguments, status=0):
+        """vrtctl, on a machine of the cluster: what it printed."""
+        done = subprocess.run([harness.VRTCTL, *map(str, arguments)], env=self.slurm.env,
+                              stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                              timeout=harness.PATIENCE_S, check=False)
+        self.assertEqual(done.returncode, status, done.stdout + done.stderr + self.slurm.logs())
+        return done.stdout + done.stderr
+
+    def submit(self, name, *options, source=None):
+        target = self.path(name)
+        self.ctl('submit', '--cluster', '--device', 'cpu', '-o', target, *options,
+                 source or self.source)
+        return target
+
+    def look(self, target):
+        return json.loads(self.ctl('cluster', 'show', '--json', target))
+
+    def expect_restored(self, target, source=None):
+        """To its end, and to the bytes of one vrtd. What was said meanwhile."""
+        source = source or self.source
+        said = self.ctl('cluster', 'follow', target)
+        if source not in self.wanted:
+            wanted = self.path('wanted-' + os.path.basename(source))
+            self.follow(source, wanted, '--device', 'cpu')
+            self.wanted[source] = digest(wanted)
+        self.assertEqual(digest(target), self.wanted[source])
+        self.assertFalse(os.path.exists(target + '.vrtd'))
+        return said
+
+    def hang(self):
+        """From now on no device goes on; the function that ends it."""
+        path = self.path('hang')
+        with open(path, 'w', encoding='utf-8'):
+            pass
+
+        def end():
+            if os.path.exists(path):
+                os.unlink(path)
+        self.addCleanup(end)
+        return end
+
+    def await_made(self, target, n=1):
+        """Until so many segments are made."""
+        folder = target + '.vrtd/segments'
+        self.wait_until(lambda: os.path.isdir(folder) and len(os.listdir(folder)) >= n)
+
+    def wait_until(self, happens):
+        """What Slurm is asked for is asked less often."""
+        def asks():
+            time.sleep(0.3)
+            return happens()
+        super().wait_until(asks)
+
+    def test_film(self):
+        """On four nodes; nobody else may look into it meanwhile."""
+        target = self.submit('four.mp4', '--nodes', 4)
+        folder = target + '.vrtd'
+        self.assertIn('is there already', self.ctl('submit', '--cluster', '-d', 'cpu', '-o',
+                                                   target, self.source, status=1))
+        self.assertIn('four.mp4: ', self.ctl('cluster'))
+        self.await_made(target)
+        for place, folders, files in os.walk(folder):
+            for name in folders + files:
+                try:
+                    mode = os.lstat(os.path.join(place, name)).st_mode
+                except FileNotFoundError:
+                    continue
+                # Slurm makes its logs by the user's umask: what is above lets nobody in.
+                if '/logs' not in place:
+                    self.assertEqual(stat.S_IMODE(mode) & 0o077, 0, os.path.join(place, name))
+        self.assertEqual(stat.S_IMODE(os.stat(folder).st_mode), 0o700)
+        self.assertIn('done, 100%', self.expect_restored(target))
+
+    def test_cancelled(self):
+        """By its user it is over until he retries; by others it goes on."""
+        end = self.hang()
+        target = self.submit('cancelled.mp4', '--nodes', 2)
+        self.wait_until(lambda: self.look(target)['tasks_running'] > 0)
+        self.ctl('cluster', 'cancel', target)
+        self.wait_until(lambda: self.look(target)['state'] == 'cancelled')
+        self.assertIn('was cancelled', self.ctl('cluster', 'follow', target, status=1))
+        end()
+        self.ctl('cluster', 'retry', target)
+        self.assertIn('nothing to try again', self.ctl('cluster', 'retry', target, status=1))
+        self.slurm.say('scancel', '--me')
+        self.assertIn('submitted again', self.expect_restored(target))
+
+    def test_failed(self):
+        """One sentence, from the node to who submitted it."""
+        source = self.path('no-video.mp4')
+        with open(source, 'w', encoding='utf-8') as f:
+            f.write('this is no video')
+        target = self.submit('failed.mp4', source=source)
+        self.assertIn('no-video.mp4', self.ctl('cluster', 'follow', target, status=1))
+        self.assertEqual(self.look(target)['state'], 'failed')
+        self.ctl('cluster', 'remove', target)
+        self.assertFalse(os.path.exists(target + '.vrtd'))
+
+    def test_refused(self):
+        target, source = self.path('refused.mp4'), self.source
+        for says, status, *options in (
+                ('Invalid partition', 1, '--cluster', '--partition', 'none'),
+                ('say --cluster too', 2, '--nodes', 2),
+                ('--nodes', 2, '--cluster', '--nodes', 0),
+                ('this machine', 2, '--cluster', '--dry-run'),
+                ('no daemon takes part', 2, '--cluster', '--priority', 5),
+                ('expected from 1', 1, '--cluster', '--account', '')):
+            said = self.ctl('submit', *options, '-d', 'cpu', '-o', target, source, status=status)
+            self.assertIn(says, said)
+            self.assertFalse(os.path.exists(target + '.vrtd'), options)
+            self.assertFalse(os.path.exists(target), options)
+        self.assertIn('no URL', self.ctl('submit', '--cluster', '-o', target, 'http://x/y.mp4',
+                                         status=1))
+        self.assertIn('no cluster restores', self.ctl('cluster', 'show', target, status=1))
+        self.assertIn('which film', self.ctl('cluster', 'show', status=2))
+        self.assertIn('expected list', self.ctl('cluster', 'what', target, status=2))
+
+    @unittest.skipUnless(LONG, 'Slurm takes its time')
+    def test_node_killed(self):
+        """In mid-task: Slurm begins the task anew elsewhere, and it goes on behind its segments."""
+        self.configure('40ms')
+        target = self.submit('killed.mp4', '--nodes', 2)
+        self.await_made(target)
+        end = self.hang()
+        nodes = self.slurm.say('squeue', '-h', '-t', 'R', '-o', '%N').split()
+        self.assertTrue(nodes)
+        self.slurm.kill_node(int(nodes[0][len('node'):]))
+        end()
+        self.expect_restored(target)
+        self.slurm.start_node(int(nodes[0][len('node'):]))
+        self.wait_until(lambda: self.slurm.say('sinfo', '-h', '-o', '%T') == 'idle')
+
+    @unittest.skipUnless(LONG, 'Slurm takes its time')
+    def test_controller_killed(self):
+        """Begun anew, it knows its jobs, or has lost all of them, whatever it had acknowledged."""
+        for loses in (False, True):
+            end = self.hang()
+            target = self.submit(f'controller-{loses}.mp4', '--nodes', 2)
+            self.slurm.kill_controller()
+            if loses:
+                shutil.rmtree(self.slurm.path('state'))
+                os.mkdir(self.slurm.path('state'))
+            self.slurm.start_controller()
+            end()
+            said = self.expect_restored(target)
+            # Of what it has acknowledged a moment ago it may forget a part, too.
+            if loses:
+                self.assertIn('submitted again', said)
+
+    @unittest.skipUnless(LONG, 'Slurm takes its time')
+    def test_time_limit(self):
+        """A task ends before its time, with what it has, and goes on as another."""
+        self.configure('1s')
+        target = self.submit('limit.mp4', '--time', 2)
+        self.await_made(target)
+        self.wait_until(lambda: 'goes on behind' in self.look(target)['error'] or
+                        self.look(target)['segments_done'] >= 8)
+        self.assertLess(self.look(target)['segments_done'], 8)
+        self.configure()
+        self.expect_restored(target)
+
+
+if __name__ == '__main__':
+    why = missing()
+    if why:
+        print('skipped:', why)
+        sys.exit(77)
+    sys.argv = [a for a in sys.argv if a != '--long']
+    harness.main()
