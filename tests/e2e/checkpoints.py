@@ -20,10 +20,10 @@ def read_safetensors(path):
             for name, tensor in header.items()}
 
 
-def write_safetensors(path, tensors):
-    entries, at = {}, 0
+def write_safetensors(path, tensors, dtype='F32', metadata=None):
+    entries, at = {'__metadata__': metadata} if metadata else {}, 0
     for name, (shape, data) in tensors.items():
-        entries[name] = {'dtype': 'F32', 'shape': shape, 'data_offsets': [at, at + len(data)]}
+        entries[name] = {'dtype': dtype, 'shape': shape, 'data_offsets': [at, at + len(data)]}
         at += len(data)
     text = json.dumps(entries).encode()
     with open(path, 'wb') as f:
@@ -253,14 +253,15 @@ class _Pickler(pickle._Pickler):                # pylint: disable=protected-acce
     dispatch[type] = save_type
 
 
-def write_pth(path, tensors):
-    """As the published files are: a dictionary of 'params' in a zip archive."""
+def write_pth(path, tensors, wrap=lambda params: {'params': params}):
+    """As the published files are: a dictionary of 'params' in a zip archive; or what `wrap` makes
+    of them."""
     params = collections.OrderedDict(
         (name, _Tensor(key, shape, len(data))) for key, (name, (shape, data))
         in enumerate(tensors.items()))
     with zipfile.ZipFile(path, 'w') as archive:
         with archive.open('archive/data.pkl', 'w') as f:
-            _Pickler(f, 2).dump({'params': params})
+            _Pickler(f, 2).dump(wrap(params))
         for key, (_, data) in enumerate(tensors.values()):
             archive.writestr(f'archive/data/{key}', data)
         archive.writestr('archive/version', b'3\n')

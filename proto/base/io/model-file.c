@@ -86,6 +86,24 @@ static int open_other(int folder, const char *path, const char *other, int *ret_
     return vrt_fold(open_one(folder, other, ret_fd, error));
 }
 
+/*
+ * Whether a .bin is a checkpoint, as PyTorch's are called often, and no half of anything: an
+ * archive, a pickle, or names behind their length. Weights of ncnn begin with none of these bytes,
+ * or with a length of 0.
+ */
+static bool is_checkpoint(int fd)
+{
+    unsigned char head[9];
+    uint64_t length = 0;
+
+    if (pread(fd, head, sizeof(head), 0) != (ssize_t)sizeof(head))
+        return false;
+    for (int i = 7; i >= 0; i--)
+        length = length << 8 | head[i];
+    return memcmp(head, "PK\3\4", 4) == 0 || head[0] == 0x80 ||
+           (head[8] == '{' && length >= 2 && length <= UINT32_MAX);
+}
+
 /* Appends the file to `to`, of which *at bytes are there. Of a text, its end is one line's. */
 static int append(int from, int to, bool is_text, int64_t *at)
 {
@@ -138,6 +156,10 @@ int vrt_model_file_join(int folder, const char *path, int *ret_fd, struct vrt_er
     int r = open_one(folder, path, is_param ? &param : &bin, error);
     if (r < 0)
         return vrt_fold(r);
+    if (!is_param && is_checkpoint(bin)) {
+        *ret_fd = VRT_STEAL_FD(bin);
+        return 0;
+    }
     r = open_other(folder, path, other, is_param ? &bin : &param, error);
     if (r < 0)
         return vrt_fold(r);

@@ -22,7 +22,8 @@ char *vrt_model_file_other(const char *path) VRT_MUST_CHECK;
 
 /*
  * Opens both files, given either's path (a relative one is within the folder `folder`, AT_FDCWD the
- * current one), and makes them one, of no name, in the folder for temporary files.
+ * current one), and makes them one, of no name, in the folder for temporary files. A .bin that is a
+ * checkpoint has no other one, and is opened as it is.
  * Return: 0, *ret_fd is the caller's; -errno, and `error` says what is missing.
  */
 int vrt_model_file_join(int folder, const char *path, int *ret_fd,

@@ -289,6 +289,9 @@ class GraphFiles(unittest.TestCase):
         self.assertEqual(self.result(self.path('m.param')), self.result(self.path('m.bin')))
         os.unlink(self.path('m.param'))
         self.refuse(self.path('m.bin'), 'm.param beside it')
+        checkpoint = safetensors(compact())
+        self.assertEqual(self.result(self.write('m.bin', checkpoint)),
+                         self.result(self.write('m.safetensors', checkpoint)))
         self.write('w.ncnn', NCNN_F16 + net.weights)
         self.refuse(self.path('w.ncnn'), 'name that')
 
