@@ -107,7 +107,7 @@ _vrtctl() {
     --clip | --clip-overlap | --sigma | --webhook | --sha256) return ;;
     --start | --duration | --end | --at | --fps | --times) return ;;
     --nodes | --gpus | --partition | --account | --time) return ;;
-    --tile | --overlap | --quality | --bitrate | --target-size | --strength | --scale | --pix-fmt | --enc | --streams | --priority | --timeout | --size | --expires | -n | --frames | --match | --settled) return ;;
+    --tile | --overlap | --quality | --bitrate | --target-size | --strength | --denoise | --scale | --pix-fmt | --enc | --streams | --priority | --timeout | --size | --expires | -n | --frames | --match | --settled) return ;;
     esac
 
     case $command:$current in
@@ -120,7 +120,7 @@ _vrtctl() {
         ;;
     submit:-*)
         _vrtctl_words "--model --output --device --precision --tile --overlap --clip
-            --clip-overlap --tiling --scene-cuts --sigma --strength --scale --codec --quality --preset
+            --clip-overlap --tiling --scene-cuts --sigma --strength --denoise --scale --codec --quality --preset
             --bitrate --target-size --pix-fmt --enc --streams --start --duration --end --fps
             --hwaccel --hwdec --deinterlace --alpha --times --tonemap --priority --strict
             --overwrite

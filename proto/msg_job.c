@@ -98,6 +98,7 @@ const struct vrt_field vrt_job_request_fields[] = {
     VRT_FIELD_IN(ENUM, T, settings, tiling, 0, .names = vrt_tiling_names),
     VRT_FIELD_IN(DOUBLE, T, settings, scene_cuts, NULLABLE, .min = 0, .max = 1),
     VRT_FIELD_IN(DOUBLE, T, settings, strength, NULLABLE, .min = 0, .max = 1),
+    VRT_FIELD_IN(DOUBLE, T, settings, denoise, NULLABLE, .min = 0, .max = 1),
     VRT_FIELD_IN(DOUBLE, T, settings, sigma, NULLABLE, .min = 0, .max = VRT_API_SIGMA_MAX),
     VRT_FIELD_IN(ENUM, T, settings, codec, NULLABLE, .names = vrt_codec_names),
     /* Each codec's own is narrower. */
@@ -198,6 +199,7 @@ const struct vrt_field vrt_job_recipe_fields[] = {
     VRT_FIELD_ENUM(T, tiling, 0, vrt_tiling_names),
     VRT_FIELD_DOUBLE(T, scene_cuts, NULLABLE, 0, 1),
     VRT_FIELD_DOUBLE(T, strength, NULLABLE, 0, 1),
+    VRT_FIELD_DOUBLE(T, denoise, NULLABLE, 0, 1),
     VRT_FIELD_DOUBLE(T, sigma, NULLABLE, 0, VRT_API_SIGMA_MAX),
     VRT_FIELD_ENUM(T, precision, 0, vrt_precision_names),
     VRT_FIELD_ENUM(T, codec, 0, vrt_codec_names),

@@ -121,6 +121,7 @@ struct vrt_job_recipe {
     int tiling;                             /* enum vrt_tiling */
     double scene_cuts;                      /* threshold; 0: off */
     double strength;                        /* NAN: of before there was such */
+    double denoise;                         /* NAN: the network alone */
     double sigma;                           /* NAN: the network isn't told */
     int precision;                          /* never auto */
     int codec;

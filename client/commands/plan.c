@@ -116,6 +116,8 @@ static void print_work(const struct vrt_plan_report *plan)
                vrt_format_ratio(recipe->times, recipe->times_every, seconds, sizeof(seconds)));
     if (recipe->strength < 1)
         printf(", strength %g", recipe->strength);
+    if (recipe->denoise >= 0)
+        printf(", denoise %g", recipe->denoise);
     if (recipe->tonemap != VRT_TONEMAP_OFF)
         printf(", HDR to SDR by %s", vrt_name_of(vrt_tonemap_names, recipe->tonemap));
     putchar('\n');

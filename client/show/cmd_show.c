@@ -184,6 +184,8 @@ static void show_recipe(const struct vrt_job_info *job)
         printf(", HDR to SDR by %s", vrt_name_of(vrt_tonemap_names, recipe->tonemap));
     if (recipe->strength < 1)
         printf(", strength %g", recipe->strength);
+    if (recipe->denoise >= 0)
+        printf(", denoise %g", recipe->denoise);
     if (recipe->sigma >= 0)
         printf(", sigma %g", recipe->sigma);
     printf(", %s\n             %s", vrt_name_of(vrt_precision_names, recipe->precision),

@@ -401,6 +401,7 @@ static void settle_encoding(const struct vrt_queue_params *params,
              settings.encoder_options);
     snprintf(recipe->streams, sizeof(recipe->streams), "%s", settings.streams);
     recipe->precision = settings.precision;
+    recipe->denoise = settings.denoise;
 }
 
 /* Fills in what was asked for, and what the configuration says where nothing was. */

@@ -385,6 +385,29 @@ static int make_result(const struct vrt_queue_context *context, struct vrt_job *
     return r < 0 ? vrt_refuse_errno(error, vrt_fold(r), "the result") : 0;
 }
 
+/* The job's network: of a file of its own, or by name; or between two of those. */
+static int find_network(struct vrt_models *models, const struct vrt_job *job, double denoise,
+                        struct vrt_network **ret_network, struct vrt_error *error)
+{
+    const struct vrt_models_file file = {
+        .fd = job->parts->files.fds[VRT_JOB_MODEL],
+        .name = job->info.model.name,
+        .uid = job->uid,
+    };
+    const bool is_file = file.fd >= 0, is_between = !isnan(denoise);
+
+    if (is_file && is_between)
+        return vrt_refuse(error, vrt_raise(-EINVAL), VRT_E(REQUEST_FIELD), "denoise: that takes "
+                          "two checkpoints, which vrtd finds by name, not by path: vrtctl models "
+                          "pull realesr-general-x4v3 and realesr-general-wdn-x4v3, then give the "
+                          "name");
+    if (is_file)
+        return vrt_fold(vrt_models_read(models, &file, ret_network, error));
+    if (is_between)
+        return vrt_fold(vrt_models_find_between(models, file.name, denoise, ret_network, error));
+    return vrt_fold(vrt_models_find(models, file.name, ret_network, error));
+}
+
 int vrt_job_files_look(const struct vrt_queue_context *context, struct vrt_job *job,
                        const struct vrt_job_request *request, struct vrt_network **ret_network,
                        struct vrt_error *error)
@@ -403,11 +426,7 @@ int vrt_job_files_look(const struct vrt_queue_context *context, struct vrt_job *
     r = check_output(job, request, error);
     if (r < 0)
         return vrt_fold(check_input_first(job, request, r, error));
-    int model_fd = job->parts->files.fds[VRT_JOB_MODEL];
-    r = model_fd >= 0 ?
-        vrt_models_read(models, &(struct vrt_models_file){ model_fd, job->info.model.name,
-                                                           job->uid }, ret_network, error) :
-        vrt_models_find(models, job->info.model.name, ret_network, error);
+    r = find_network(models, job, request->settings.denoise, ret_network, error);
     if (r < 0)
         vrt_error_set_field(error, "model");
     return vrt_fold(r);

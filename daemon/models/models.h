@@ -60,6 +60,15 @@ const char *vrt_models_default(struct vrt_models *models);
 int vrt_models_find(struct vrt_models *models, const char *name,
                     struct vrt_network **ret_network, struct vrt_error *error) VRT_MUST_CHECK;
 
+/*
+ * What lies between that network and the one beside it that was trained to keep noise, whose name
+ * has "wdn-" before its last part: realesr-general-x4v3 and realesr-general-wdn-x4v3. So much of
+ * the first, 0 to 1, as Real-ESRGAN's own program has it. Return: as of vrt_models_find().
+ */
+int vrt_models_find_between(struct vrt_models *models, const char *name, double denoise,
+                            struct vrt_network **ret_network,
+                            struct vrt_error *error) VRT_MUST_CHECK;
+
 /* A checkpoint of somebody's own. */
 struct vrt_models_file {
     int fd;                             /* stays the caller's */

@@ -73,6 +73,7 @@ void vrt_job_settings_init(struct vrt_job_settings *settings)
         .hwaccel = VRT_UNKNOWN,
         .hwdec = VRT_UNKNOWN,
         .strength = NAN,
+        .denoise = NAN,
         .sigma = NAN,
         .fps = NAN,
         .segment_frames = VRT_UNKNOWN,

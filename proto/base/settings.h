@@ -78,6 +78,8 @@ struct vrt_job_settings {
     double scene_cuts;              /* threshold; 0: off; NAN: by the tiling */
     double strength;                /* of the network's result, 0 to 1; the rest is the input,
                                      * enlarged plainly; NAN: 1 */
+    double denoise;                 /* of a network that removes noise, 0 to 1; the rest is the one
+                                     * that keeps it; NAN: the network alone */
     double sigma;                   /* of the noise, where white is 255; NAN: not said */
     int64_t segment_frames;         /* a segment has at least so many; unknown: the default */
     int64_t decoder_threads;        /* unknown, 0: one per core */

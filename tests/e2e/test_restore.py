@@ -8,11 +8,15 @@ import math
 import os
 import random
 import subprocess
+import sys
 import unittest
 
 import checkpoints
 import harness
 from harness import clip, digest, ffmpeg, pixels, probe, timestamps, video_stream
+
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'unit', 'model'))
+import graph_files  # noqa: E402  pylint: disable=wrong-import-position
 
 
 def bicubic(plane, width, height, times):
@@ -317,6 +321,39 @@ class Restore(harness.Case):
         far = [abs(x - y) for x, y in zip(found[0], bicubic(pixels(source, 'yuv444p'), 64, 48, 2))]
         self.assertLessEqual(max(far), 0.51)
         self.refused('submit', '--strength', '1.5', source, says='from 0 to 1', status=2)
+
+    def test_denoise(self):
+        """Between two networks of the folder, as the one whose weights are so."""
+        folder = os.path.join(self.folder, 'state', 'models')
+        os.makedirs(folder, exist_ok=True)
+        nets = [graph_files.compact(scale=4) for _ in range(3)]
+        for name, (shape, values) in nets[0].names.items():
+            other = [-value / 2 for value in values]
+            nets[1].names[name] = (shape, other)
+            nets[2].names[name] = (shape, [0.25 * x + 0.75 * y for x, y in zip(values, other)])
+        for net, path in zip(nets, (os.path.join(folder, 'realesr-general-x4v3.safetensors'),
+                                    os.path.join(folder, 'realesr-general-wdn-x4v3.safetensors'),
+                                    self.path('between.safetensors'))):
+            with open(path, 'wb') as f:
+                f.write(graph_files.safetensors(net))
+        source = clip(self.path('d.mkv'), frames=2)
+        found = {}
+        for name, options in (('file', ['-m', self.path('between.safetensors')]),
+                              ('between', ['-m', 'realesr-general-x4v3', '--denoise', 0.25]),
+                              ('alone', ['-m', 'realesr-general-x4v3']),
+                              ('all', ['-m', 'realesr-general-x4v3.safetensors', '--denoise', 1])):
+            job = self.restore(source, self.path(f'd.{name}.mkv'), '--codec', 'ffv1', *options)
+            with open(self.path(f'd.{name}.mkv'), 'rb') as f:
+                found[name] = f.read(), job['model']['checksum'], job['recipe']['denoise']
+        self.assertEqual(found['file'], (*found['between'][:2], None))
+        self.assertEqual(found['alone'], (*found['all'][:2], None))
+        self.assertNotEqual(found['alone'][0], found['between'][0])
+        self.assertEqual((found['between'][2], found['all'][2]), (0.25, 1))
+        for model, says in (('compact-x2', 'compact-x2 needs compact-wdn-x2 beside it'),
+                            (self.path('between.safetensors'), 'by name, not by path'),
+                            ('realesr-general-wdn-x4v3', 'no network that another one keeps')):
+            self.refused('submit', '--dry-run', '-m', model, '--denoise', 0.5, source, says=says)
+        self.refused('submit', '--denoise', '1.5', source, says='from 0 to 1', status=2)
 
     def test_sizes(self):
         """By libswscale's Lanczos filter, bit by bit as the ffmpeg program does it."""

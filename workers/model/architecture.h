@@ -91,5 +91,8 @@ extern const struct vrt_architecture vrt_architecture_span;
 extern const struct vrt_architecture vrt_architecture_swinir;
 extern const struct vrt_architecture vrt_architecture_vrt;
 
+/* The checksum of its description, params and graph, which is told as the network's. */
+uint64_t vrt_network_sum(const struct vrt_network *network);
+
 /* What a checkpoint of an unknown network looks like ("SwinIR"), or NULL. */
 const char *vrt_foreign_name(const struct vrt_checkpoint *checkpoint);

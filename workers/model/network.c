@@ -118,7 +118,7 @@ static uint64_t hash_dag(uint64_t h, const struct vrt_dag *dag)
 }
 
 /* The description is hashed too: an activation without params changes nothing else. */
-static uint64_t checksum_of(const struct vrt_network *network)
+uint64_t vrt_network_sum(const struct vrt_network *network)
 {
     const char *description = network->info.description;
     uint64_t h = hash(UINT64_C(0xcbf29ce484222325), description, strlen(description) + 1);
@@ -168,7 +168,7 @@ static int load(struct vrt_network *network, const struct vrt_checkpoint *checkp
         return vrt_fold(r);
     network->info.architecture = network->architecture->name;
     network->info.n_parameters = params->n_values;
-    network->checksum = checksum_of(network);
+    network->checksum = vrt_network_sum(network);
     return 0;
 }
 

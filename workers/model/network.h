@@ -96,6 +96,14 @@ int vrt_network_read(int fd, const char *name, struct vrt_network **ret_network,
 struct vrt_network *vrt_network_ref(struct vrt_network *network);
 struct vrt_network *vrt_network_unref(struct vrt_network *network);
 
+/*
+ * What lies between two networks of SRVGGNetCompact that have the same layers: each weight is
+ * `share` (0 to 1) of a's, the rest of b's. Both stay the caller's.
+ * Return: 0, *ret_network is a reference; -EINVAL: they aren't alike; -ENOMEM. `error` says why.
+ */
+int vrt_network_blend(const struct vrt_network *a, const struct vrt_network *b, double share,
+                      struct vrt_network **ret_network, struct vrt_error *error) VRT_MUST_CHECK;
+
 /* Lives as long as the network. */
 const struct vrt_network_info *vrt_network_info(const struct vrt_network *network);
 

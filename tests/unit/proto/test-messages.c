@@ -96,7 +96,7 @@ static void test_request(void)
     expect_int(q.settings.clip_overlap, VRT_UNKNOWN);
     expect_int(q.settings.tiling, VRT_TILING_BLEND);
     expect_true(isnan(q.settings.scene_cuts) && isnan(q.settings.sigma));
-    expect_true(isnan(q.settings.strength));
+    expect_true(isnan(q.settings.strength) && isnan(q.settings.denoise));
     expect_str(q.settings.scale, "");
     expect_int(q.settings.deinterlace, VRT_DEINTERLACE_AUTO);
     expect_int(q.settings.tonemap, VRT_TONEMAP_OFF);
@@ -114,6 +114,7 @@ static void test_request(void)
                      "\"sigma\":12.5,\"precision\":\"bf16\",\"tile\":256,"
                      "\"overlap\":0,\"codec\":\"ffv1\",\"deinterlace\":\"field\","
                      "\"tonemap\":\"mobius\",\"strength\":0.25,\"scale\":\"1080p\","
+                     "\"denoise\":0.75,"
                      "\"streams\":\"v:1,-s\",\"times\":4,\"alpha\":\"drop\","
                      "\"quality\":51,\"preset\":\"slow\",\"priority\":-100,\"strict\":true,"
                      "\"overwrite\":true}", &q, &error), 0);
@@ -130,6 +131,7 @@ static void test_request(void)
     expect_near(q.settings.scene_cuts, 0.25, 0);
     expect_near(q.settings.sigma, 12.5, 0);
     expect_near(q.settings.strength, 0.25, 0);
+    expect_near(q.settings.denoise, 0.75, 0);
     expect_str(q.settings.scale, "1080p");
     expect_int(q.settings.codec, VRT_CODEC_FFV1);
     expect_int(q.priority, -100);
@@ -175,6 +177,7 @@ static void test_request_refusals(void)
         { "{" FILES ",\"scene_cuts\":1.5}", "scene_cuts", "from 0 to 1" },
         { "{" FILES ",\"sigma\":51}", "sigma", "from 0 to 50" },
         { "{" FILES ",\"strength\":1.1}", "strength", "from 0 to 1" },
+        { "{" FILES ",\"denoise\":-0.1}", "denoise", "from 0 to 1" },
         { "{" FILES ",\"scale\":\"big\"}", "scale", "\"big\" is no size" },
         { "{" FILES ",\"scale\":\"1920x\"}", "scale", "is no size" },
         { "{" FILES ",\"scale\":\"0p\"}", "scale", "is no size" },
