@@ -220,8 +220,10 @@ class Shown(Case):
 
     def test_models(self):
         out, _ = self.run_it('models')
-        self.assertEqual(out, 'MODEL                 NETWORK  SCALE  PLACE     DESCRIPTION\n'
-                              'compact-x2 (default)  compact     x2  built in  for any video\n')
+        self.assertEqual(out, 'MODEL                 NETWORK  SCALE  PLACE     LICENSE  '
+                              'DESCRIPTION\n'
+                              'compact-x2 (default)  compact     x2  built in  MIT      '
+                              'for any video\n')
         self.assertEqual(json.loads(self.run_it('--json', 'models')[0]), MODEL)
 
     def test_replicas(self):
@@ -251,8 +253,8 @@ class Shown(Case):
         self.assertEqual(len(lines), 5)
         column = lines[0].index('PLACE')
         self.assertEqual([line[column:] for line in lines[1:3]],
-                         ['pull failed, 3.0 MiB  for any video',
-                          'built in              for any video'])
+                         ['pull failed, 3.0 MiB  MIT      for any video',
+                          'built in              MIT      for any video'])
         self.assertEqual(lines[3:], ['other: ' + why + '?',
                                      "to fetch what isn't here: vrtctl models pull MODEL"])
 

@@ -55,7 +55,7 @@ SENSORS = {'utilization_percent': 97, 'memory_utilization_percent': None,
 CUDA = dict(DEVICE, name='cuda:0', kind='cuda', threads=None, card=CARD, sensors=SENSORS,
             description='A card')
 MODEL = {'name': 'compact-x2', 'architecture': 'compact', 'scale': 2, 'parameters': 65000,
-         'source': 'built-in', 'description': 'for any video',
+         'source': 'built-in', 'description': 'for any video', 'license': 'MIT',
          'checksum': '0123456789abcdef', 'is_default': True}
 STATUS = {'version': '9.9', 'pid': 42, 'uptime_s': 3661.4,
           'jobs': {'queued': 1, 'running': 2, 'done': 3, 'failed': 4, 'cancelled': 5},
