@@ -89,16 +89,18 @@ static int take_halving(struct taker *t, const char *name, int n_out, int n_in)
     const struct vrt_params_want folded = { .n_dims = 4, .dims = { n_out, 4 * n_in, 3, 3 } };
     const int first = (int)t->params->n_items;
     VRT_CLEANUP(vrt_freep) float *strided = NULL;
-    VRT_CLEANUP(vrt_freep) float *weight = calloc((size_t)n_out * 4 * (size_t)n_in * TAPS,
-                                                  sizeof(*weight));
     char full[64];
 
-    if (!weight && t->r == 0)
-        t->r = vrt_refuse_errno(t->params->error, vrt_raise(-ENOMEM), t->params->source);
     if (t->r == 0)
         t->r = vrt_params_read(t->params, &want, &strided, "%s.weight", name);
     if (t->r < 0)
         return first;
+    VRT_CLEANUP(vrt_freep) float *weight = calloc((size_t)n_out * 4 * (size_t)n_in * TAPS,
+                                                  sizeof(*weight));
+    if (!weight) {
+        t->r = vrt_refuse_errno(t->params->error, vrt_raise(-ENOMEM), t->params->source);
+        return first;
+    }
     vrt_params_fold_stride(strided, n_out, n_in, weight);
     snprintf(full, sizeof(full), "%s.weight", name);
     t->r = vrt_params_add(t->params, &folded, weight, full);
