@@ -150,20 +150,24 @@ int vrt_cluster_submit(const struct vrt_cli *cli, const struct vrt_job_request *
     return 0;
 }
 
-/* Submits once more what is lost. Return: 0; -errno with `error`. */
+/* Submits once more what is lost, or has failed by a node. Return: 0; -errno with `error`. */
 static int submit_again(const struct vrt_cli *cli, struct vrt_film *film,
                         const struct vrt_film_look *look, struct vrt_error *error)
 {
+    const bool has_failed = look->state == VRT_FILM_FAILED;
     char name[VRT_API_NAME_BYTES];
 
     if (film->submissions >= SUBMISSIONS_MAX)
         return vrt_refuse(error, vrt_raise(-EIO), "client.cluster", "Slurm has ended or lost its "
                           "jobs twice, and it isn't done%s%.300s; vrtctl cluster retry goes on "
                           "behind what is made", look->error[0] ? ": " : "", look->error);
+    vrt_film_exclude(film);
     if (!cli->args.json)
-        printf("%s: Slurm has no jobs of it any more: submitted again\n",
-               shown(film, name, sizeof(name)));
-    return vrt_fold(vrt_film_submit(film, error));
+        printf("%s: %s: submitted again%s%s\n", shown(film, name, sizeof(name)),
+               has_failed ? "it failed by a node" : "Slurm has no jobs of it any more",
+               film->excluded[0] ? ", without " : "", film->excluded);
+    int r = has_failed ? vrt_film_forget_notes(film, error) : 0;
+    return r < 0 ? vrt_fold(r) : vrt_fold(vrt_film_submit(film, error));
 }
 
 static void wait_a_while(void)
@@ -221,10 +225,13 @@ static int follow(const struct vrt_cli *cli, struct vrt_film *film)
         if (is_news(&before, &look))
             (void)tell(cli, film, &look);
         before = look;
-        if (look.state > VRT_FILM_LOST)
+        const bool may_try = look.state == VRT_FILM_FAILED && look.is_nodes_own &&
+                             film->submissions < SUBMISSIONS_MAX;
+        if (look.state > VRT_FILM_LOST && !may_try)
             return conclude(cli, film, &look);
         /* Not at the first look: it may be between two states. */
-        if (look.state == VRT_FILM_LOST && was_lost && submit_again(cli, film, &look, &error) < 0) {
+        if ((may_try || (look.state == VRT_FILM_LOST && was_lost)) &&
+            submit_again(cli, film, &look, &error) < 0) {
             vrt_cli_complain(cli, name, &error);
             return VRT_EXIT_FAILED;
         }
@@ -283,6 +290,8 @@ static int retry(const struct vrt_cli *cli, struct vrt_film *film, struct vrt_er
         return vrt_refuse(error, -EBUSY, "client.cluster", "it is %s: there is nothing to try "
                           "again", vrt_film_state_names[look.state]);
     film->submissions = 0;
+    film->excluded[0] = '\0';
+    vrt_film_exclude(film);
     r = vrt_film_forget_notes(film, error);
     return r < 0 ? vrt_fold(r) : vrt_fold(vrt_film_submit(film, error));
 }

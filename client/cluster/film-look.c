@@ -33,12 +33,14 @@ const char *const vrt_film_state_names[] = {
 
 /* What of a task's note counts here. */
 struct note {
-    char state[16];
+    char state[16], node[64], error_id[64];
     char error[VRT_API_TEXT_BYTES];
 };
 
 static const struct vrt_field note_fields[] = {
     VRT_FIELD_TEXT(struct note, state, 0),
+    VRT_FIELD_TEXT(struct note, node, 0),
+    VRT_FIELD_TEXT(struct note, error_id, 0),
     VRT_FIELD_TEXT(struct note, error, 0),
     VRT_FIELDS_END,
 };
@@ -104,28 +106,58 @@ static void count_jobs(const struct vrt_film *film, const struct vrt_slurm_job *
     }
 }
 
+/* The tasks without which there is no film, the last first; then its parts. */
+static const char *const whole_names[] = { "join", "rest", "plan" };
+
+#define N_WHOLE ((int64_t)VRT_ARRAY_SIZE(whole_names))
+
+/* What task `i` of all says. */
+static struct note read_ith(const struct vrt_film *film, int64_t i)
+{
+    char name[24];
+
+    if (i < N_WHOLE)
+        return read_note(film, whole_names[i]);
+    snprintf(name, sizeof(name), "%" PRId64, i - N_WHOLE);
+    return read_note(film, name);
+}
+
+/* Whether it went wrong by what another node may have otherwise: its disk, its cards. What tasks
+ * share (spool.full) is the same everywhere. */
+static bool is_nodes_own(const struct note *note)
+{
+    return strncmp(note->error_id, "store.", 6) == 0 || strncmp(note->error_id, "device.", 7) == 0;
+}
+
 /* What last went wrong, of whichever task says so. */
 static void find_error(const struct vrt_film *film, struct vrt_film_look *look)
 {
-    static const char *const names[] = { "join", "rest", "plan" };
-    char name[24];
-
-    for (size_t i = 0; !look->error[0] && i < VRT_ARRAY_SIZE(names); i++)
-        snprintf(look->error, sizeof(look->error), "%s", read_note(film, names[i]).error);
-    for (int64_t i = 0; !look->error[0] && i < film->nodes; i++) {
-        snprintf(name, sizeof(name), "%" PRId64, i);
-        snprintf(look->error, sizeof(look->error), "%s", read_note(film, name).error);
+    for (int64_t i = 0; !look->error[0] && i < N_WHOLE + film->nodes; i++) {
+        const struct note note = read_ith(film, i);
+        snprintf(look->error, sizeof(look->error), "%s", note.error);
+        look->is_nodes_own = is_nodes_own(&note);
     }
 }
 
 static bool has_failed(const struct vrt_film *film)
 {
-    static const char *const names[] = { "join", "rest", "plan" };
-
-    for (size_t i = 0; i < VRT_ARRAY_SIZE(names); i++)
-        if (strcmp(read_note(film, names[i]).state, "failed") == 0)
+    for (int64_t i = 0; i < N_WHOLE; i++)
+        if (strcmp(read_ith(film, i).state, "failed") == 0)
             return true;
     return false;
+}
+
+void vrt_film_exclude(struct vrt_film *film)
+{
+    for (int64_t i = 0; i < N_WHOLE + film->nodes; i++) {
+        const struct note note = read_ith(film, i);
+        const size_t n = strlen(film->excluded);
+        /* One that finds no room, or is there already, may fail once more. */
+        if (is_nodes_own(&note) && !strstr(film->excluded, note.node) &&
+            n + strlen(note.node) + 2 < sizeof(film->excluded))
+            snprintf(film->excluded + n, sizeof(film->excluded) - n, "%s%s", n ? "," : "",
+                     note.node);
+    }
 }
 
 int vrt_film_look(const struct vrt_film *film, struct vrt_film_look *ret_look,

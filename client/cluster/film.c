@@ -42,6 +42,7 @@ static const struct vrt_field film_fields[] = {
     VRT_FIELD_INT(T, join, 0, 0, INT64_MAX),
     VRT_FIELD_INT(T, submissions, 0, 0, INT32_MAX),
     VRT_FIELD_BOOL(T, is_cancelled, 0),
+    VRT_FIELD_TEXT(T, excluded, 0),
     VRT_FIELDS_END,
 };
 #undef T
@@ -304,6 +305,7 @@ static int submit(const struct vrt_film *film, const char *name, const char *par
             .account = film->account[0] ? film->account : NULL,
             .time = film->time[0] ? film->time : NULL,
             .gpus = film->gpus,
+            .excluded = film->excluded[0] ? film->excluded : NULL,
         },
     }, ret_id, error));
 }

@@ -37,6 +37,8 @@ struct vrt_film {
     int64_t plan, array, join;      /* Slurm's numbers; 0: not submitted */
     int64_t submissions;
     bool is_cancelled;
+    char excluded[512];             /* nodes, with commas between, on which tasks failed by what is
+                                     * the node's own; "": none */
 };
 
 enum vrt_film_state {
@@ -62,6 +64,7 @@ struct vrt_film_look {
     int64_t tasks_running, tasks_waiting;
     char reason[64];                /* why tasks wait, in Slurm's words; "": none does */
     char error[VRT_API_TEXT_BYTES];         /* what last went wrong; "": nothing */
+    bool is_nodes_own;              /* and that is a matter of the node, such as its disk */
 };
 
 /* Makes the folder of a film for what is asked; nothing is submitted yet. Return: 0; -EEXIST: it
@@ -86,6 +89,9 @@ int vrt_film_cancel(struct vrt_film *film, struct vrt_error *error) VRT_MUST_CHE
 
 /* Has no more of its tasks start, or again. Return: 0; -errno with `error`. */
 int vrt_film_hold(const struct vrt_film *film, bool held, struct vrt_error *error) VRT_MUST_CHECK;
+
+/* From now on its tasks have none of the nodes whose own fault it is that a task got nowhere. */
+void vrt_film_exclude(struct vrt_film *film);
 
 /* Forgets what tasks said, and so how often they have begun. Return: 0; -errno with `error`. */
 int vrt_film_forget_notes(const struct vrt_film *film, struct vrt_error *error) VRT_MUST_CHECK;

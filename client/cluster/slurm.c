@@ -94,6 +94,8 @@ static void add_wants(struct command *command, const struct vrt_slurm_wants *wan
         command_add(command, "--account=%s", wants->account);
     if (wants->time)
         command_add(command, "--time=%s", wants->time);
+    if (wants->excluded)
+        command_add(command, "--exclude=%s", wants->excluded);
     if (wants->gpus)
         command_add(command, "--gpus-per-node=%" PRId64, wants->gpus);
     else

@@ -19,6 +19,7 @@
 /* What a batch job may ask for; NULL, 0: what Slurm gives by default. */
 struct vrt_slurm_wants {
     const char *partition, *account, *time;
+    const char *excluded;           /* nodes that it shall not have */
     int64_t gpus;                   /* of a task; 0: none, and a whole node instead */
 };
 

@@ -258,7 +258,11 @@ void vrt_cluster_note_write(const struct vrt_cluster_folder *folder, const char 
     char file[NAME_BYTES];
 
     snprintf(file, sizeof(file), "%.40s.json", name);
-    gethostname(written.node, sizeof(written.node) - 1);
+    const char *node = getenv("SLURMD_NODENAME");
+    if (node)
+        snprintf(written.node, sizeof(written.node), "%s", node);
+    else
+        gethostname(written.node, sizeof(written.node) - 1);
     written.updated_at = vrt_clock_wall_ns();
     if (vrt_cluster_write(folder->tasks_fd, file, vrt_fields_encode(note_fields, &written),
                           &error) < 0)

@@ -43,7 +43,7 @@ struct vrt_cluster_folder {
 /* What a task has to say, kept as tasks/NAME.json. */
 struct vrt_cluster_note {
     char state[16];                 /* "running", "done", "failed", "interrupted" */
-    char node[64];                  /* the machine it is, or was, on */
+    char node[64];                  /* the machine it is, or was, on, as Slurm calls it */
     int64_t starts;                 /* since it last got on */
     int64_t updated_at;             /* wall clock, ns */
     char error_id[64], error[VRT_API_TEXT_BYTES];       /* why it failed, or will be tried again;

@@ -150,14 +150,14 @@ int vrt_store_db_refuse(const struct vrt_store_db *db, int rc, struct vrt_error 
     case -EBADMSG:
         return refuse_damage(db, sqlite3_errmsg(db->sqlite), error);
     case -ENOSPC:
-        return vrt_refuse(error, r, VRT_E(INTERNAL), "the disk of %s is full: free some space and "
-                          "start again", db->path);
+        return vrt_refuse(error, r, VRT_E(STORE_FULL), "the disk of %s is full: free some space "
+                          "and start again", db->path);
     case -EBUSY:
-        return vrt_refuse(error, r, VRT_E(INTERNAL), "another program keeps %s locked: end it and "
-                          "start again", db->path);
+        return vrt_refuse(error, r, VRT_E(STORE_FAILED), "another program keeps %s locked: end it "
+                          "and start again", db->path);
     default:
-        return vrt_refuse(error, r, VRT_E(INTERNAL), "cannot use %s: %s; vrtd must be allowed to "
-                          "write to it and to its folder", db->path, sqlite3_errmsg(db->sqlite));
+        return vrt_refuse(error, r, VRT_E(STORE_FAILED), "cannot use %s: %s; vrtd must be allowed "
+                          "to write to it and to its folder", db->path, sqlite3_errmsg(db->sqlite));
     }
 }
 
@@ -179,8 +179,8 @@ static int make_file(const char *folder, const char *path, struct vrt_error *err
             r = vrt_raise(-errno);
     }
     if (r < 0)
-        return vrt_refuse(error, r, VRT_E(INTERNAL), "cannot use %s: %s; vrtd must be allowed to "
-                          "write to it and to its folder", path,
+        return vrt_refuse(error, r, VRT_E(STORE_FAILED), "cannot use %s: %s; vrtd must be allowed "
+                          "to write to it and to its folder", path,
                           r == -EISDIR ? "it is no file" : strerror(-r));
     return 0;
 }

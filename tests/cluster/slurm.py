@@ -20,7 +20,7 @@ SlurmctldPort={port}
 SlurmUser={user}
 SlurmdUser={user}
 AuthType=auth/munge
-AuthInfo=socket={folder}/munge.sock
+AuthInfo=socket={folder}/munge.sock,cred_expire=5
 CredType=cred/munge
 StateSaveLocation={folder}/state
 SlurmdSpoolDir={folder}/spool/%n
@@ -47,6 +47,7 @@ MinJobAge=2
 MessageTimeout=5
 InactiveLimit=0
 JobRequeue=1
+TaskProlog={folder}/prolog
 {nodes}
 PartitionName=film Nodes=node[1-{n}] Default=YES MaxTime=INFINITE State=UP
 """
@@ -85,6 +86,8 @@ class Slurm:
         with open(self.path('slurm.conf'), 'w', encoding='utf-8') as f:
             f.write(CONF.format(host=host, port=ports[0], user=getpass.getuser(), folder=folder,
                                 nodes=nodes, n=n))
+        # What it prints as "export NAME=value" is in the environment of what runs on a node.
+        self.set_prolog('')
         self.env = dict(os.environ, PATH=PATH, SLURM_CONF=self.path('slurm.conf'))
         self.processes = {}
         try:
@@ -96,6 +99,12 @@ class Slurm:
         except BaseException:
             self.stop()
             raise
+
+    def set_prolog(self, text):
+        with open(self.path('prolog.new'), 'w', encoding='utf-8') as f:
+            f.write('#!/bin/sh\n' + text)
+            os.fchmod(f.fileno(), 0o755)
+        os.rename(self.path('prolog.new'), self.path('prolog'))
 
     def path(self, *names):
         return os.path.join(self.folder, *names)

@@ -3,11 +3,13 @@
 """vrtctl submit --cluster, on a Slurm of four nodes that are this machine: whatever happens to
 nodes, jobs and Slurm itself, the film is that of one vrtd, to the last byte.
 
-VRTD_LONG=1 has what takes Slurm long to notice: nodes that die, time limits.
+VRTD_LONG=1 has what takes Slurm long to notice: nodes that die or are full, time limits.
 """
+import contextlib
 import json
 import os
 import shutil
+import signal
 import stat
 import subprocess
 import sys
@@ -154,6 +156,43 @@ class Cluster(harness.Case):
         self.assertEqual(self.look(target)['state'], 'failed')
         self.ctl('cluster', 'remove', target)
         self.assertFalse(os.path.exists(target + '.vrtd'))
+
+    def test_process_killed(self):
+        """Of a plan: what waits for that waits on, and it is begun again."""
+        end = self.hang()
+        target = self.submit('process.mp4')
+        tasks = []
+        self.wait_until(lambda: tasks.extend(self.task_pids()) or tasks)
+        for pid in tasks:
+            os.kill(pid, signal.SIGKILL)
+        end()
+        self.assertNotIn('submitted again', self.expect_restored(target))
+
+    def task_pids(self):
+        """Of vrtd, on whichever node."""
+        found = []
+        for i in range(self.slurm.n):
+            for pid in self.slurm.steps(f'node{i + 1}'):
+                with contextlib.suppress(OSError):
+                    with open(f'/proc/{pid}/comm', encoding='ascii') as f:
+                        if f.read().strip() == 'vrtd':
+                            found.append(pid)
+        return found
+
+    @unittest.skipUnless(LONG, 'Slurm takes its time')
+    def test_disk_of_a_node(self):
+        """A node without room for a task's state is left out, by whoever follows the film."""
+        full = self.path('full')
+        os.mkdir(full)
+        mount = subprocess.run(['mount', '-t', 'tmpfs', '-o', 'size=64k', 'tmpfs', full],
+                               capture_output=True, check=False)
+        if mount.returncode != 0:
+            self.skipTest('nobody may mount a small file system here')
+        self.addCleanup(subprocess.run, ['umount', full], check=True)
+        self.slurm.set_prolog(f'[ $SLURMD_NODENAME != node1 ] || echo export TMPDIR={full}\n')
+        self.addCleanup(self.slurm.set_prolog, '')
+        said = self.expect_restored(self.submit('disk.mp4'))
+        self.assertIn('without node1', said)
 
     def test_refused(self):
         target, source = self.path('refused.mp4'), self.source
