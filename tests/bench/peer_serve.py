@@ -43,7 +43,8 @@ class Ncnn:
 
         def run(x):
             extractor = net.create_extractor()
-            extractor.input('data', self.library.Mat(x[0]))
+            # A copy: a Mat of an array refers to it, with rows that aren't as ncnn aligns them.
+            extractor.input('data', self.library.Mat(x[0]).clone())
             failed, y = extractor.extract('output')
             if failed:
                 raise RuntimeError('ncnn failed')
@@ -61,7 +62,8 @@ class OnnxRuntime:
         options = self.library.SessionOptions()
         options.intra_op_num_threads = CORES
         session = self.library.InferenceSession(path, options, providers=['CPUExecutionProvider'])
-        return lambda x: session.run(None, {'data': x})[0]
+        name = session.get_inputs()[0].name
+        return lambda x: session.run(None, {name: x})[0]
 
 
 class OpenVino:
@@ -76,7 +78,7 @@ class OpenVino:
             'INFERENCE_PRECISION_HINT': mode, 'INFERENCE_NUM_THREADS': CORES,
             'PERFORMANCE_HINT': 'LATENCY'})
         request = model.create_infer_request()
-        return lambda x: request.infer({'data': x})[model.output(0)]
+        return lambda x: request.infer({0: x})[model.output(0)]
 
 
 class Torch:
