@@ -116,6 +116,7 @@ class Compare(harness.Case):
         text = self.vrtctl('compare', a, b, '--picture', self.path('worst.png')).stdout
         self.assertIn('3 frames of 32x24, 1 of them equal', text)
         self.assertIn(f'{found["psnr_rgb_overall"]:.2f} dB', text)
+        self.assertIn('FVD: its network, I3D, needs convolutions', text)
         worst = min(found['frames'][1:], key=lambda f: f['psnr_y'])
         self.assertIn(f'Worst      {worst["time_s"]:.3f} s', text)
         n = found['frames'].index(worst)
