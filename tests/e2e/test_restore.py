@@ -324,18 +324,20 @@ class Restore(harness.Case):
 
     def test_denoise(self):
         """Between two networks of the folder, as the one whose weights are so."""
-        folder = os.path.join(self.folder, 'state', 'models')
-        os.makedirs(folder, exist_ok=True)
+        daemons = [self.daemon, self.undisturbed] if harness.FAULT else [self.daemon]
+        folders = [os.path.join(daemon.folder, 'state', 'models') for daemon in daemons]
         nets = [graph_files.compact(scale=4) for _ in range(3)]
         for name, (shape, values) in nets[0].names.items():
             other = [-value / 2 for value in values]
             nets[1].names[name] = (shape, other)
             nets[2].names[name] = (shape, [0.25 * x + 0.75 * y for x, y in zip(values, other)])
-        for net, path in zip(nets, (os.path.join(folder, 'realesr-general-x4v3.safetensors'),
-                                    os.path.join(folder, 'realesr-general-wdn-x4v3.safetensors'),
-                                    self.path('between.safetensors'))):
-            with open(path, 'wb') as f:
-                f.write(graph_files.safetensors(net))
+        with open(self.path('between.safetensors'), 'wb') as f:
+            f.write(graph_files.safetensors(nets[2]))
+        for folder in folders:
+            os.makedirs(folder, exist_ok=True)
+            for net, name in zip(nets, ('general', 'general-wdn')):
+                with open(os.path.join(folder, f'realesr-{name}-x4v3.safetensors'), 'wb') as f:
+                    f.write(graph_files.safetensors(net))
         source = clip(self.path('d.mkv'), frames=2)
         found = {}
         for name, options in (('file', ['-m', self.path('between.safetensors')]),
