@@ -123,7 +123,7 @@ static void print_report(const struct vrt_cli *cli, struct vrt_compare_report *r
     for (size_t i = 0; i < n_worst; i++)
         printf("%s %.3f s (Y %s)", i ? "," : "", report->frames[i].time_s,
                psnr(report->frames[i].psnr_y, text[0], sizeof(text[0])));
-    printf("\n  Not told   VMAF: vrtd doesn't ask FFmpeg's libvmaf; FVD: its network, I3D, needs "
+    printf("\n  Not told   VMAF: vrtd doesn't compute it; FVD: its network, I3D, needs "
            "convolutions\n             over time, which vrtd has no op for\n");
     if (has_plot)
         printf("PSNR of Y over the time\n%s", buf.data);

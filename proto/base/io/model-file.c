@@ -100,7 +100,8 @@ static bool is_checkpoint(int fd)
         return false;
     for (int i = 7; i >= 0; i--)
         length = length << 8 | head[i];
-    return memcmp(head, "PK\3\4", 4) == 0 || head[0] == 0x80 ||
+    return memcmp(head, "PK\3\4", 4) == 0 ||
+           (head[0] == 0x80 && head[1] >= 2 && head[1] <= 5) ||
            (head[8] == '{' && length >= 2 && length <= UINT32_MAX);
 }
 

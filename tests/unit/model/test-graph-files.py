@@ -168,8 +168,24 @@ def behind():
     return model.data()
 
 
+def with_node(kind, inputs):
+    """An operation of a number, of what is left out, and of the picture's sizes."""
+    model = Onnx(compact())
+    model.initializers.append(model.tensor('one', [1], [1], 'q'))
+    model.node('Shape', ['input'], ['sizes'])
+    model.node('Slice', ['sizes', 'one', 'one'], ['none'])
+    model.initializers.append(model.tensor('two', [1], [2], 'q'))
+    model.node('Gather', ['sizes', 'two'], ['rows'])
+    model.node(kind, inputs, ['more'])
+    return model.data()
+
+
 # Files that compute with the picture's size.
 BROKEN_SIZES = {
+    'left out': (lambda: with_node('Add', ['one', '']), 'combines 1 numbers with 0'),
+    'of nothing': (lambda: with_node('Mul', ['none', 'one']), 'combines 0 numbers with 1'),
+    'a part that follows from the size': (
+        lambda: with_node('Slice', ['sizes', 'one', 'rows']), 'cuts in a way'),
     'another edge': (lambda: first(folded(), b'reflect', b'wrapped'), 'pads otherwise'),
     'no multiple': (lambda: folded(multiple=3).data(), "isn't what is missing to the next"),
     'an edge that stays': (uncut, 'an edge that stays'),

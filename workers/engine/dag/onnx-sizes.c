@@ -211,15 +211,19 @@ static int op_gather(struct vrt_onnx_reader *reader, struct vrt_onnx_sizes *ret_
     return 0;
 }
 
-/* A limit of a slice, within what is there. */
-static int limit(const struct vrt_onnx_reader *reader, const struct vrt_onnx_sizes *limits, int n,
-                 int step)
+/* The only number, where it is the same for all sizes, else NAN. */
+static double single(const struct vrt_onnx_reader *reader, const struct vrt_onnx_sizes *sizes)
 {
-    double number = limits->n == 1 && vrt_onnx_same(reader, limits, 0, &number) ? number : NAN;
+    double number;
 
+    return sizes->n == 1 && vrt_onnx_same(reader, sizes, 0, &number) ? number : NAN;
+}
+
+/* A limit of a slice, within what is there. */
+static int limit(double number, int n, int step)
+{
     number += number < 0 ? n : 0;
-    number = fmax(fmin(number, step < 0 ? n - 1 : n), step < 0 ? -1 : 0);
-    return isnan(number) ? 0 : (int)number;
+    return (int)fmax(fmin(number, step < 0 ? n - 1 : n), step < 0 ? -1 : 0);
 }
 
 /* Rows of numbers, forwards or backwards. */
@@ -233,10 +237,12 @@ static int op_slice(struct vrt_onnx_reader *reader, struct vrt_onnx_sizes *ret_s
         return r;
     const int step = steps->n ? whole(reader, steps, 0, 0) : 1;
     const int length = x->n_dims == 2 ? x->dims[1] : 1;
-    if (x->n_dims < 1 || !step || (axes->n && (axes->n != 1 || whole(reader, axes, 0, -1) != 0)))
+    const double first = single(reader, &in[1]), last = single(reader, &in[2]);
+    if (x->n_dims < 1 || !step || isnan(first) || isnan(last) ||
+        (axes->n && (axes->n != 1 || whole(reader, axes, 0, -1) != 0)))
         return vrt_dag_refuse(reader->dag, "cuts in a way that vrtd has no op for");
-    const int begin = limit(reader, &in[1], x->dims[0], step);
-    const int end = limit(reader, &in[2], x->dims[0], step);
+    const int begin = limit(first, x->dims[0], step);
+    const int end = limit(last, x->dims[0], step);
     const int n = VRT_MAX((end - begin + step - (step > 0 ? 1 : -1)) / step, 0);
     r = make(reader, n * length, ret_sizes);
     if (r < 0)
@@ -430,7 +436,7 @@ static int op_binary(struct vrt_onnx_reader *reader, struct vrt_onnx_sizes *ret_
 
     if (r < 0)
         return r;
-    if (a->n != b->n && a->n != 1 && b->n != 1)
+    if (!a->n || !b->n || (a->n != b->n && a->n != 1 && b->n != 1))
         return vrt_dag_refuse(reader->dag, "combines %d numbers with %d", a->n, b->n);
     const bool is_a = a->n > b->n || (a->n == b->n && a->n_dims > b->n_dims);
     const struct vrt_onnx_sizes *longer = is_a ? a : b;
