@@ -112,6 +112,12 @@ int vrt_cluster_check(const struct vrt_cli *cli)
         return vrt_cli_misused(cli, "--%s is for jobs of a vrtd, and no daemon takes part in "
                                "--cluster: leave it out", args->webhook ? "webhook" :
                                args->preview ? "preview" : "priority");
+    if (args->settings.target_size_bytes != VRT_UNKNOWN)
+        return vrt_cli_misused(cli, "--target-size needs one segment after the other, on one "
+                               "machine: leave --cluster out, or ask for a --bitrate");
+    if (args->settings.alpha == VRT_ALPHA_NETWORK)
+        return vrt_cli_misused(cli, "--alpha network restores the film twice, on one machine: "
+                               "leave --cluster out, or choose --alpha resize");
     return VRT_EXIT_OK;
 }
 
@@ -130,10 +136,9 @@ int vrt_cluster_submit(const struct vrt_cli *cli, const struct vrt_job_request *
         return vrt_refuse(error, vrt_raise(-EINVAL), "client.cluster", "--cluster takes files that "
                           "all nodes can open by their paths: no URL, and no pipe");
     int r = vrt_film_make(&cli->args, request, &film, error);
-    if (r == -EEXIST)
-        return r;
-    if (r == 0)
-        r = vrt_film_submit(&film, error);
+    if (r < 0)
+        return vrt_fold(r);
+    r = vrt_film_submit(&film, error);
     if (r < 0) {
         struct vrt_error ignored = { .id = NULL };
         (void)!vrt_film_remove(&film, &ignored);
@@ -214,6 +219,11 @@ static int follow(const struct vrt_cli *cli, struct vrt_film *film)
 
     for (shown(film, name, sizeof(name));; wait_a_while()) {
         struct vrt_error error = { .id = NULL };
+        /* Its record again: another vrtctl may have cancelled it since, or submitted it. */
+        if (vrt_film_open(film->folder, film, &error) < 0) {
+            vrt_cli_complain(cli, name, &error);
+            return VRT_EXIT_FAILED;
+        }
         if (vrt_film_look(film, &look, &error) < 0) {
             /* It may be begun anew, and what runs goes on meanwhile. */
             if (!is_silent)

@@ -147,13 +147,26 @@ static bool has_failed(const struct vrt_film *film)
     return false;
 }
 
+/* Whether a node is one of those, which have commas between. */
+static bool is_among(const char *nodes, const char *node)
+{
+    const size_t n = strlen(node);
+
+    for (const char *at = nodes; at; at = strchr(at, ',')) {
+        at += *at == ',';
+        if (strncmp(at, node, n) == 0 && (!at[n] || at[n] == ','))
+            return true;
+    }
+    return false;
+}
+
 void vrt_film_exclude(struct vrt_film *film)
 {
     for (int64_t i = 0; i < N_WHOLE + film->nodes; i++) {
         const struct note note = read_ith(film, i);
         const size_t n = strlen(film->excluded);
-        /* One that finds no room, or is there already, may fail once more. */
-        if (is_nodes_own(&note) && !strstr(film->excluded, note.node) &&
+        /* One that finds no room may fail once more. */
+        if (is_nodes_own(&note) && note.node[0] && !is_among(film->excluded, note.node) &&
             n + strlen(note.node) + 2 < sizeof(film->excluded))
             snprintf(film->excluded + n, sizeof(film->excluded) - n, "%s%s", n ? "," : "",
                      note.node);

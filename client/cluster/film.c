@@ -53,8 +53,8 @@ static const struct vrt_field film_fields[] = {
 static const char task_script[] =
     "#!/bin/sh\n"
     "# A task of a film that Slurm restores: task.sh PART... Made by vrtctl; docs/cluster.md.\n"
-    "vrtd='%s'\n"
-    "folder='%s'\n"
+    "vrtd=%s\n"
+    "folder=%s\n"
     "ended=\n"
     "trap 'kill -TERM \"$pid\" 2>/dev/null' USR1\n"
     "trap 'ended=1; kill -TERM \"$pid\" 2>/dev/null' TERM\n"
@@ -134,23 +134,31 @@ static int save(const struct vrt_film *film, struct vrt_error *error)
     return vrt_fold(write_fields(film->folder, RECORD, film_fields, film, error));
 }
 
-/* In a shell's quotes nothing else needs escaping. */
-static bool can_be_quoted(const char *text)
+/* Writes a text as a shell's word: in its quotes nothing needs escaping but a quote. Return: 0;
+ * -errno. */
+static int quote(const char *text, struct vrt_buf *word)
 {
-    return !strpbrk(text, "'\n");
+    int r = vrt_buf_printf(word, "'");
+
+    for (; r == 0 && *text; text++)
+        r = *text == '\'' ? vrt_buf_printf(word, "'\\''") : vrt_buf_append(word, text, 1);
+    return r < 0 ? vrt_fold(r) : vrt_fold(vrt_buf_append(word, "'", sizeof("'")));
 }
 
 static int write_script(const struct vrt_film *film, struct vrt_error *error)
 {
     struct vrt_buf text = { .limit_bytes = FILE_BYTES_MAX };
+    struct vrt_buf program = { .limit_bytes = FILE_BYTES_MAX }, folder = program;
     char found[VRT_API_PATH_BYTES];
-    const char *vrtd = vrt_folder_of_part("daemon/vrtd", VRT_VRTD_PROGRAM, found, sizeof(found));
 
-    if (!can_be_quoted(vrtd) || !can_be_quoted(film->folder))
-        return vrt_refuse(error, vrt_raise(-EINVAL), "client.cluster", "the result's path has a "
-                          "quote or a line break in it, which no script of Slurm's gets right: "
-                          "name it otherwise");
-    int r = vrt_buf_printf(&text, task_script, vrtd, film->folder);
+    int r = quote(vrt_folder_of_part("daemon/vrtd", VRT_VRTD_PROGRAM, found, sizeof(found)),
+                  &program);
+    if (r == 0)
+        r = quote(film->folder, &folder);
+    if (r == 0)
+        r = vrt_buf_printf(&text, task_script, program.data, folder.data);
+    vrt_buf_done(&program);
+    vrt_buf_done(&folder);
     r = r < 0 ? vrt_refuse_errno(error, r, "task.sh") :
         write_file(film->folder, "task.sh", &text, error);
     vrt_buf_done(&text);
@@ -201,6 +209,9 @@ static int fill(const struct vrt_args *args, const struct vrt_job_request *reque
     if (!film->input[0] || !film->output[0])
         return vrt_refuse(error, vrt_raise(-EINVAL), "client.cluster", "a path is too long, or not "
                           "in UTF-8: nodes couldn't open it");
+    if (strchr(film->output, '\\'))
+        return vrt_refuse(error, vrt_raise(-EINVAL), "client.cluster", "Slurm can't keep a log in "
+                          "a folder with a backslash in its path: name the result otherwise");
     if (snprintf(film->folder, sizeof(film->folder), "%s" SUFFIX, film->output) >=
         (int)sizeof(film->folder))
         return vrt_refuse_errno(error, vrt_raise(-ENAMETOOLONG), film->output);
@@ -259,6 +270,7 @@ int vrt_film_open(const char *path, struct vrt_film *ret_film, struct vrt_error 
     struct vrt_error why = { .id = NULL };
     char absolute[VRT_API_PATH_BYTES];
     json_t *json = NULL;
+    struct stat st;
     size_t n;
 
     vrt_file_absolute(path, absolute, sizeof(absolute));
@@ -268,6 +280,10 @@ int vrt_film_open(const char *path, struct vrt_film *ret_film, struct vrt_error 
                            strcmp(absolute + n - strlen(SUFFIX), SUFFIX) == 0;
     int r = snprintf(film.folder, sizeof(film.folder), "%s%s", absolute,
                      is_folder ? "" : SUFFIX) >= (int)sizeof(film.folder) ? -ENAMETOOLONG : 0;
+    /* Its record says which of our jobs are to be ended. */
+    if (r == 0 && stat(film.folder, &st) == 0 && st.st_uid != geteuid())
+        return vrt_refuse(error, vrt_raise(-EPERM), "client.cluster", "%s is another user's: a "
+                          "film is for whoever submitted it", film.folder);
     if (r == 0)
         r = vrt_film_read(film.folder, RECORD, &json, &why);
     if (r == -ENOENT)
@@ -276,6 +292,8 @@ int vrt_film_open(const char *path, struct vrt_film *ret_film, struct vrt_error 
     if (r == 0)
         r = vrt_fields_decode(film_fields, json, VRT_FIELDS_LENIENT, &film, &why);
     json_decref(json);
+    if (r == 0 && strncmp(film.tag, VRT_FILM_TAG, strlen(VRT_FILM_TAG)) != 0)
+        r = vrt_refuse(&why, vrt_raise(-EINVAL), "client.cluster", "its tag is none");
     if (r < 0)
         return vrt_refuse(error, vrt_fold(r), "client.cluster", "%s/%s can't be read: %s",
                           film.folder, RECORD, why.message);
@@ -288,14 +306,22 @@ static int submit(const struct vrt_film *film, const char *name, const char *par
                   const char *array, const char *dependency, int64_t *ret_id,
                   struct vrt_error *error)
 {
-    char script[VRT_API_PATH_BYTES + 200], title[32];
+    struct vrt_buf script = { .limit_bytes = FILE_BYTES_MAX };
+    struct vrt_buf folder = { .limit_bytes = FILE_BYTES_MAX };
+    char title[32];
 
     snprintf(title, sizeof(title), "vrtd-%s", name);
-    snprintf(script, sizeof(script), "#!/bin/sh\nexec sh '%s/task.sh' %s\n", film->folder, parts);
-    return vrt_fold(vrt_slurm_submit(&(struct vrt_slurm_batch){
+    int r = quote(film->folder, &folder);
+    if (r == 0)
+        r = vrt_buf_printf(&script, "#!/bin/sh\nexec sh %s/task.sh %s\n", folder.data, parts);
+    if (r == 0)
+        r = vrt_buf_append(&script, "", 1);
+    vrt_buf_done(&folder);
+    r = r < 0 ? vrt_refuse_errno(error, r, "Slurm's script") :
+        vrt_slurm_submit(&(struct vrt_slurm_batch){
         .name = title,
         .comment = film->tag,
-        .script = script,
+        .script = script.data,
         .folder = film->folder,
         .output = array ? "logs/%x-%a.log" : "logs/%x.log",
         .array = array,
@@ -307,7 +333,9 @@ static int submit(const struct vrt_film *film, const char *name, const char *par
             .gpus = film->gpus,
             .excluded = film->excluded[0] ? film->excluded : NULL,
         },
-    }, ret_id, error));
+    }, ret_id, error);
+    vrt_buf_done(&script);
+    return vrt_fold(r);
 }
 
 /* Ends whatever Slurm has of it: also what was never noted. */
@@ -410,5 +438,8 @@ int vrt_film_remove(const struct vrt_film *film, struct vrt_error *error)
     /* attempts/NAME/1/00000.seg */
     int r = remove_tree(AT_FDCWD, film->folder, 5);
 
+    /* The tag has the time when it was made, and the empty file for its output with it. */
+    vrt_file_remove_placeholder(film->output,
+                                strtoll(film->tag + strlen(VRT_FILM_TAG), NULL, 16));
     return r < 0 ? vrt_refuse_errno(error, vrt_raise(r), film->folder) : 0;
 }

@@ -96,7 +96,8 @@ void vrt_film_exclude(struct vrt_film *film);
 /* Forgets what tasks said, and so how often they have begun. Return: 0; -errno with `error`. */
 int vrt_film_forget_notes(const struct vrt_film *film, struct vrt_error *error) VRT_MUST_CHECK;
 
-/* Removes its folder, with all that was made. Return: 0; -errno with `error`. */
+/* Removes its folder, with all that was made, and its output, if that is still the empty file that
+ * submitting it made. Return: 0; -errno with `error`. */
 int vrt_film_remove(const struct vrt_film *film, struct vrt_error *error) VRT_MUST_CHECK;
 
 /* Reads a file of the folder. Return: 0, *ret_json is the caller's; -ENOENT, -EINVAL, -errno with

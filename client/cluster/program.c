@@ -89,8 +89,11 @@ static int talk(struct pipes *pipes, const char *input, struct vrt_buf *out, str
             { pipes->ours[TO], POLLOUT, 0 }, { pipes->ours[OUT], POLLIN, 0 },
             { pipes->ours[ERR], POLLIN, 0 },
         };
-        if (poll(polls, END_COUNT, -1) < 0)
-            return errno == EINTR ? 0 : vrt_raise(-errno);
+        if (poll(polls, END_COUNT, -1) < 0) {
+            if (errno == EINTR)
+                continue;
+            return vrt_raise(-errno);
+        }
         if (polls[TO].revents) {
             ssize_t n = write(pipes->ours[TO], input, left);
             /* It doesn't want more. */

@@ -102,6 +102,22 @@ static void add_wants(struct command *command, const struct vrt_slurm_wants *wan
         command_add(command, "--exclusive");
 }
 
+/* Where it writes, with the folder's own "%" told from sbatch's patterns. Return: 0; -errno. */
+static int add_output(struct command *command, const struct vrt_slurm_batch *batch)
+{
+    struct vrt_buf path = { .limit_bytes = OUTPUT_BYTES_MAX };
+    int r = 0;
+
+    for (const char *at = batch->folder; r == 0 && *at; at++)
+        r = vrt_buf_append(&path, *at == '%' ? "%%" : at, *at == '%' ? 2 : 1);
+    if (r == 0)
+        r = vrt_buf_append(&path, "", 1);
+    if (r == 0)
+        command_add(command, "--output=%s/%s", path.data, batch->output);
+    vrt_buf_done(&path);
+    return vrt_fold(r);
+}
+
 int vrt_slurm_submit(const struct vrt_slurm_batch *batch, int64_t *ret_id,
                      struct vrt_error *error)
 {
@@ -117,7 +133,8 @@ int vrt_slurm_submit(const struct vrt_slurm_batch *batch, int64_t *ret_id,
     command_add(&command, "--job-name=%s", batch->name);
     command_add(&command, "--comment=%s", batch->comment);
     command_add(&command, "--chdir=%s", batch->folder);
-    command_add(&command, "--output=%s", batch->output);
+    if (add_output(&command, batch) < 0)
+        command.is_out = true;
     add_wants(&command, &batch->wants);
     if (batch->array)
         command_add(&command, "--array=%s", batch->array);

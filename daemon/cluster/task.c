@@ -335,6 +335,17 @@ static enum vrt_cluster_exit conclude(struct vrt_task_state *task, struct vrt_er
     return task->note.starts < STARTS_MAX ? VRT_CLUSTER_AGAIN : VRT_CLUSTER_FAILED;
 }
 
+/* Whether another attempt at the task has done it since this one began, and said so. */
+static bool is_done_elsewhere(const struct vrt_task_state *task)
+{
+    struct vrt_cluster_note note;
+
+    vrt_cluster_note_read(&task->folder, task->note_name, &note);
+    const bool is_done = strcmp(note.state, "done") == 0;
+    vrt_cluster_note_done(&note);
+    return is_done;
+}
+
 enum vrt_cluster_exit vrt_task_end(struct vrt_task_state *task, const struct vrt_error *error)
 {
     struct vrt_error why = error && error->message[0] ? *error :
@@ -347,6 +358,10 @@ enum vrt_cluster_exit vrt_task_end(struct vrt_task_state *task, const struct vrt
     }
     exit = conclude(task, &why);
     vrt_task_remove_folders(task);
+    if (exit != VRT_CLUSTER_DONE && task->is_counted && is_done_elsewhere(task)) {
+        exit = VRT_CLUSTER_DONE;
+        why = (struct vrt_error){ .id = NULL };
+    }
     snprintf(task->note.state, sizeof(task->note.state), "%s", exit == VRT_CLUSTER_DONE ? "done" :
              exit == VRT_CLUSTER_FAILED ? "failed" : "interrupted");
     snprintf(task->note.error_id, sizeof(task->note.error_id), "%s", why.id ? why.id : "");
