@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/heap.h"
 #include "base/macro.h"
 
 /* The value in kB of the line that begins with `key`, in bytes, or -1. */
@@ -29,6 +30,7 @@ static int64_t read_status(const char *key)
 
 int64_t vrt_memory_mark(void)
 {
+    vrt_heap_give_back();   /* what is used again wouldn't be counted */
     /* "5" sets the peak back to the present size; where that isn't allowed, the peak before
      * counts too, and the growth comes out too large rather than too small. */
     int fd = open("/proc/self/clear_refs", O_WRONLY | O_CLOEXEC);

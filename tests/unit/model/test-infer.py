@@ -253,6 +253,20 @@ class Infer(unittest.TestCase):
                     self.assertIn(f"doesn't compute in {precision}:", done.stderr)
                 self.assertTrue(done.returncode == 0 or (device, precision) == ('auto', 'f16'))
 
+    def test_automatic_precision(self):
+        """One of those that it tries, as the report says, and nothing of the trials left in it."""
+        results = []
+        for precision in ('auto', None):
+            precision = precision or results[0][0]['precision']
+            done = self.infer('--device', 'auto', '--json', '--precision', precision, status=None)
+            if 'no device' in done.stderr:
+                self.skipTest('no device but the reference')
+            results.append((json.loads(done.stdout), read(self.y)[1]))
+        (auto, y), (named, same) = results
+        self.assertEqual(y, same)
+        for key in ('precision', 'weights_bytes', 'arena_bytes', 'planned_peak_bytes'):
+            self.assertEqual(auto[key], named[key], key)
+
     def test_not_arrays(self):
         good = header(SHAPE) + values(SHAPE)
         for data, part in ((b'', 'not a NumPy array'), (b'hello', 'not a NumPy array'),
