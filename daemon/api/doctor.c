@@ -29,9 +29,9 @@
 #include "doctor_host.h"
 #include "frames/process/child.h"
 #include "host/vendors.h"
+#include "model/test-picture.h"
 #include "models/builtin.h"
 #include "workers/device/checkup.h"
-#include "workers/plan/test-picture.h"
 
 #define VRT_LOG_TOPIC "api"
 

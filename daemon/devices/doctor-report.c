@@ -9,8 +9,8 @@
 
 #include "base/clock.h"
 #include "doctor_host.h"
+#include "model/test-picture.h"
 #include "workers/plan/fidelity.h"
-#include "workers/plan/test-picture.h"
 
 #define MIB (INT64_C(1) << 20)
 #define GIB (INT64_C(1) << 30)

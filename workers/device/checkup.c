@@ -10,7 +10,7 @@
 #include "engine/graph-executor.h"
 #include "engine/graph.h"
 #include "model/parts/layers.h"
-#include "workers/plan/test-picture.h"
+#include "model/test-picture.h"
 
 /* Of the convolution, whose sums are exact: no multiples of anything, so that edges of tiles are
  * met; and few channels, because Winograd's algorithm, which the built-in network shows, rounds. */

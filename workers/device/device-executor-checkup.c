@@ -12,9 +12,9 @@
 #include <stdlib.h>
 
 #include "base/log.h"
+#include "model/test-picture.h"
 #include "workers/device/checkup.h"
 #include "workers/device/device-executor-impl.h"
-#include "workers/plan/test-picture.h"
 
 #define VRT_LOG_TOPIC "executor"
 

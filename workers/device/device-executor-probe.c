@@ -9,10 +9,10 @@
 
 #include "backend/op/precision.h"
 #include "base/log.h"
+#include "model/test-picture.h"
 #include "workers/device/device-executor-impl.h"
 #include "workers/device/session/fit.h"
 #include "workers/plan/fidelity.h"
-#include "workers/plan/test-picture.h"
 
 #define VRT_LOG_TOPIC "executor"
 

@@ -27,7 +27,7 @@
 #include "infer/memory.h"
 #include "infer/model.h"
 #include "model/network.h"
-#include "workers/plan/test-picture.h"
+#include "model/test-picture.h"
 
 #define E_INVALID "infer.invalid"
 #define E_DEVICE "device.failed"

@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "workers/plan/test-picture.h"
+#include "model/test-picture.h"
 
 int vrt_fidelity_measure(const struct vrt_fidelity_params *params, double *ret_db)
 {

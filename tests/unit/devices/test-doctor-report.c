@@ -5,9 +5,9 @@
 #include <errno.h>
 
 #include "daemon/devices/doctor-report.h"
+#include "model/test-picture.h"
 #include "tests/unit/model/builtin-network.h"
 #include "tests/unit/test.h"
-#include "workers/plan/test-picture.h"
 
 static const struct vrt_device_info info = {
     .kind = "cuda",

@@ -5,12 +5,12 @@
 #include <errno.h>
 #include <math.h>
 
+#include "model/test-picture.h"
 #include "tests/unit/environment.h"
 #include "tests/unit/model/builtin-network.h"
 #include "tests/unit/test.h"
 #include "workers/device/checkup.h"
 #include "workers/device/device-executor.h"
-#include "workers/plan/test-picture.h"
 
 struct bench {
     struct vrt_registry *registry;

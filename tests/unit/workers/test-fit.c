@@ -7,13 +7,13 @@
 
 #include <errno.h>
 
+#include "model/test-picture.h"
 #include "tests/unit/environment.h"
 #include "tests/unit/test.h"
 #include "tests/unit/model/vrt-fixture.h"
 #include "tests/unit/model/weight-rule.h"
 #include "workers/plan/fidelity.h"
 #include "workers/device/session/fit.h"
-#include "workers/plan/test-picture.h"
 
 #define W 136
 #define H 96

@@ -5,7 +5,7 @@
  * layers.
  */
 
-#include "workers/plan/test-picture.h"
+#include "model/test-picture.h"
 
 #include <errno.h>
 #include <math.h>
