@@ -55,7 +55,7 @@ struct vrt_args {
     int64_t timeout_s;
     bool json, help, version;
 
-    const char *model, *output, *device, *preset, *webhook, *sha256, *pixel_format;
+    const char *model, *output, *reference, *device, *preset, *webhook, *sha256, *pixel_format;
     const char *streams, *scale;
     struct vrt_job_settings settings;           /* but for those, and the next */
     const char *scene_cuts;

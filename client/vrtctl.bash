@@ -124,7 +124,7 @@ _vrtctl() {
             --bitrate --target-size --pix-fmt --enc --streams --start --duration --end --fps
             --hwaccel --hwdec --deinterlace --alpha --times --tonemap --priority --strict
             --overwrite
-            --output-format --webhook --dry-run --follow --preview --recursive --match --output-dir
+            --output-format --reference --webhook --dry-run --follow --preview --recursive --match --output-dir
             --skip-done --settled --cluster --nodes --gpus --partition --account --time $common" "$current"
         ;;
     submit:* | info:[!-]* | info:) compopt -o default ;;
@@ -140,7 +140,7 @@ _vrtctl() {
         compopt -o default
         ;;
     resume:-* | retry:-*)
-        _vrtctl_words "--output --model --overwrite --all $common" "$current"
+        _vrtctl_words "--output --model --reference --overwrite --all $common" "$current"
         ;;
     cluster:-*) _vrtctl_words "$common" "$current" ;;
     cluster:*)

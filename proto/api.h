@@ -186,7 +186,7 @@ enum vrt_api_error_index {
 #define VRT_API_BODY_MAX_BYTES (64 * 1024)
 #define VRT_API_HEADER_MAX_BYTES (16 * 1024)
 #define VRT_API_URL_MAX_BYTES 2048
-#define VRT_API_DESCRIPTORS_MAX 4       /* that may come with it; a job takes two or three */
+#define VRT_API_DESCRIPTORS_MAX 4       /* that may come with it; a job takes two to four */
 #define VRT_API_REQUEST_MAX_S 10        /* from its first byte to its last, however slow */
 #define VRT_API_IDLE_MAX_S 60           /* a connection between requests */
 

@@ -37,6 +37,7 @@ const char *const vrt_job_file_names[] = {
     [VRT_JOB_INPUT] = "input",
     [VRT_JOB_OUTPUT] = "output",
     [VRT_JOB_MODEL] = "model",
+    [VRT_JOB_REFERENCE] = "reference",
 };
 
 const char *const vrt_job_state_phrases[] = {
@@ -89,6 +90,7 @@ const struct vrt_field vrt_job_request_fields[] = {
     VRT_FIELD_OBJECT(T, input, REQUIRED, input_fields),
     VRT_FIELD_OBJECT(T, output, REQUIRED, output_fields),
     VRT_FIELD_OBJECT(T, model, 0, vrt_job_model_ref_fields),
+    VRT_FIELD_OBJECT(T, reference, 0, output_fields),
     VRT_FIELD_TEXT(T, device, NULLABLE),
     VRT_FIELD_IN(ENUM, T, settings, precision, NULLABLE, .names = vrt_precision_names),
     VRT_FIELD_IN(INT, T, settings, tile, NULLABLE, .min = 0, .max = VRT_API_TILE_MAX),
@@ -137,6 +139,7 @@ const struct vrt_field vrt_job_files_request_fields[] = {
     VRT_FIELD_OBJECT(T, input, 0, output_fields),
     VRT_FIELD_OBJECT(T, output, 0, output_fields),
     VRT_FIELD_OBJECT(T, model, 0, output_fields),
+    VRT_FIELD_OBJECT(T, reference, 0, output_fields),
     VRT_FIELD_BOOL(T, overwrite, 0),
     VRT_FIELDS_END,
 };
@@ -247,6 +250,11 @@ static const struct vrt_field error_fields[] = {
 };
 #undef T
 
+static const struct vrt_field comparison_fields[] = {
+    VRT_COMPARE_MEANS(struct vrt_compare_report),
+    VRT_FIELDS_END,
+};
+
 #define T struct vrt_job_info
 #define SHORT_FORM                                                                      \
     COUNT(T, id, 0),                                                                    \
@@ -276,7 +284,8 @@ static const struct vrt_field error_fields[] = {
     VRT_FIELD_ARRAY(T, devices, n_devices, VRT_API_DEVICES_MAX, device_fields),         \
     COUNT(T, warnings_total, NULLABLE),                                                 \
     COUNT(T, result_bytes, NULLABLE),                                                   \
-    VRT_FIELD_OPTIONAL(T, error, has_error, error_fields)
+    VRT_FIELD_OPTIONAL(T, error, has_error, error_fields),                              \
+    VRT_FIELD_OPTIONAL(T, comparison, has_comparison, comparison_fields)
 
 const struct vrt_field vrt_job_short_fields[] = {
     SHORT_FORM,
@@ -294,6 +303,8 @@ const struct vrt_field vrt_job_fields[] = {
     VRT_FIELD_TEXT(T, input_path, NULLABLE),
     VRT_FIELD_TEXT(T, output_path, NULLABLE),
     VRT_FIELD_TEXT(T, model_path, NULLABLE),
+    VRT_FIELD_TEXT(T, reference_name, NULLABLE),
+    VRT_FIELD_TEXT(T, reference_path, NULLABLE),
     VRT_FIELD_BOOL(T, overwrite, 0),
     COUNT(T, input_bytes, NULLABLE),
     VRT_FIELD_BOOL(T, input_piped, 0),
@@ -354,6 +365,14 @@ static int check_file(const struct vrt_file_ref *files, int i, bool name_needed,
     return r;
 }
 
+/* There is a name, and no file to it. */
+static int refuse_lacking(int i, const char *what, struct vrt_error *error)
+{
+    vrt_error_set_field(error, vrt_job_file_names[i]);
+    return vrt_refuse(error, vrt_raise(-EINVAL), VRT_E(REQUEST_FIELD),
+                      "%s.fd: %s is a descriptor or a path", vrt_job_file_names[i], what);
+}
+
 /* A size decides the bitrate, and that the quality. */
 static int check_size(const struct vrt_job_settings *settings, struct vrt_error *error)
 {
@@ -380,8 +399,11 @@ static int check_request(const struct vrt_job_request *q, struct vrt_error *erro
     if (r < 0)
         return r;
     for (int i = 0; i < VRT_JOB_FILE_COUNT; i++) {
-        const bool is_known = i == VRT_JOB_MODEL && q->model.fd < 0 && !q->model.path[0];
-        r = check_file(q->files, i, !is_known, error);
+        const bool may_lack = i == VRT_JOB_MODEL || i == VRT_JOB_REFERENCE;
+        const bool is_file = q->files[i].fd >= 0 || q->files[i].path[0];
+        if (i == VRT_JOB_REFERENCE && !is_file && q->reference.name[0])
+            return refuse_lacking(i, "a reference", error);
+        r = check_file(q->files, i, !may_lack || is_file, error);
         if (r < 0)
             return r;
     }
@@ -432,12 +454,8 @@ static int check_files_request(const struct vrt_job_files_request *q, struct vrt
     for (int i = 0; i < VRT_JOB_FILE_COUNT; i++) {
         const struct vrt_file_ref *file = &q->files[i];
         const bool is_given = file->fd != VRT_UNKNOWN || file->path[0];
-        if (!is_given && file->name[0]) {
-            vrt_error_set_field(error, vrt_job_file_names[i]);
-            return vrt_refuse(error, vrt_raise(-EINVAL), VRT_E(REQUEST_FIELD),
-                              "%s.fd: a file that is given again is a descriptor or a path",
-                              vrt_job_file_names[i]);
-        }
+        if (!is_given && file->name[0])
+            return refuse_lacking(i, "a file that is given again", error);
         int r = check_file(q->files, i, is_given, error);
         if (r < 0)
             return r;

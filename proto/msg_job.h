@@ -32,10 +32,11 @@ enum vrt_job_file {
     VRT_JOB_INPUT,
     VRT_JOB_OUTPUT,
     VRT_JOB_MODEL,
+    VRT_JOB_REFERENCE,      /* what the result is compared with */
     VRT_JOB_FILE_COUNT,
 };
 
-/* "input", "output", "model". */
+/* "input", "output", "model", "reference". */
 extern const char *const vrt_job_file_names[];
 
 /*
@@ -63,6 +64,7 @@ struct vrt_job_request {
         struct {
             struct vrt_file_ref input, output;
             struct vrt_file_ref model;      /* without fd: one the daemon knows; name "": default */
+            struct vrt_file_ref reference;  /* the result is compared with; name "": with none */
         };
         struct vrt_file_ref files[VRT_JOB_FILE_COUNT];
     };
@@ -81,7 +83,7 @@ struct vrt_job_request {
 struct vrt_job_files_request {
     union {
         struct {
-            struct vrt_file_ref input, output, model;
+            struct vrt_file_ref input, output, model, reference;
         };
         struct vrt_file_ref files[VRT_JOB_FILE_COUNT];
     };
@@ -157,6 +159,42 @@ struct vrt_job_error {
     char field[64];
 };
 
+/* How near one video is to another: of a job, its result to the reference; POST /v1/compare has
+ * each of the frames, too. PSNR in dB, NAN: they are equal, it is infinite; SSIM from -1 to 1. RGB:
+ * of red, green and blue, in 8 bits; Y: of BT.601's luma. */
+struct vrt_compare_report {
+    int64_t width, height;
+    int64_t frames_total;
+    int64_t frames_equal;                   /* of those */
+    double psnr_rgb, psnr_y;                /* the mean of all frames; NAN: of one it is infinite */
+    double psnr_rgb_overall, psnr_y_overall;        /* of the mean of their errors */
+    double ssim_rgb, ssim_y;                /* the mean */
+    double worst_s, worst_psnr_y;           /* when the first of the worst frames is, and how bad */
+    struct vrt_compare_frame *frames;       /* proto/compare/msg_compare.h */
+    size_t n_frames;
+};
+
+/* No better PSNR is told of: errors are counted in parts of 1e9. */
+#define VRT_COMPARE_PSNR_MAX 150
+
+/* Of a table of such fields, and of all but the frames. */
+#define VRT_COMPARE_PSNR(T, member) \
+    VRT_FIELD_DOUBLE(T, member, VRT_FIELD_NULLABLE, 0, VRT_COMPARE_PSNR_MAX)
+#define VRT_COMPARE_SSIM(T, member) VRT_FIELD_DOUBLE(T, member, VRT_FIELD_NULLABLE, -1, 1)
+#define VRT_COMPARE_MEANS(T)                                                            \
+    VRT_FIELD_INT(T, width, 0, 0, INT64_MAX),                                           \
+    VRT_FIELD_INT(T, height, 0, 0, INT64_MAX),                                          \
+    VRT_FIELD_INT(T, frames_total, 0, 0, INT64_MAX),                                    \
+    VRT_FIELD_INT(T, frames_equal, 0, 0, INT64_MAX),                                    \
+    VRT_COMPARE_PSNR(T, psnr_rgb),                                                      \
+    VRT_COMPARE_PSNR(T, psnr_y),                                                        \
+    VRT_COMPARE_PSNR(T, psnr_rgb_overall),                                              \
+    VRT_COMPARE_PSNR(T, psnr_y_overall),                                                \
+    VRT_COMPARE_SSIM(T, ssim_rgb),                                                      \
+    VRT_COMPARE_SSIM(T, ssim_y),                                                        \
+    VRT_FIELD_DOUBLE(T, worst_s, VRT_FIELD_NULLABLE, INT64_MIN, INT64_MAX),             \
+    VRT_COMPARE_PSNR(T, worst_psnr_y)
+
 /* GET /v1/jobs/{id}: all of it. GET /v1/jobs and events: as far as vrt_job_short_fields goes. */
 struct vrt_job_info {
     int64_t id;
@@ -184,6 +222,8 @@ struct vrt_job_info {
     int64_t warnings_total;                 /* how many `warnings` there are */
     bool has_error;
     struct vrt_job_error error;
+    bool has_comparison;
+    struct vrt_compare_report comparison;   /* of the result with the reference: no frames */
 
     /* from here on not in the short form */
     struct vrt_job_stages stages;
@@ -197,6 +237,7 @@ struct vrt_job_info {
     /* As submitted; an input's may be a URL. */
     char input_path[VRT_API_PATH_BYTES], output_path[VRT_API_PATH_BYTES];
     char model_path[VRT_API_PATH_BYTES];
+    char reference_name[VRT_API_NAME_BYTES], reference_path[VRT_API_PATH_BYTES];
     bool overwrite;
     int64_t input_bytes;                    /* of the input that it began with */
     int64_t result_bytes;                   /* of the result, where vrtd keeps it; else unknown */

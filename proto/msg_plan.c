@@ -65,6 +65,7 @@ static const struct vrt_field plan_stream_fields[] = {
 const struct vrt_field vrt_plan_fields[] = {
     VRT_FIELD_TEXT(T, input_name, 0),
     VRT_FIELD_TEXT(T, output_name, 0),
+    VRT_FIELD_TEXT(T, reference_name, VRT_FIELD_NULLABLE),
     VRT_FIELD_OBJECT(T, model, 0, vrt_job_model_fields),
     VRT_FIELD_TEXT(T, device, 0),
     VRT_FIELD_OBJECT(T, video, 0, vrt_job_video_fields),

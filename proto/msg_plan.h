@@ -39,6 +39,7 @@ struct vrt_plan_stream {
 /* The answer to a POST /v1/jobs with `dry_run`. */
 struct vrt_plan_report {
     char input_name[VRT_API_NAME_BYTES], output_name[VRT_API_NAME_BYTES];
+    char reference_name[VRT_API_NAME_BYTES];        /* the result is compared with; "": with none */
     struct vrt_job_model model;
     char device[VRT_API_REQUEST_DEVICE_BYTES];      /* as requested */
     struct vrt_job_video video;

@@ -115,6 +115,9 @@ int vrt_cluster_check(const struct vrt_cli *cli)
     if (args->settings.target_size_bytes != VRT_UNKNOWN)
         return vrt_cli_misused(cli, "--target-size needs one segment after the other, on one "
                                "machine: leave --cluster out, or ask for a --bitrate");
+    if (args->reference)
+        return vrt_cli_misused(cli, "--reference is for jobs of a vrtd: leave it out, and compare "
+                               "the film when it is done (vrtctl compare)");
     if (args->settings.alpha == VRT_ALPHA_NETWORK)
         return vrt_cli_misused(cli, "--alpha network restores the film twice, on one machine: "
                                "leave --cluster out, or choose --alpha resize");

@@ -56,12 +56,6 @@ static int by_badness(const void *a, const void *b)
     return x > y ? -1 : x < y;
 }
 
-static const char *psnr(double value, char *buffer, size_t size)
-{
-    snprintf(buffer, size, isnan(value) ? "equal" : "%.2f dB", value);
-    return buffer;
-}
-
 static const char *label(double value, char *buffer, size_t size)
 {
     snprintf(buffer, size, "%.0f dB", value);
@@ -111,18 +105,18 @@ static void print_report(const struct vrt_cli *cli, struct vrt_compare_report *r
     if (report->frames_equal)
         printf(", %" PRId64 " of them equal", report->frames_equal);
     printf("\n  PSNR       RGB %s, Y %s, the mean of all frames\n",
-           psnr(report->psnr_rgb, text[0], sizeof(text[0])),
-           psnr(report->psnr_y, text[1], sizeof(text[1])));
+           vrt_format_psnr(report->psnr_rgb, text[0], sizeof(text[0])),
+           vrt_format_psnr(report->psnr_y, text[1], sizeof(text[1])));
     printf("             RGB %s, Y %s, of all errors together\n",
-           psnr(report->psnr_rgb_overall, text[0], sizeof(text[0])),
-           psnr(report->psnr_y_overall, text[1], sizeof(text[1])));
+           vrt_format_psnr(report->psnr_rgb_overall, text[0], sizeof(text[0])),
+           vrt_format_psnr(report->psnr_y_overall, text[1], sizeof(text[1])));
     printf("  SSIM       RGB %.4f, Y %.4f\n", report->ssim_rgb, report->ssim_y);
     const bool has_plot = report->n_frames > 1 && plot(report, &buf) == 0;
     qsort(report->frames, report->n_frames, sizeof(*report->frames), by_badness);
     printf("  Worst     ");
     for (size_t i = 0; i < n_worst; i++)
         printf("%s %.3f s (Y %s)", i ? "," : "", report->frames[i].time_s,
-               psnr(report->frames[i].psnr_y, text[0], sizeof(text[0])));
+               vrt_format_psnr(report->frames[i].psnr_y, text[0], sizeof(text[0])));
     printf("\n  Not told   VMAF: vrtd doesn't compute it; FVD: its network, I3D, needs "
            "convolutions\n             over time, which vrtd has no op for\n");
     if (has_plot)

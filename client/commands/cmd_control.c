@@ -149,17 +149,18 @@ static const struct deed retrying = {
 static int revive(struct vrt_cli *cli, const struct deed *deed)
 {
     const struct vrt_args *args = &cli->args;
+    const char *named = args->output ? "output" : args->model ? "model" :
+                        args->reference ? "reference" : NULL;
 
-    if (args->all && (args->output || args->model))
-        return vrt_cli_misused(cli, "--%s names the file of one job, not of --all",
-                               args->output ? "output" : "model");
+    if (args->all && named)
+        return vrt_cli_misused(cli, "--%s names the file of one job, not of --all", named);
     if (given_input(cli)) {
         long long id = vrt_cli_job_id(cli, 0);
         return id ? deed->one(cli, id) : VRT_EXIT_USAGE;
     }
-    if (args->n_operands > 1 && (args->output || args->model))
-        return vrt_cli_misused(cli, "--%s names the file of one job, and there are %d",
-                               args->output ? "output" : "model", args->n_operands);
+    if (args->n_operands > 1 && named)
+        return vrt_cli_misused(cli, "--%s names the file of one job, and there are %d", named,
+                               args->n_operands);
     return each(cli, deed);
 }
 
@@ -189,6 +190,8 @@ static const struct vrt_option file_options[] = {
       .help = "where the result goes now (default: where it went)" },
     { "model", 'm', VRT_OPTION_TEXT, offsetof(A, model), .argument = "FILE",
       .help = "where its checkpoint is now (default: where it was)" },
+    { "reference", 0, VRT_OPTION_TEXT, offsetof(A, reference), .argument = "FILE",
+      .help = "where what the result is compared with is now (default: where it was)" },
     { "overwrite", 0, VRT_OPTION_FLAG, offsetof(A, overwrite),
       .help = "replace an output that holds something by now" },
     { .name = NULL },

@@ -90,6 +90,9 @@ static void print_video(const struct vrt_plan_report *plan)
         printf(", alpha %s", vrt_name_of(vrt_alpha_names, recipe->alpha));
     if (recipe->streams[0])
         printf("\n  Streams    %s", vrt_printable(recipe->streams, options, sizeof(options)));
+    if (plan->reference_name[0])
+        printf("\n  Reference  %s, which the result is compared with",
+               vrt_printable(plan->reference_name, output, sizeof(output)));
     printf("\n  Model      %s (%s x%" PRId64 ")\n",
            vrt_printable(plan->model.name, model, sizeof(model)),
            vrt_printable(plan->model.architecture, text, sizeof(text)), plan->model.scale);

@@ -155,8 +155,9 @@ static void choose_files(const struct vrt_cli *cli, const struct revival *reviva
     h->input = input;
     h->output = args->output;
     h->model = args->model;
+    h->reference = args->reference;
     h->input_bytes = job->input_bytes;
-    h->named = h->input || h->output || h->model;
+    h->named = h->input || h->output || h->model || h->reference;
     h->overwrite = args->overwrite;
     if (!revival->always_with_files && job->state != VRT_JOB_NEEDS_INPUT)
         return;
@@ -165,6 +166,7 @@ static void choose_files(const struct vrt_cli *cli, const struct revival *reviva
     h->input = either(h->input, job->input_path);
     h->output = either(h->output, job->output_path);
     h->model = either(h->model, job->model_path);
+    h->reference = either(h->reference, job->reference_path);
 }
 
 /* The daemon lacks files, or was given another one, and where they are it doesn't know either: how

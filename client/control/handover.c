@@ -17,6 +17,7 @@
 static const char *const cures[VRT_JOB_FILE_COUNT] = {
     [VRT_JOB_INPUT] = "INPUT",
     [VRT_JOB_MODEL] = "--model FILE",
+    [VRT_JOB_REFERENCE] = "--reference FILE",
 };
 
 /* The daemon's word is a path of days ago: where it leads nowhere, the user knows where to. */
@@ -66,6 +67,8 @@ static int open_file(const struct vrt_handover *h, enum vrt_job_file file, struc
                                        &reason);
     else if (file == VRT_JOB_MODEL && h->model)
         r = vrt_file_open_model(h->model, &files[file], &reason);
+    else if (file == VRT_JOB_REFERENCE && h->reference)
+        r = vrt_file_open_input(h->reference, &files[file], &reason);
     return r < 0 ? refuse_file(h, file, r, &reason, error) : 0;
 }
 
@@ -74,8 +77,8 @@ static int post(struct vrt_cli *cli, const struct vrt_handover *h, const struct 
                 struct json_t **ret_json, struct vrt_error *error)
 {
     struct vrt_job_files_request q;
-    const char *const paths[VRT_JOB_FILE_COUNT] = { h->input, h->output, h->model };
-    const bool has_path[VRT_JOB_FILE_COUNT] = { h->input_fd <= 0, h->output_fd <= 0, true };
+    const char *const paths[VRT_JOB_FILE_COUNT] = { h->input, h->output, h->model, h->reference };
+    const bool has_path[VRT_JOB_FILE_COUNT] = { h->input_fd <= 0, h->output_fd <= 0, true, true };
     int fds[VRT_JOB_FILE_COUNT], n_fds = 0;
     char path[64];
 
@@ -103,7 +106,8 @@ static int post(struct vrt_cli *cli, const struct vrt_handover *h, const struct 
 int vrt_handover_send(struct vrt_cli *cli, const struct vrt_handover *handover,
                       struct json_t **ret_json, struct vrt_error *error)
 {
-    struct vrt_file files[VRT_JOB_FILE_COUNT] = { VRT_FILE_NONE, VRT_FILE_NONE, VRT_FILE_NONE };
+    struct vrt_file files[VRT_JOB_FILE_COUNT] = { VRT_FILE_NONE, VRT_FILE_NONE, VRT_FILE_NONE,
+                                                VRT_FILE_NONE };
     int r = 0;
 
     for (int i = 0; i < VRT_JOB_FILE_COUNT && r == 0; i++)

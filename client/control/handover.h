@@ -17,7 +17,7 @@ struct vrt_cli;
 struct vrt_handover {
     long long id;                           /* the job */
     const char *verb;                       /* "resume", "retry" */
-    const char *input, *output, *model;     /* paths; NULL: not given again */
+    const char *input, *output, *model, *reference;     /* paths; NULL: not given again */
     int input_fd, output_fd;                /* over 0: these, which have no paths; are closed */
     int64_t input_bytes;                    /* of the job's; 0, VRT_UNKNOWN: not known */
     bool overwrite;                         /* an output that holds something by now */

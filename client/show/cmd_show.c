@@ -66,6 +66,25 @@ static void show_model(const struct vrt_job_info *job)
     putchar('\n');
 }
 
+/* How near the result is to what it was to be. */
+static void show_comparison(const struct vrt_job_info *job)
+{
+    const struct vrt_compare_report *c = &job->comparison;
+    struct text rgb, y, worst;
+    struct path path;
+
+    if (!job->reference_name[0] && !job->has_comparison)
+        return;
+    printf("  Reference  %s\n", path_or_name(job->reference_path, job->reference_name, &path));
+    if (job->has_comparison)
+        printf("             PSNR RGB %s, Y %s; SSIM RGB %.4f, Y %.4f\n"
+               "             worst at %.3f s: Y %s; %" PRId64 " of %" PRId64 " frames equal\n",
+               vrt_format_psnr(c->psnr_rgb, rgb.data, sizeof(rgb.data)),
+               vrt_format_psnr(c->psnr_y, y.data, sizeof(y.data)), c->ssim_rgb, c->ssim_y,
+               c->worst_s, vrt_format_psnr(c->worst_psnr_y, worst.data, sizeof(worst.data)),
+               c->frames_equal, c->frames_total);
+}
+
 static void show_times(const struct vrt_job_info *job)
 {
     const struct {
@@ -246,6 +265,7 @@ static void show_job(const struct vrt_job_info *job)
     show_next(job);
     show_files(job);
     show_model(job);
+    show_comparison(job);
     printf("  Requested  device %s, priority %" PRId64, PRINTABLE(job->device, sentence),
            job->priority);
     if (job->owner[0])

@@ -128,6 +128,8 @@ static const struct vrt_option options[] = {
     { "overwrite", 0, VRT_OPTION_FLAG, offsetof(A, overwrite), .help = "replace the output" },
     { "dry-run", 0, VRT_OPTION_FLAG, offsetof(A, dry_run),
       .help = "only print what would be done, and how long it would take" },
+    { "reference", 0, VRT_OPTION_TEXT, offsetof(A, reference), .argument = "FILE",
+      .help = "what the result should be like: says how near it is, as compare does" },
     { "webhook", 0, VRT_OPTION_TEXT, offsetof(A, webhook), .argument = "URL",
       .help = "who is told of the job's end, if vrtd is configured so" },
     { "cluster", 0, VRT_OPTION_FLAG, offsetof(A, cluster),
@@ -152,7 +154,7 @@ static const struct vrt_option options[] = {
 
 /* What is open while one request is made. */
 struct opened {
-    struct vrt_file input, output, model;
+    struct vrt_file input, output, model, reference;
 };
 
 static void opened_done(struct opened *o)
@@ -160,6 +162,7 @@ static void opened_done(struct opened *o)
     vrt_file_close(&o->input);
     vrt_file_close(&o->output);
     vrt_file_close(&o->model);
+    vrt_file_close(&o->reference);
 }
 
 static void submissions_done(struct vrt_submissions *s)
@@ -198,6 +201,8 @@ static int open_files(struct vrt_submissions *all, const char *input,
         return vrt_fold(r);
     r = args->model && vrt_file_is_model_path(args->model) ?
         vrt_file_open_model(args->model, &o->model, error) : 0;
+    if (r == 0 && args->reference)
+        r = vrt_file_open_input(args->reference, &o->reference, error);
     if (r < 0 || args->dry_run)
         return vrt_fold(r);
     if (all->pipes.has_output)
@@ -239,11 +244,16 @@ static int make_request(const struct vrt_args *args, const char *operand,
     if (!args->dry_run && !vrt_pipes_is_one(args->output))
         vrt_file_absolute(output, q->output.path, sizeof(q->output.path));
     if (o->model.fd >= 0) {
-        q->model.fd = n_fds;
+        q->model.fd = n_fds++;
         vrt_file_name(args->model, q->model.name, sizeof(q->model.name));
         vrt_file_absolute(args->model, q->model.path, sizeof(q->model.path));
     } else if (r == 0 && args->model) {
         r = vrt_take_text(args->model, "model", q->model.name, sizeof(q->model.name), error);
+    }
+    if (o->reference.fd >= 0) {
+        q->reference.fd = n_fds;
+        vrt_file_name(args->reference, q->reference.name, sizeof(q->reference.name));
+        vrt_file_absolute(args->reference, q->reference.path, sizeof(q->reference.path));
     }
     if (r == 0 && args->device)
         r = vrt_take_text(args->device, "device", q->device, sizeof(q->device), error);
@@ -278,15 +288,13 @@ static int make_request(const struct vrt_args *args, const char *operand,
 static int post(struct vrt_cli *cli, const struct vrt_job_request *q, const struct opened *o,
                 json_t **ret_json, struct vrt_error *error)
 {
-    int fds[3], n_fds = 0;
-
     /* In the order in which make_request() counted them. */
-    if (o->input.fd >= 0)
-        fds[n_fds++] = o->input.fd;
-    if (o->output.fd >= 0)
-        fds[n_fds++] = o->output.fd;
-    if (o->model.fd >= 0)
-        fds[n_fds++] = o->model.fd;
+    const int opened[] = { o->input.fd, o->output.fd, o->model.fd, o->reference.fd };
+    int fds[VRT_JOB_FILE_COUNT], n_fds = 0;
+
+    for (int i = 0; i < VRT_JOB_FILE_COUNT; i++)
+        if (opened[i] >= 0)
+            fds[n_fds++] = opened[i];
     const struct vrt_request request = {
         .path = "/v1/jobs",
         .fds = fds,
@@ -361,7 +369,7 @@ static int take_plan(const struct vrt_cli *cli, const json_t *json, const struct
 static int submit_one(struct vrt_submissions *all, const char *input, struct vrt_submission *s)
 {
     struct vrt_cli *cli = all->cli;
-    struct opened o = { VRT_FILE_NONE, VRT_FILE_NONE, VRT_FILE_NONE };
+    struct opened o = { VRT_FILE_NONE, VRT_FILE_NONE, VRT_FILE_NONE, VRT_FILE_NONE };
     struct vrt_job_request q;
     struct vrt_error error = { 0 };
     char name[VRT_API_NAME_BYTES];
@@ -424,6 +432,9 @@ static int check(const struct vrt_cli *cli)
         return vrt_cli_misused(cli, "--output names one file, and there are %d inputs: name a "
                                "folder/, or leave it out, and each result stands beside its input",
                                args->n_operands);
+    if (args->reference && (args->n_operands > 1 || args->recursive))
+        return vrt_cli_misused(cli, "--reference names what one result should be like: submit one "
+                               "video with it");
     if (args->settings.duration_s <= 0)
         return vrt_cli_misused(cli, "--duration: nothing lasts so long; leave it out for all that "
                                "follows --start");

@@ -45,6 +45,7 @@ static bool give_again(void *context, const struct vrt_job_info *job)
         .input_fd = vrt_pipes_input_again(&s->pipes),
         .output_fd = vrt_pipes_output_again(&s->pipes),
         .model = model_is_file ? args->model : NULL,
+        .reference = args->reference,
         .overwrite = args->overwrite,
     }, &json, &error);
     json_decref(json);

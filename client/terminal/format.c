@@ -86,6 +86,12 @@ const char *vrt_format_ratio(int64_t num, int64_t den, char *buffer, size_t size
     return buffer;
 }
 
+const char *vrt_format_psnr(double psnr, char *buffer, size_t size)
+{
+    snprintf(buffer, size, isnan(psnr) ? "equal" : "%.2f dB", psnr);
+    return buffer;
+}
+
 const char *vrt_format_rate(double rate, char *buffer, size_t size)
 {
     if (!(rate >= 0) || isinf(rate))

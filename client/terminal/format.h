@@ -27,6 +27,9 @@ const char *vrt_format_part(double start_s, double duration_s, char *buffer, siz
 /* "5/2", and "3" where den is 1, or unknown. */
 const char *vrt_format_ratio(int64_t num, int64_t den, char *buffer, size_t size);
 
+/* "34.21 dB"; NAN: "equal", what JSON has no number for. */
+const char *vrt_format_psnr(double psnr, char *buffer, size_t size);
+
 /* "12.3", "0.042", "240". */
 const char *vrt_format_rate(double rate, char *buffer, size_t size);
 

@@ -374,10 +374,21 @@ int vrt_progress_line(const struct vrt_job_info *job, struct vrt_buf *buf)
                           devices[0] ? ", " : "", devices);
 }
 
+/* "; PSNR 34.21 dB (Y 35.90 dB), SSIM 0.9312 (Y 0.9444)" */
+static void print_comparison(const struct vrt_compare_report *comparison, char *buffer, size_t size)
+{
+    char rgb[32], y[32];
+
+    snprintf(buffer, size, "; PSNR %s (Y %s), SSIM %.4f (Y %.4f)",
+             vrt_format_psnr(comparison->psnr_rgb, rgb, sizeof(rgb)),
+             vrt_format_psnr(comparison->psnr_y, y, sizeof(y)), comparison->ssim_rgb,
+             comparison->ssim_y);
+}
+
 int vrt_progress_result(const struct vrt_job_info *job, const char *folder, struct vrt_buf *buf)
 {
     char input[VRT_API_PATH_BYTES], output[VRT_API_PATH_BYTES], frames[40], took[40], rate[40];
-    char devices[PART_BYTES], name[VRT_API_NAME_BYTES];
+    char devices[PART_BYTES], name[VRT_API_NAME_BYTES], quality[PART_BYTES] = "";
 
     vrt_format_path(job->input_path, vrt_progress_name(job, name, sizeof(name)), folder, input,
                     sizeof(input));
@@ -386,11 +397,13 @@ int vrt_progress_result(const struct vrt_job_info *job, const char *folder, stru
         return vrt_buf_printf(buf, "%" PRId64 " %s: %s", job->id, input,
                               vrt_name_of(vrt_job_state_names, job->state));
     print_devices(job, devices, sizeof(devices));
-    return vrt_buf_printf(buf, "%" PRId64 " %s%s%s: %s in %s (%s fps)%s%s",
+    if (job->has_comparison)
+        print_comparison(&job->comparison, quality, sizeof(quality));
+    return vrt_buf_printf(buf, "%" PRId64 " %s%s%s: %s in %s (%s fps)%s%s%s",
                           job->id, input, output[0] ? " -> " : "", output,
                           vrt_format_count(job->frames_done, "frame", frames, sizeof(frames)),
                           vrt_format_duration(job->elapsed_s, took, sizeof(took)),
                           vrt_format_rate((double)job->frames_done / job->elapsed_s, rate,
                                           sizeof(rate)),
-                          devices[0] ? " on " : "", devices);
+                          devices[0] ? " on " : "", devices, quality);
 }

@@ -4,7 +4,7 @@
 /*
  * How many files the daemon may have open
  *
- * Each job that waits holds up to three of them, for as long as it waits. So that they never take
+ * Each job that waits holds up to four of them, for as long as it waits. So that they never take
  * what running jobs, connections and the store need, the last quarter of RLIMIT_NOFILE, and at most
  * 2048, is not for files that a client hands over: a job that would need those is refused. What is
  * open needs no counting: a new descriptor has the lowest number that is free, so that one in the

@@ -100,6 +100,8 @@ void vrt_plan_report_fill(const struct vrt_job *job, struct vrt_plan_parts *part
     };
     snprintf(report->input_name, sizeof(report->input_name), "%s", job->info.input_name);
     snprintf(report->output_name, sizeof(report->output_name), "%s", job->info.output_name);
+    snprintf(report->reference_name, sizeof(report->reference_name), "%s",
+             job->info.reference_name);
     snprintf(report->device, sizeof(report->device), "%s", job->info.device);
     double rate = fill_devices(info, &now, parts->devices);
     if (info->frames_total < 0)

@@ -110,13 +110,13 @@ int vrt_task_open_files(const struct vrt_task_state *task, int ret_fds[VRT_JOB_F
         ret_fds[i] = -1;
     for (int i = 0; r == 0 && i < VRT_JOB_FILE_COUNT; i++) {
         const char *path = task->request.files[i].path;
-        if (i == VRT_JOB_MODEL && !path[0])
+        if ((i == VRT_JOB_MODEL || i == VRT_JOB_REFERENCE) && !path[0])
             continue;
         if (i == VRT_JOB_MODEL)
             r = open_model(path, &ret_fds[i], error);
         else
-            ret_fds[i] = open(path, i == VRT_JOB_INPUT ? O_RDONLY | O_CLOEXEC :
-                                                         O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+            ret_fds[i] = open(path, i == VRT_JOB_OUTPUT ? O_RDWR | O_CREAT | O_CLOEXEC :
+                                                          O_RDONLY | O_CLOEXEC, 0666);
         if (ret_fds[i] < 0 && r == 0)
             r = vrt_raise(-errno);
         if (r < 0)

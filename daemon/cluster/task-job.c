@@ -122,7 +122,7 @@ int vrt_task_store(struct vrt_task_state *task, struct vrt_fd_store *fd_store,
                    struct vrt_error *error)
 {
     /* As the descriptor store calls those of job 1. */
-    static const char *const names[VRT_JOB_FILE_COUNT] = { "1i", "1o", "1m" };
+    static const char *const names[VRT_JOB_FILE_COUNT] = { "1i", "1o", "1m", "1r" };
     int fds[VRT_JOB_FILE_COUNT];
 
     if (task->kind == VRT_PIPELINE_SURVEY)
@@ -167,13 +167,18 @@ static int take_job(struct vrt_task_state *task, const struct vrt_job *job,
 }
 
 /* What a cluster can't do, or not to the same bytes. */
-static int check(const struct vrt_job *job, struct vrt_error *error)
+static int check(const struct vrt_task_state *task, const struct vrt_job *job,
+                 struct vrt_error *error)
 {
     const struct vrt_job_recipe *recipe = &job->info.recipe;
 
     if (recipe->target_size_bytes != VRT_UNKNOWN)
         return vrt_refuse(error, -EINVAL, VRT_E(REQUEST_FIELD), "--target-size needs one segment "
                           "after the other, on one machine: ask for a --bitrate");
+    if (task->request.reference.name[0])
+        return vrt_refuse(error, -EINVAL, VRT_E(REQUEST_FIELD), "--reference is for jobs of a "
+                          "vrtd: leave it out, and compare the film when it is done (vrtctl "
+                          "compare)");
     if (recipe->alpha == VRT_ALPHA_NETWORK)
         return vrt_refuse(error, -EINVAL, VRT_E(REQUEST_FIELD), "--alpha network restores the film "
                           "twice, on one machine: choose --alpha resize");
@@ -188,7 +193,7 @@ static void on_admitted(void *ctx, struct vrt_job *job, const struct vrt_error *
     if (error)
         task->error = *error;
     else
-        r = check(job, &task->error);
+        r = check(task, job, &task->error);
     if (!error && r == 0)
         r = take_job(task, job, &task->error);
     if (!error && r == 0)

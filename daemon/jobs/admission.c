@@ -423,6 +423,8 @@ static void settle(const struct vrt_queue_params *params, const struct vrt_job_r
              request->input.url[0] ? request->input.url : request->input.path);
     snprintf(info->output_path, sizeof(info->output_path), "%s", request->output.path);
     snprintf(info->model_path, sizeof(info->model_path), "%s", request->model.path);
+    snprintf(info->reference_name, sizeof(info->reference_name), "%s", request->reference.name);
+    snprintf(info->reference_path, sizeof(info->reference_path), "%s", request->reference.path);
     info->overwrite = request->overwrite;
     snprintf(info->model.name, sizeof(info->model.name), "%s", model);
     snprintf(info->device, sizeof(info->device), "%s", request->device);

@@ -36,12 +36,14 @@ static const char *const file_fields[VRT_JOB_FILE_COUNT] = {
     [VRT_JOB_INPUT] = "input.fd",
     [VRT_JOB_OUTPUT] = "output.fd",
     [VRT_JOB_MODEL] = "model.fd",
+    [VRT_JOB_REFERENCE] = "reference.fd",
 };
 
 static const enum vrt_fd_store_role keep_roles[VRT_JOB_FILE_COUNT] = {
     [VRT_JOB_INPUT] = VRT_FD_STORE_INPUT,
     [VRT_JOB_OUTPUT] = VRT_FD_STORE_OUTPUT,
     [VRT_JOB_MODEL] = VRT_FD_STORE_MODEL,
+    [VRT_JOB_REFERENCE] = VRT_FD_STORE_REFERENCE,
 };
 
 const struct vrt_error vrt_job_files_spent = {
@@ -64,7 +66,7 @@ const struct vrt_error *vrt_job_files_why_spent(const struct vrt_error *error)
 
 void vrt_job_files_init(struct vrt_job_files *files)
 {
-    *files = (struct vrt_job_files){ .fds = { -1, -1, -1 }, .pipe_fd = -1 };
+    *files = (struct vrt_job_files){ .fds = { -1, -1, -1, -1 }, .pipe_fd = -1 };
 }
 
 int vrt_job_files_take(struct vrt_job *job, const struct vrt_file_ref refs[VRT_JOB_FILE_COUNT],
@@ -140,6 +142,7 @@ static int open_paths(const struct vrt_queue_context *context, struct vrt_job *j
         [VRT_JOB_INPUT] = "input.path",
         [VRT_JOB_OUTPUT] = "output.path",
         [VRT_JOB_MODEL] = "model.path",
+        [VRT_JOB_REFERENCE] = "reference.path",
     };
     struct vrt_job_files *files = &job->parts->files;
     const struct vrt_peer peer = submitter(job);
@@ -154,6 +157,11 @@ static int open_paths(const struct vrt_queue_context *context, struct vrt_job *j
             .path = request->files[i].path,
             .mode = is_output ? VRT_MEDIA_WRITE : VRT_MEDIA_READ,
         }, &files->fds[i], &is_new, error);
+        if (r < 0 && i == VRT_JOB_REFERENCE && job->decision->is_admitted) {
+            /* The result doesn't depend on it, and will say that it wasn't compared. */
+            *error = (struct vrt_error){ .id = NULL };
+            continue;
+        }
         if (r < 0) {
             vrt_error_set_field(error, fields[i]);
             return vrt_fold(r);
@@ -324,8 +332,7 @@ static int check_output(const struct vrt_job *job, const struct vrt_job_request 
                         struct vrt_error *error)
 {
     const int *fds = job->parts->files.fds;
-    struct stat input, output, model;
-    bool has_model = fds[VRT_JOB_MODEL] >= 0;
+    struct stat input, output, other;
     bool has_input = fds[VRT_JOB_INPUT] >= 0;      /* else it is being fetched */
     char shown[VRT_API_NAME_BYTES];
 
@@ -333,12 +340,13 @@ static int check_output(const struct vrt_job *job, const struct vrt_job_request 
     if (fds[VRT_JOB_OUTPUT] < 0)
         return 0;
     if ((has_input && fstat(fds[VRT_JOB_INPUT], &input) < 0) ||
-        fstat(fds[VRT_JOB_OUTPUT], &output) < 0 ||
-        (has_model && fstat(fds[VRT_JOB_MODEL], &model) < 0))
+        fstat(fds[VRT_JOB_OUTPUT], &output) < 0)
         return vrt_refuse_errno(error, vrt_raise(-errno), "looking at the files");
-    if (has_model && is_same_file(&output, &model))
-        return vrt_refuse(error, vrt_raise(-EINVAL), VRT_E(JOB_SAME_FILE),
-                          "the output is the model's own file: name another one");
+    for (int i = VRT_JOB_MODEL; i < VRT_JOB_FILE_COUNT; i++)
+        if (fds[i] >= 0 && fstat(fds[i], &other) == 0 && is_same_file(&output, &other))
+            return vrt_refuse(error, vrt_raise(-EINVAL), VRT_E(JOB_SAME_FILE),
+                              "the output is the %s's own file: name another one",
+                              vrt_job_file_names[i]);
     if (S_ISDIR(output.st_mode))
         return check_folder(job, request, &output, error);
     if (output.st_size == 0 || request->overwrite || !S_ISREG(output.st_mode) ||

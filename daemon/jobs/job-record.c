@@ -370,6 +370,8 @@ int vrt_job_record_give(struct vrt_job *job, const struct vrt_job_files_request 
     snprintf(info->input_path, sizeof(info->input_path), "%s", request.input.path);
     snprintf(info->output_path, sizeof(info->output_path), "%s", request.output.path);
     snprintf(info->model_path, sizeof(info->model_path), "%s", request.model.path);
+    snprintf(info->reference_name, sizeof(info->reference_name), "%s", request.reference.name);
+    snprintf(info->reference_path, sizeof(info->reference_path), "%s", request.reference.path);
     info->overwrite = request.overwrite;
     if (files->model.fd != VRT_UNKNOWN)
         snprintf(info->model.name, sizeof(info->model.name), "%s", request.model.name);

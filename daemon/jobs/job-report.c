@@ -134,6 +134,29 @@ static void report_pace(struct vrt_job_info *info, double ran_s,
     snprintf(info->bottleneck, sizeof(info->bottleneck), "%s", vrt_stage_name(now->bottleneck));
 }
 
+double vrt_job_report_psnr(double psnr)
+{
+    return isinf(psnr) ? NAN : psnr;
+}
+
+void vrt_job_report_means(const struct vrt_compare_size *size,
+                          const struct vrt_quality_means *means,
+                          struct vrt_compare_report *report)
+{
+    report->width = size->width;
+    report->height = size->height;
+    report->frames_total = means->n_frames;
+    report->frames_equal = means->n_equal;
+    report->psnr_rgb = vrt_job_report_psnr(means->psnr_rgb);
+    report->psnr_y = vrt_job_report_psnr(means->psnr_y);
+    report->psnr_rgb_overall = vrt_job_report_psnr(means->psnr_rgb_overall);
+    report->psnr_y_overall = vrt_job_report_psnr(means->psnr_y_overall);
+    report->ssim_rgb = means->ssim_rgb;
+    report->ssim_y = means->ssim_y;
+    report->worst_s = (double)means->worst_ns / VRT_NS_PER_S;
+    report->worst_psnr_y = vrt_job_report_psnr(means->worst_psnr_y);
+}
+
 /* What plots of the job are drawn from. */
 static void note_history(struct vrt_job *job)
 {
@@ -189,6 +212,10 @@ bool vrt_job_report_progress(struct vrt_job *job, enum vrt_pipeline_phase *ret_p
     info->frames_underway = now.frames_underway;
     info->frames_total = now.frames_total;
     info->frames_estimated = now.is_estimated;
+    if (now.is_compared) {
+        info->has_comparison = true;
+        vrt_job_report_means(&now.compared_size, &now.means, &info->comparison);
+    }
     report_devices(job, &now);
     note_history(job);
     for (; job->n_told_warnings < now.n_warnings; job->n_told_warnings++)
@@ -289,6 +316,7 @@ void vrt_job_report_retried(struct vrt_job *job)
 
     vrt_job_report_stored(job);
     info->n_devices = 0;
+    info->has_comparison = false;
     info->stages = (struct vrt_job_stages){ NAN, NAN, NAN, NAN, NAN };
     info->bottleneck[0] = '\0';
 }

@@ -23,6 +23,14 @@ void vrt_job_report_admitted(struct vrt_job *job);
 /* The progress of its pipeline, whose phase is *ret_phase then. Return: whether any was made. */
 bool vrt_job_report_progress(struct vrt_job *job, enum vrt_pipeline_phase *ret_phase);
 
+/* A PSNR, which JSON has a number for unless it is infinite. Return: NAN for such. */
+double vrt_job_report_psnr(double psnr);
+
+/* How near one video is to another: all of the report but its frames. */
+void vrt_job_report_means(const struct vrt_compare_size *size,
+                          const struct vrt_quality_means *means,
+                          struct vrt_compare_report *report);
+
 /* Says in the log how far it is: "job 7: 50 of 2674 frames (1.9 %), 12.3 fps, cuda:0 6.1, cuda:1
  * 6.2; 213 s left". */
 void vrt_job_report_log(const struct vrt_job *job);

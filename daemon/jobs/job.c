@@ -123,6 +123,7 @@ static void redact(const struct vrt_job *job, struct vrt_job_info *info)
 {
     info->input_name[0] = info->output_name[0] = '\0';
     info->input_path[0] = info->output_path[0] = info->model_path[0] = '\0';
+    info->reference_name[0] = info->reference_path[0] = '\0';
     info->input_bytes = info->result_bytes = VRT_UNKNOWN;
     if (!job->shows_model)
         info->model.name[0] = '\0';

@@ -123,6 +123,7 @@ static void fill_alpha_pass(struct vrt_job_settings *settings, struct vrt_pipeli
     params->is_alpha_pass = true;
     params->output_fd = -1;
     params->output_name = VRT_ALPHA_FILE;
+    params->reference_name = NULL;
 }
 
 void vrt_queue_fill_params(const struct vrt_queue_context *context, struct vrt_job *job,
@@ -156,6 +157,8 @@ void vrt_queue_fill_params(const struct vrt_queue_context *context, struct vrt_j
         .output_fd = job->parts->files.fds[VRT_JOB_OUTPUT],
         .may_replace = request->overwrite,
         .output_name = request->output.name,
+        .reference_fd = job->parts->files.fds[VRT_JOB_REFERENCE],
+        .reference_name = request->reference.name[0] ? request->reference.name : NULL,
         .spool_fd = params->spool_fd,
         .part = params->part,
         .network = network,

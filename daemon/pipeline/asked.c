@@ -31,20 +31,23 @@ static int copy_fd(int fd, int *ret_fd)
 int vrt_asked_init(struct vrt_asked *asked, const struct vrt_pipeline_params *params)
 {
     const char *const texts[] = {
-        params->job_id, params->input_name, params->output_name,
+        params->job_id, params->input_name, params->output_name, params->reference_name,
         params->model_name ? params->model_name : "the model",
         params->devices ? params->devices : "auto",
     };
     char **const text_copies[] = { &asked->job_id, &asked->input_name, &asked->output_name,
-                                   &asked->model_name, &asked->request };
+                                   &asked->reference_name, &asked->model_name,
+                                   &asked->request };
     const int fds[] = { params->input_fd, params->output_fd, params->spool_fd,
-                        params->network ? -1 : params->model_fd, params->pipe_fd };
+                        params->network ? -1 : params->model_fd, params->pipe_fd,
+                        params->reference_name ? params->reference_fd : -1 };
     int *const fd_copies[] = { &asked->input_fd, &asked->output_fd, &asked->spool_fd,
-                               &asked->model_fd, &asked->pipe_fd };
+                               &asked->model_fd, &asked->pipe_fd, &asked->reference_fd };
     int r = 0;
 
     *asked = (struct vrt_asked){
         .input_fd = -1, .output_fd = -1, .spool_fd = -1, .model_fd = -1, .pipe_fd = -1,
+        .reference_fd = -1,
         .settings = *params->settings,
     };
     if (params->part)
@@ -59,9 +62,9 @@ int vrt_asked_init(struct vrt_asked *asked, const struct vrt_pipeline_params *pa
 void vrt_asked_done(struct vrt_asked *asked)
 {
     int *const fds[] = { &asked->input_fd, &asked->output_fd, &asked->spool_fd, &asked->model_fd,
-                         &asked->pipe_fd };
+                         &asked->pipe_fd, &asked->reference_fd };
     char *const texts[] = { asked->job_id, asked->input_name, asked->output_name,
-                            asked->model_name, asked->request };
+                            asked->reference_name, asked->model_name, asked->request };
 
     for (size_t i = 0; i < VRT_ARRAY_SIZE(fds); i++)
         vrt_closep(fds[i]);

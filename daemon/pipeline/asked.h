@@ -7,8 +7,8 @@
 #include "daemon/pipeline/pipeline.h"
 
 struct vrt_asked {
-    char *job_id, *input_name, *output_name, *model_name, *request;
-    int input_fd, output_fd, spool_fd, model_fd, pipe_fd;
+    char *job_id, *input_name, *output_name, *reference_name, *model_name, *request;
+    int input_fd, output_fd, reference_fd, spool_fd, model_fd, pipe_fd;
     struct vrt_job_settings settings;
     struct vrt_pipeline_part part;
 };

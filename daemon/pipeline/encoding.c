@@ -189,10 +189,14 @@ static void finished(struct vrt_task *base)
     const struct vrt_encode_finish *finish =
         vrt_container_of(task, const struct vrt_encode_finish, base);
     struct vrt_encoding *encoding = task->ctx;
+    struct vrt_pipeline_snapshot *told = &encoding->params.progress->told;
 
     if (note_encoding(encoding, task)) {
         if (finish->warnings)
             vrt_progress_warn_all(encoding->params.progress, finish->warnings);
+        told->is_compared = finish->is_compared;
+        told->compared_size = finish->compared_size;
+        told->means = finish->means;
         encoding->params.finished(encoding->params.ctx);
     }
     encoding->params.changed(encoding->params.ctx);

@@ -397,6 +397,8 @@ static void fill_admission(struct vrt_pipeline *pipeline, const struct vrt_pipel
             .input_fd = pipeline->asked.input_fd, .output_fd = pipeline->asked.output_fd,
             .pipe_fd = pipeline->asked.pipe_fd, .is_piped = pipeline->asked.pipe_fd >= 0,
             .input_name = pipeline->asked.input_name, .output_name = pipeline->asked.output_name,
+            .reference_fd = pipeline->asked.reference_fd,
+            .reference_name = pipeline->asked.reference_name,
             .access = params->access, .may_replace = params->may_replace,
         },
         .model_fd = pipeline->asked.model_fd, .spool_fd = pipeline->asked.spool_fd,

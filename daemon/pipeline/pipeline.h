@@ -24,6 +24,7 @@
 
 #include "backend/backend.h"
 #include "base/error.h"
+#include "frames/compare/compare.h"
 #include "model/network.h"
 #include "workers/plan/device-request.h"
 #include "workers/media/files/fingerprint.h"
@@ -42,7 +43,7 @@ enum vrt_pipeline_phase {
     VRT_PIPELINE_ADMITTING,
     VRT_PIPELINE_ADMITTED,          /* waits for vrt_pipeline_start() */
     VRT_PIPELINE_RUNNING,
-    VRT_PIPELINE_FINISHING,         /* every frame is encoded: joins, copies audio, verifies */
+    VRT_PIPELINE_FINISHING,         /* every frame is encoded: joins, verifies, compares, copies */
     VRT_PIPELINE_ENDED,             /* admission refused, or done was called */
 };
 
@@ -104,6 +105,9 @@ struct vrt_pipeline_params {
                                      * and there is no output */
     bool may_replace;               /* files of others in a folder for the output */
     const char *output_name;        /* its suffix decides the container: .mp4, .mkv, .mov */
+    int reference_fd;               /* that the finished file is compared with, before it is in the
+                                     * output; -1: it is gone, which is warned of at the end */
+    const char *reference_name;     /* NULL: it isn't compared */
     int spool_fd;                   /* the job's own folder, for what must wait on disk; while it
                                      * is only admitted, one on the same disk, or -1 */
 
@@ -211,6 +215,9 @@ struct vrt_pipeline_snapshot {
     size_t n_devices;
     struct vrt_pipeline_device devices[VRT_DEVICES_MAX];
     size_t n_warnings;              /* see vrt_pipeline_warning() */
+    bool is_compared;               /* the finished file was, with the reference: */
+    struct vrt_compare_size compared_size;
+    struct vrt_quality_means means;
 };
 
 /*

@@ -49,6 +49,7 @@ static const char letters[VRT_FD_STORE_ROLE_COUNT] = {
     [VRT_FD_STORE_INPUT] = 'i',
     [VRT_FD_STORE_OUTPUT] = 'o',
     [VRT_FD_STORE_MODEL] = 'm',
+    [VRT_FD_STORE_REFERENCE] = 'r',
 };
 
 /* Return: its length. */

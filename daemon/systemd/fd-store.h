@@ -31,6 +31,7 @@ enum vrt_fd_store_role {
     VRT_FD_STORE_INPUT,         /* open for reading */
     VRT_FD_STORE_OUTPUT,        /* for writing */
     VRT_FD_STORE_MODEL,         /* for reading */
+    VRT_FD_STORE_REFERENCE,     /* for reading */
     VRT_FD_STORE_ROLE_COUNT,
 };
 

@@ -4,9 +4,6 @@
 
 #include <jansson.h>
 
-/* No better PSNR is told of: errors are counted in parts of 1e9. */
-#define PSNR_MAX 150
-
 #define T struct vrt_compare_request
 const struct vrt_field vrt_compare_request_fields[] = {
     VRT_FIELD_OBJECT(T, a, VRT_FIELD_REQUIRED, vrt_preview_file_fields),
@@ -16,32 +13,20 @@ const struct vrt_field vrt_compare_request_fields[] = {
 };
 #undef T
 
-#define PSNR(member) VRT_FIELD_DOUBLE(T, member, VRT_FIELD_NULLABLE, 0, PSNR_MAX)
-#define SSIM(member) VRT_FIELD_DOUBLE(T, member, VRT_FIELD_NULLABLE, -1, 1)
-
 #define T struct vrt_compare_frame
 static const struct vrt_field frame_fields[] = {
     VRT_FIELD_DOUBLE(T, time_s, 0, INT64_MIN, INT64_MAX),
-    PSNR(psnr_rgb),
-    PSNR(psnr_y),
-    SSIM(ssim_rgb),
-    SSIM(ssim_y),
+    VRT_COMPARE_PSNR(T, psnr_rgb),
+    VRT_COMPARE_PSNR(T, psnr_y),
+    VRT_COMPARE_SSIM(T, ssim_rgb),
+    VRT_COMPARE_SSIM(T, ssim_y),
     VRT_FIELDS_END,
 };
 #undef T
 
 #define T struct vrt_compare_report
 const struct vrt_field vrt_compare_fields[] = {
-    VRT_FIELD_INT(T, width, 0, 0, INT64_MAX),
-    VRT_FIELD_INT(T, height, 0, 0, INT64_MAX),
-    VRT_FIELD_INT(T, frames_total, 0, 0, INT64_MAX),
-    VRT_FIELD_INT(T, frames_equal, 0, 0, INT64_MAX),
-    PSNR(psnr_rgb),
-    PSNR(psnr_y),
-    PSNR(psnr_rgb_overall),
-    PSNR(psnr_y_overall),
-    SSIM(ssim_rgb),
-    SSIM(ssim_y),
+    VRT_COMPARE_MEANS(T),
     VRT_FIELD_ARRAY(T, frames, n_frames, VRT_COMPARE_FRAMES_MAX, frame_fields),
     VRT_FIELDS_END,
 };

@@ -4,6 +4,7 @@
 /* POST /v1/compare: how near one video is to another, frame by frame */
 
 #include "fields.h"
+#include "msg_job.h"
 #include "msg_preview.h"
 
 #define VRT_COMPARE_CROP_MAX 1024
@@ -14,22 +15,10 @@ struct vrt_compare_request {
     int64_t crop;                           /* pixels at each edge that don't count */
 };
 
-/* PSNR in dB, NAN: they are equal, it is infinite; SSIM from -1 to 1. RGB: of red, green and blue,
- * in 8 bits; Y: of BT.601's luma. */
+/* Of one frame: as of all, in msg_job.h. */
 struct vrt_compare_frame {
     double time_s;                          /* of `b`, after its first one */
     double psnr_rgb, psnr_y, ssim_rgb, ssim_y;
-};
-
-struct vrt_compare_report {
-    int64_t width, height;
-    int64_t frames_total;
-    int64_t frames_equal;                   /* of those */
-    double psnr_rgb, psnr_y;                /* the mean of all frames; NAN: of one it is infinite */
-    double psnr_rgb_overall, psnr_y_overall;        /* of the mean of their errors */
-    double ssim_rgb, ssim_y;                /* the mean */
-    struct vrt_compare_frame *frames;
-    size_t n_frames;
 };
 
 extern const struct vrt_field vrt_compare_request_fields[];

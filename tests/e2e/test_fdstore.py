@@ -91,6 +91,34 @@ class Keep(harness.FolderCase):
         self.manager.wait_for_store([])
         self.assertEqual(daemon.stop(), 0)
 
+    def test_killed_comparing(self):
+        """All is there but the figures: the next daemon has the reference, too, and tells them."""
+        source, truth = (os.path.join(self.sources, name) for name in ('c.mkv', 'truth.mkv'))
+        clip(source, frames=6, size='256x192')
+        harness.ffmpeg('-i', source, '-vf', 'scale=512:384', '-c:v', 'ffv1', truth)
+        daemon = self.start()
+        found = {}
+        for name in ('plain.mkv', 'killed.mkv'):
+            done = self.vrtctl(daemon, 'submit', '--json', '--reference', truth, '-o',
+                               self.path(name), source)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            job = json.loads(done.stdout)['id']
+            if name == 'killed.mkv':
+                joined = os.path.join(self.folder, 'state', 'spool', str(job), 'joined.mkv')
+                self.manager.wait_for_store([f'{job}{r}' for r in 'ior'])
+                deadline = time.monotonic() + harness.PATIENCE_S
+                while not os.path.exists(joined):
+                    self.assertLess(time.monotonic(), deadline, daemon.log_text())
+                    time.sleep(0.002)
+                daemon.kill()
+                self.assertEqual(os.path.getsize(self.path(name)), 0)
+                daemon = self.start()
+            self.assertEqual(self.vrtctl(daemon, 'wait', job).returncode, 0, daemon.log_text())
+            found[name] = self.show(daemon, job)['comparison'], harness.digest(self.path(name))
+        self.assertIsNotNone(found['plain.mkv'][0])
+        self.assertEqual(found['plain.mkv'], found['killed.mkv'])
+        self.assertEqual(daemon.stop(), 0)
+
     def test_terminated(self):
         """The segment in work is finished first: then nothing is done twice."""
         daemon = self.start()

@@ -139,6 +139,50 @@ class Compare(harness.Case):
         self.refused('compare', a, self.path('none.mkv'), says='No such file')
 
 
+    def test_reference(self):
+        """A job's result is compared as two files are; nothing of the result depends on it."""
+        source, truth = self.path('small.mkv'), self.path('truth.mkv')
+        ffmpeg('-f', 'lavfi', '-i', 'mandelbrot=s=64x48:r=25', '-frames:v', '3', '-c:v', 'ffv1',
+               truth)
+        ffmpeg('-i', truth, '-vf', 'scale=32:24', '-c:v', 'ffv1', source)
+        names = [self.path(f'{name}.mkv') for name in ('with', 'without', 'short')]
+        job = self.restore(source, names[0], '--reference', truth)
+        wanted = self.compare(names[0], truth)
+        frames = wanted.pop('frames')
+        self.assertEqual(job['comparison'], wanted)
+        worst = min(frames, key=lambda f: f['psnr_y'])
+        self.assertEqual((wanted['worst_s'], wanted['worst_psnr_y']),
+                         (worst['time_s'], worst['psnr_y']))
+        self.assertEqual((job['warnings'], job['reference_path']), ([], truth))
+        self.assertIn(f'PSNR RGB {wanted["psnr_rgb"]:.2f} dB',
+                      self.vrtctl('show', job['id']).stdout)
+        self.assertIsNone(self.restore(source, names[1])['comparison'])
+        self.assertEqual(harness.digest(names[0]), harness.digest(names[1]))
+        plan = self.vrtctl('submit', '--dry-run', '--reference', truth, source).stdout
+        self.assertIn('Reference  truth.mkv', plan)
+        # What only its end tells is said at the job's.
+        ffmpeg('-i', truth, '-frames:v', '2', '-c', 'copy', self.path('two.mkv'))
+        job = self.restore(source, names[2], '--reference', self.path('two.mkv'))
+        self.assertEqual((job['state'], job['comparison']), ('done', None))
+        self.assertIn('two.mkv has 2 frames and short.mkv more', job['warnings'][-1])
+        ffmpeg('-stream_loop', '3', '-i', truth, '-c:v', 'mpeg4', self.path('twelve.mp4'))
+        ffmpeg('-i', source, '-c:v', 'mpeg4', self.path('three.mp4'))
+        with open(self.path('text.mkv'), 'w', encoding='utf-8') as f:
+            f.write('no video')
+        for reference, video, says in (
+                (source, source, 'the result has 64 x 48 pixels and small.mkv 32 x 24'),
+                (self.path('twelve.mp4'), self.path('three.mp4'),
+                 'the result will have 3 frames, and twelve.mp4 has 12'),
+                (self.path('text.mkv'), source, 'text.mkv'),
+                (names[0], source, "the output is the reference's own file")):
+            self.refused('submit', '--reference', reference, '--overwrite', '-o', names[0], video,
+                         says=says)
+        self.refused('submit', '--reference', truth, source, truth, says='submit one video',
+                     status=2)
+        self.refused('submit', '--reference', truth, '--codec', 'png', '-o', self.path('f/'),
+                     source, says='a folder of pictures')
+
+
 class Preview(harness.Case):
     few_jobs = True
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 
 /*
- * The end: segments -> "joining" -> verified -> "joined.mp4" -> the output. The output's own
- * descriptor is not touched before the finished file is there: what a user sees in it is what was
- * there before, then a file that no player takes for one, then the result. A restart finds the
- * finished file and copies it again.
+ * The end: segments -> "joining" -> verified -> "joined.mp4" -> compared -> the output. The
+ * output's own descriptor is not touched before the finished file is there: what a user sees in it
+ * is what was there before, then a file that no player takes for one, then the result. A restart
+ * finds the finished file and copies it again.
  */
 
 #include <errno.h>
@@ -16,8 +16,9 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "workers/media/comparison.h"
 #include "workers/media/encode-thread-impl.h"
-#include "workers/media/output-copy.h"
+#include "workers/media/files/output-copy.h"
 
 #define VRT_LOG_TOPIC "encode"
 
@@ -173,6 +174,52 @@ static int make_joined(struct vrt_encode_thread *encode_thread, struct vrt_encod
     return vrt_fold(r);
 }
 
+/* Says why there are no figures: without memory for that only the log does. */
+static void warn_uncompared(const struct vrt_encode_thread *encode_thread,
+                            struct vrt_encode_finish *finish, const struct vrt_error *why)
+{
+    vrt_log_warning("job %s: the result is not compared: %s", encode_thread->params.job_id,
+                    why->message);
+    if (!finish->warnings)
+        finish->warnings = calloc(1, sizeof(*finish->warnings));
+    if (finish->warnings)
+        vrt_warnings_add(finish->warnings, "the result is not compared with its reference: %s",
+                         why->message);
+}
+
+/* Compares the finished file with the reference: a restart does so again. Before anything is in the
+ * output, so that a job that is cancelled meanwhile leaves it as it was. Nothing but that ends it:
+ * the result is good, whatever the reference is. Return: 0; -ECANCELED. */
+static int compare(struct vrt_encode_thread *encode_thread, int fd,
+                   struct vrt_encode_finish *finish)
+{
+    const struct vrt_files *files = encode_thread->params.files;
+    const struct vrt_comparison comparison = {
+        .videos = { .fds = { fd, files->reference_fd },
+                    .names = { files->output_name, files->reference_name } },
+        .cancel = encode_thread->params.cancel,
+    };
+    struct vrt_error why = { .id = NULL };
+    char shown[64];
+    int r;
+
+    if (!files->reference_name)
+        return 0;
+    if (files->reference_fd < 0)
+        r = vrt_refuse(&why, vrt_raise(-ENOENT), "job.input", "%s can't be opened any more",
+                       vrt_printable(files->reference_name, shown, sizeof(shown)));
+    else
+        r = vrt_comparison_run(&comparison, &finish->compared_size, &finish->means, &why);
+    if (r == -ECANCELED)
+        return vrt_fold(r);
+    if (r < 0) {
+        r = vrt_refuse_errno(&why, r, "comparing");
+        warn_uncompared(encode_thread, finish, &why);
+    }
+    finish->is_compared = r == 0;
+    return 0;
+}
+
 static int make_pictures(struct vrt_encode_thread *encode_thread, struct vrt_encode_finish *finish)
 {
     VRT_CLEANUP(vrt_freep) struct vrt_warnings *warnings = calloc(1, sizeof(*warnings));
@@ -213,6 +260,9 @@ int vrt_encode_thread_finish(struct vrt_media_thread *base, struct vrt_media_tas
     VRT_CLEANUP(vrt_closep) int fd = open_joined(encode_thread);
     if (fd < 0)
         return vrt_refuse_errno(&task->error, vrt_raise(fd), "the finished file");
+    r = compare(encode_thread, fd, vrt_container_of(task, struct vrt_encode_finish, base));
+    if (r != 0)
+        return vrt_fold(r);
     copy.from_fd = fd;
     return vrt_fold(vrt_output_copy(&copy, &task->error));
 }

@@ -3,7 +3,8 @@
 
 /*
  * The thread of a job that writes: blends what several shards made of a frame, encodes frames in
- * order into segments, then joins them, reads that back, and copies it to the output
+ * order into segments, then joins them, reads that back, compares it with the reference where there
+ * is one, and copies it to the output
  *
  * Its files in the job's spool folder, of which it removes only what it left half done:
  *
@@ -19,6 +20,7 @@
 
 #include <stdatomic.h>
 
+#include "frames/compare/compare.h"
 #include "frames/encode/container.h"
 #include "frames/encode/encoder.h"
 #include "frames/decode/reader.h"
@@ -61,12 +63,16 @@ struct vrt_encode_end {
     struct vrt_segment_record segment;      /* the answer: likewise */
 };
 
-/* Made by vrt_encode_finish_new(): makes the file of the segments, and verifies it. */
+/* Made by vrt_encode_finish_new(): makes the file of the segments, verifies and compares it. */
 struct vrt_encode_finish {
     struct vrt_media_task base;
     int64_t n_frames, span_ns;      /* what the result must have; span -1: not known */
     int64_t size_bytes_max;         /* what it may have: more is "spool.quota"; 0: none is said */
-    struct vrt_warnings *warnings;  /* the answer: streams that were left out; NULL: none */
+    struct vrt_warnings *warnings;  /* the answer: streams that were left out, and why nothing was
+                                     * compared with the reference; NULL: none */
+    bool is_compared;               /* the result was, with this outcome: */
+    struct vrt_compare_size compared_size;
+    struct vrt_quality_means means;
 };
 
 /* What it points to, and the descriptors, must live until `ended`. */

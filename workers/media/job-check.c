@@ -17,6 +17,7 @@
 #include "base/clock.h"
 #include "engine/checkpoint.h"
 #include "frames/process/child-encoder.h"
+#include "workers/media/comparison.h"
 #include "workers/media/disk-check.h"
 #include "workers/media/files/input.h"
 #include "workers/media/hwaccel-choice.h"
@@ -555,6 +556,10 @@ static int look(struct vrt_job_check *check, struct vrt_error *error)
     if (r != 0)
         return vrt_fold(r);
     r = vrt_hwaccel_choose(check, child, error);
+    if (r != 0)
+        return vrt_fold(r);
+    /* Of one that goes on the result will say it. */
+    r = check->has_recipe ? 0 : vrt_comparison_check(check, child, error);
     if (r != 0)
         return vrt_fold(r);
     look_ahead(check);

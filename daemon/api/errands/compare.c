@@ -8,7 +8,6 @@
 #include "daemon/api/errands/errand.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 
 #include "api.h"
@@ -16,7 +15,8 @@
 #include "base/clock.h"
 #include "compare/msg_compare.h"
 #include "daemon/access/descriptors.h"
-#include "frames/process/child.h"
+#include "daemon/jobs/job-report.h"
+#include "workers/media/comparison.h"
 
 /* A client that waits for the figures. */
 struct comparing {
@@ -25,7 +25,6 @@ struct comparing {
     int fds[2];                             /* -1: none */
     /* by the work's thread, then the loop's */
     struct vrt_compare_report report;
-    struct vrt_quality sum;
 };
 
 static void comparing_free(struct vrt_errand *errand)
@@ -38,12 +37,6 @@ static void comparing_free(struct vrt_errand *errand)
     free(comparing);
 }
 
-/* What JSON has a number for. */
-static double known(double psnr)
-{
-    return isinf(psnr) ? NAN : psnr;
-}
-
 static void reply(struct vrt_errand *errand, struct vrt_conn *conn)
 {
     const struct comparing *comparing = vrt_container_of(errand, struct comparing, errand);
@@ -53,89 +46,55 @@ static void reply(struct vrt_errand *errand, struct vrt_conn *conn)
                   "telling of the frames");
 }
 
-/* Adds a frame to the report. Return: 0; -errno with the sentence in the comparison's error. */
-static int add(struct comparing *comparing, const struct vrt_compared *compared)
+/* Adds a frame to the report. */
+static int add(void *ctx, const struct vrt_compared *compared, struct vrt_error *error)
 {
+    struct comparing *comparing = ctx;
     struct vrt_compare_report *report = &comparing->report;
     const struct vrt_quality *quality = &compared->quality;
     const size_t n = report->n_frames;
 
     if (n == VRT_COMPARE_FRAMES_MAX)
-        return vrt_refuse(&comparing->errand.error, vrt_raise(-E2BIG), "input.unlike",
-                          "the videos have more than %d frames, and no more can be compared: "
-                          "compare a part of each", VRT_COMPARE_FRAMES_MAX);
+        return vrt_refuse(error, vrt_raise(-E2BIG), "input.unlike", "the videos have more than %d "
+                          "frames, and no more can be compared: compare a part of each",
+                          VRT_COMPARE_FRAMES_MAX);
     /* Twice the room, each time that it is used up. */
     if ((n & (n - 1)) == 0) {
         void *frames = realloc(report->frames, VRT_MAX(2 * n, 1) * sizeof(*report->frames));
         if (!frames)
-            return vrt_refuse_errno(&comparing->errand.error, vrt_raise(-ENOMEM), "comparing");
+            return vrt_refuse_errno(error, vrt_raise(-ENOMEM), "comparing");
         report->frames = frames;
     }
-    const double psnr_rgb = vrt_quality_psnr(quality->error_rgb);
-    const double psnr_y = vrt_quality_psnr(quality->error_y);
     report->frames[report->n_frames++] = (struct vrt_compare_frame){
         .time_s = (double)compared->time_ns / VRT_NS_PER_S,
-        .psnr_rgb = known(psnr_rgb),
-        .psnr_y = known(psnr_y),
+        .psnr_rgb = vrt_job_report_psnr(vrt_quality_psnr(quality->error_rgb)),
+        .psnr_y = vrt_job_report_psnr(vrt_quality_psnr(quality->error_y)),
         .ssim_rgb = quality->ssim_rgb,
         .ssim_y = quality->ssim_y,
     };
-    report->frames_equal += isinf(psnr_rgb) ? 1 : 0;
-    report->psnr_rgb += psnr_rgb;
-    report->psnr_y += psnr_y;
-    comparing->sum.error_rgb += quality->error_rgb;
-    comparing->sum.error_y += quality->error_y;
-    comparing->sum.ssim_rgb += quality->ssim_rgb;
-    comparing->sum.ssim_y += quality->ssim_y;
     return 0;
-}
-
-/* What the sums come to. */
-static void take_means(struct comparing *comparing)
-{
-    struct vrt_compare_report *report = &comparing->report;
-    const double n = (double)report->n_frames;
-
-    report->frames_total = (int64_t)report->n_frames;
-    report->psnr_rgb = known(report->psnr_rgb / n);
-    report->psnr_y = known(report->psnr_y / n);
-    report->psnr_rgb_overall = known(vrt_quality_psnr(comparing->sum.error_rgb / n));
-    report->psnr_y_overall = known(vrt_quality_psnr(comparing->sum.error_y / n));
-    report->ssim_rgb = comparing->sum.ssim_rgb / n;
-    report->ssim_y = comparing->sum.ssim_y / n;
 }
 
 static int compare(struct vrt_errand *errand)
 {
     struct comparing *comparing = vrt_container_of(errand, struct comparing, errand);
-    const struct vrt_compare_params params = {
-        .fds = { comparing->fds[0], comparing->fds[1] },
-        .names = { comparing->request.a.name, comparing->request.b.name },
-        .crop = (int)comparing->request.crop,
+    const struct vrt_comparison both = {
+        .videos = {
+            .fds = { comparing->fds[0], comparing->fds[1] },
+            .names = { comparing->request.a.name, comparing->request.b.name },
+            .crop = (int)comparing->request.crop,
+        },
+        .cancel = &errand->is_gone,
+        .compared = add,
+        .ctx = comparing,
     };
-    VRT_CLEANUP(vrt_child_freep) struct vrt_child *child = NULL;
+    struct vrt_quality_means means;
     struct vrt_compare_size size;
-    struct vrt_compared compared;
-    int r = vrt_child_new(&errand->is_gone, &child, &comparing->errand.error);
+    int r = vrt_comparison_run(&both, &size, &means, &errand->error);
 
     if (r < 0)
         return vrt_fold(r);
-    r = vrt_child_compare_open(child, &params, &size, &comparing->errand.error);
-    if (r < 0)
-        return vrt_fold(r);
-    comparing->report.width = size.width;
-    comparing->report.height = size.height;
-    while (r == 0) {
-        r = vrt_child_compare_next(child, &compared, &comparing->errand.error);
-        if (r == 0)
-            r = add(comparing, &compared);
-    }
-    if (r < 0)
-        return vrt_fold(r);
-    if (!comparing->report.n_frames)
-        return vrt_refuse(&comparing->errand.error, vrt_raise(-EINVAL), "input.unlike",
-                          "neither video has a frame");
-    take_means(comparing);
+    vrt_job_report_means(&size, &means, &comparing->report);
     return 0;
 }
 

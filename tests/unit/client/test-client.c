@@ -257,6 +257,13 @@ static void test_progress_lines(void)
     expect_int(vrt_progress_result(&job, "/home/a", &buf), 0);
     expect_contains(buf.data, "12 films/video.mp4 -> /home/ab/out.mp4: 200 frames");
     vrt_buf_done(&buf);
+    job.has_comparison = true;
+    job.comparison = (struct vrt_compare_report){ .psnr_rgb = 30.126, .psnr_y = NAN,
+                                                  .ssim_rgb = 0.87654, .ssim_y = 1 };
+    expect_int(vrt_progress_result(&job, "/home/a", &buf), 0);
+    expect_contains(buf.data, "cpu:1; PSNR 30.13 dB (Y equal), SSIM 0.8765 (Y 1.0000)");
+    vrt_buf_done(&buf);
+    job.has_comparison = false;
     snprintf(job.input_path, sizeof(job.input_path), "https://example.org/films/video.mp4");
     job.output_path[0] = '\0';
     job.elapsed_s = 0;

@@ -111,18 +111,20 @@ class Revive(Case):
                              ('POST', '/v1/jobs/7/resume', []))
             self.assertEqual(self.posted.json(), {
                 **{part: {'fd': None, 'name': '', 'path': None} for part in
-                   ('input', 'output', 'model')}, 'overwrite': False})
+                   ('input', 'output', 'model', 'reference')}, 'overwrite': False})
 
     def test_needs_input(self):
-        self.lost(model_path=self.path('x4.pth'))
+        self.lost(model_path=self.path('x4.pth'), reference_path=self.path('moved.mp4'))
         out, _ = self.run_it('resume', 7)
         self.assertEqual(out, 'job 7 (video.mp4) goes on\n')
-        self.assertEqual(self.contents, [b'moving pictures', b'', b'weights'])
+        with open(self.path('moved.mp4'), 'rb') as f:
+            self.assertEqual(self.contents, [b'moving pictures', b'', b'weights', f.read(100)])
         self.assertEqual(self.posted.json(), {
             'input': {'fd': 0, 'name': 'video.mp4', 'path': self.path('video.mp4')},
             'output': {'fd': 1, 'name': 'video.restored.mp4',
                        'path': self.path('video.restored.mp4')},
             'model': {'fd': 2, 'name': 'x4.pth', 'path': self.path('x4.pth')},
+            'reference': {'fd': 3, 'name': 'moved.mp4', 'path': self.path('moved.mp4')},
             'overwrite': False})
         self.assertTrue(os.path.exists(self.path('video.restored.mp4')))
 
@@ -142,6 +144,11 @@ class Revive(Case):
         self.lost(model_path='/nowhere/x4.pth')
         self.complaint('resume', 7, status=1, says='No such file or directory; there is no '
                        'folder /nowhere/; say where it is: vrtctl resume 7 --model FILE')
+        self.lost(reference_path='/nowhere/gt.mkv')
+        self.complaint('resume', 7, status=1, says='say where it is: vrtctl resume 7 '
+                       '--reference FILE')
+        self.run_it('resume', 7, '--reference', 'moved.mp4')
+        self.assertEqual(self.posted.json()['reference']['name'], 'moved.mp4')
         self.lost(output_path='/nowhere/out.mp4')
         self.complaint('resume', 7, status=1, says='the folder for it does not exist')
 

@@ -88,6 +88,7 @@ static void test_request(void)
     expect_str(q.output.name, "b.mkv");
     expect_int(q.model.fd, VRT_UNKNOWN);
     expect_str(q.model.name, "");
+    expect_int(q.reference.fd, VRT_UNKNOWN);
     expect_str(q.device, "");
     expect_int(q.settings.precision, VRT_UNKNOWN);
     expect_int(q.settings.tile, VRT_UNKNOWN);
@@ -110,6 +111,7 @@ static void test_request(void)
     expect_true(!q.settings.strict && !q.overwrite);
 
     expect_int(parse("{" FILES ",\"model\":{\"name\":\"x.pth\",\"fd\":2},\"device\":\"cpu:1\","
+                     "\"reference\":{\"name\":\"gt.mkv\",\"fd\":3},"
                      "\"clip\":16,\"clip_overlap\":0,\"tiling\":\"official\",\"scene_cuts\":0.25,"
                      "\"sigma\":12.5,\"precision\":\"bf16\",\"tile\":256,"
                      "\"overlap\":0,\"codec\":\"ffv1\",\"deinterlace\":\"field\","
@@ -119,6 +121,7 @@ static void test_request(void)
                      "\"quality\":51,\"preset\":\"slow\",\"priority\":-100,\"strict\":true,"
                      "\"overwrite\":true}", &q, &error), 0);
     expect_int(q.model.fd, 2);
+    expect_int(q.reference.fd, 3);
     expect_int(q.settings.tile, 256);
     expect_int(q.settings.clip, 16);
     expect_int(q.settings.clip_overlap, 0);
@@ -163,6 +166,14 @@ static void test_request_refusals(void)
         { "{" FILES ",\"model\":{\"name\":\"m\",\"fd\":1}}", "model", "descriptor 1 is output" },
         { "{" FILES ",\"model\":{\"name\":\"\",\"fd\":2}}", "model", "model.name: a name" },
         { "{" FILES ",\"model\":\"compact-x2\"}", "model", "expected an object, got a string" },
+        { "{" FILES ",\"reference\":{\"name\":\"gt.mkv\"}}", "reference",
+          "reference is a descriptor or a path" },
+        { "{" FILES ",\"reference\":{\"name\":\"gt.mkv\",\"fd\":0}}", "reference",
+          "descriptor 0 is input" },
+        { "{" FILES ",\"reference\":{\"name\":\"\",\"path\":\"/gt.mkv\"}}", "reference",
+          "reference.name: a name" },
+        { "{" FILES ",\"reference\":{\"name\":\"gt.mkv\",\"path\":\"gt.mkv\"}}", "reference",
+          "must begin with /" },
         { "{" FILES ",\"priority\":\"high\"}", "priority",
           "priority: expected an integer from -100 to 100, got a string" },
         { "{" FILES ",\"tile\":-1}", "tile", "from 0 to 16384, got -1" },

@@ -118,6 +118,8 @@ static void test_put_and_drop(void)
     expect_notice(&told, "FDSTORE=1\nFDNAME=12o\nFDPOLL=0", true);
     vrt_fd_store_put(fd_store, 7, VRT_FD_STORE_MODEL, fd);
     expect_notice(&told, "FDSTORE=1\nFDNAME=7m\nFDPOLL=0", true);
+    vrt_fd_store_put(fd_store, 7, VRT_FD_STORE_REFERENCE, fd);
+    expect_notice(&told, "FDSTORE=1\nFDNAME=7r\nFDPOLL=0", true);
     /* Another file in the same role replaces the first. */
     vrt_fd_store_put(fd_store, 12, VRT_FD_STORE_OUTPUT, fd);
     expect_notice(&told, "FDSTOREREMOVE=1\nFDNAME=12o", false);
@@ -131,6 +133,7 @@ static void test_put_and_drop(void)
     vrt_fd_store_drop(fd_store, 99);
     vrt_fd_store_drop(fd_store, 7);
     expect_notice(&told, "FDSTOREREMOVE=1\nFDNAME=7m", false);
+    expect_notice(&told, "FDSTOREREMOVE=1\nFDNAME=7r", false);
     vrt_fd_store_sweep(fd_store);
     expect_notice(&told, "", false);
     end_notices(&told);

@@ -3,7 +3,7 @@
 /* The way of a finished file to the user's: of every length, over whatever was there, and where
  * there is no room. */
 
-#include "workers/media/output-copy.h"
+#include "workers/media/files/output-copy.h"
 
 #include <errno.h>
 #include <fcntl.h>

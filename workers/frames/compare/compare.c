@@ -6,17 +6,14 @@
 
 #include <errno.h>
 #include <libswscale/swscale.h>
-#include <math.h>
 #include <stdlib.h>
 
 #include "frames/av.h"
+#include "frames/compare/alike.h"
 #include "frames/decode/reader.h"
 #include "frames/view.h"
 
 #define THREADS 2
-
-/* Rates that are one but for rounding: 29.97 and 30000/1001. */
-#define RATES_APART_MAX 1e-3
 
 #define FLAGS (SWS_BICUBIC | SWS_ACCURATE_RND | SWS_BITEXACT | SWS_FULL_CHR_H_INT | \
                SWS_FULL_CHR_H_INP)
@@ -49,27 +46,19 @@ static int open_side(struct vrt_compare *compare, const struct vrt_compare_param
 /* Whether frame n of one is to be compared with frame n of the other. */
 static int check(const struct vrt_compare *compare, struct vrt_error *error)
 {
-    const struct vrt_reader_info *a = vrt_reader_info(compare->sides[0].reader);
-    const struct vrt_reader_info *b = vrt_reader_info(compare->sides[1].reader);
-    const char *names[2] = { compare->sides[0].name, compare->sides[1].name };
-    const int least = VRT_QUALITY_WINDOW + 2 * compare->crop;
-    const double rates[2] = { (double)a->fps.num / a->fps.den, (double)b->fps.num / b->fps.den };
+    struct vrt_compare_side sides[2];
 
-    if (a->format.width != b->format.width || a->format.height != b->format.height)
-        return vrt_refuse(error, vrt_raise(-EINVAL), "input.unlike", "%s has %d x %d pixels and %s "
-                          "%d x %d: only videos of one size can be compared; submit --scale makes "
-                          "such", names[0], a->format.width, a->format.height, names[1],
-                          b->format.width, b->format.height);
-    if (!a->variable_rate && !b->variable_rate && a->fps.num > 0 && b->fps.num > 0 &&
-        fabs(rates[0] - rates[1]) > RATES_APART_MAX * rates[0])
-        return vrt_refuse(error, vrt_raise(-EINVAL), "input.unlike", "%s shows %.6g frames "
-                          "a second and %s %.6g: frames are compared one by one, of one rate",
-                          names[0], rates[0], names[1], rates[1]);
-    if (a->format.width < least || a->format.height < least)
-        return vrt_refuse(error, vrt_raise(-EINVAL), "input.unlike", "%d x %d pixels are too few: "
-                          "a side needs %d%s", a->format.width, a->format.height, least,
-                          compare->crop ? " with what is cropped" : "");
-    return 0;
+    for (int i = 0; i < 2; i++) {
+        const struct vrt_reader_info *info = vrt_reader_info(compare->sides[i].reader);
+        sides[i] = (struct vrt_compare_side){
+            .name = compare->sides[i].name,
+            .width = info->format.width,
+            .height = info->format.height,
+            .fps = info->fps,
+            .variable_rate = info->variable_rate,
+        };
+    }
+    return vrt_fold(vrt_compare_check_alike(sides, compare->crop, error));
 }
 
 int vrt_compare_open(const struct vrt_compare_params *params, struct vrt_compare **ret_compare,

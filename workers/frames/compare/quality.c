@@ -159,3 +159,40 @@ double vrt_quality_psnr(double error)
 {
     return error > 0 ? 10 * log10(WHITE * WHITE / error) : INFINITY;
 }
+
+void vrt_quality_add(struct vrt_quality_sums *sums, int64_t time_ns,
+                     const struct vrt_quality *quality)
+{
+    const double psnr_y = vrt_quality_psnr(quality->error_y);
+
+    if (sums->n_frames == 0 || psnr_y < sums->worst_psnr_y) {
+        sums->worst_psnr_y = psnr_y;
+        sums->worst_ns = time_ns;
+    }
+    sums->n_frames++;
+    sums->n_equal += quality->error_rgb <= 0 ? 1 : 0;
+    sums->psnr_rgb += vrt_quality_psnr(quality->error_rgb);
+    sums->psnr_y += psnr_y;
+    sums->quality.error_rgb += quality->error_rgb;
+    sums->quality.error_y += quality->error_y;
+    sums->quality.ssim_rgb += quality->ssim_rgb;
+    sums->quality.ssim_y += quality->ssim_y;
+}
+
+struct vrt_quality_means vrt_quality_mean(const struct vrt_quality_sums *sums)
+{
+    const double n = (double)sums->n_frames;
+
+    return (struct vrt_quality_means){
+        .n_frames = sums->n_frames,
+        .n_equal = sums->n_equal,
+        .psnr_rgb = sums->psnr_rgb / n,
+        .psnr_y = sums->psnr_y / n,
+        .psnr_rgb_overall = vrt_quality_psnr(sums->quality.error_rgb / n),
+        .psnr_y_overall = vrt_quality_psnr(sums->quality.error_y / n),
+        .ssim_rgb = sums->quality.ssim_rgb / n,
+        .ssim_y = sums->quality.ssim_y / n,
+        .worst_ns = sums->worst_ns,
+        .worst_psnr_y = sums->worst_psnr_y,
+    };
+}

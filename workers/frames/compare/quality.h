@@ -37,3 +37,27 @@ int vrt_quality_of(const struct vrt_quality_picture pictures[2], int width, int 
 
 /* In decibels; INFINITY where there is none. */
 double vrt_quality_psnr(double error);
+
+/* How near all frames of a video are to those of another. PSNR in decibels. */
+struct vrt_quality_means {
+    int64_t n_frames, n_equal;          /* of those so many are the same, in RGB */
+    double psnr_rgb, psnr_y;            /* the mean of all frames; INFINITY: of one it is */
+    double psnr_rgb_overall, psnr_y_overall;        /* of the mean of their errors */
+    double ssim_rgb, ssim_y;            /* the mean */
+    int64_t worst_ns;                   /* when the first frame is shown that has the least PSNR */
+    double worst_psnr_y;                /* of Y, and that */
+};
+
+/* What they follow from; zero before the first frame. */
+struct vrt_quality_sums {
+    int64_t n_frames, n_equal, worst_ns;
+    double psnr_rgb, psnr_y, worst_psnr_y;
+    struct vrt_quality quality;
+};
+
+/* Adds a frame that is shown at this time. */
+void vrt_quality_add(struct vrt_quality_sums *sums, int64_t time_ns,
+                     const struct vrt_quality *quality);
+
+/* What the sums of one frame and more come to. */
+struct vrt_quality_means vrt_quality_mean(const struct vrt_quality_sums *sums);

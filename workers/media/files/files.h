@@ -30,6 +30,9 @@ struct vrt_files {
     int pipe_fd;
     int output_fd;                              /* likewise; -1: none, only a plan is made */
     const char *input_name, *output_name;
+    int reference_fd;                           /* what the result is compared with, likewise; -1:
+                                                 * nothing, or it can't be opened any more */
+    const char *reference_name;                 /* NULL: none was asked for */
     struct vrt_folder_access access;            /* to what is in folders; zero: none are taken */
     bool may_replace;                           /* files in an output that is a folder */
     const char *pattern;                        /* of the input's names; NULL: all pictures */

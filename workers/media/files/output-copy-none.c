@@ -7,7 +7,7 @@
  * the first one's owner, mode, attributes and links, and whoever has it open would never see it.
  */
 
-#include "workers/media/output-copy.h"
+#include "workers/media/files/output-copy.h"
 
 ssize_t vrt_output_copy_range(const struct vrt_output_copy *copy, int64_t offset, size_t size)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 
-#include "workers/media/output-copy.h"
+#include "workers/media/files/output-copy.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include "base/macro.h"
-#include "workers/media/output-copy.h"
+#include "workers/media/files/output-copy.h"
 
 /* What it says of files, or of a kernel, for which it isn't made. */
 static const int unfit[] = { EXDEV, ENOSYS, EOPNOTSUPP, EINVAL, EPERM, EBADF, ETXTBSY };
