@@ -7,12 +7,16 @@ import os
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 import time
 
 import harness
 from harness import clip
 from manager import Manager
+
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'unit', 'model'))
+import graph_files  # noqa: E402  pylint: disable=wrong-import-position
 
 CONFIG = {'cpu': {'threads': 1}, 'jobs': {'segment_frames': 8, 'max_running': 1}}
 FRAMES = 120 if harness.SANITIZED else 240
@@ -175,6 +179,54 @@ class Keep(harness.FolderCase):
         self.expect_done(daemon, job, '0.mkv')
         self.manager.wait_for_store([])
         self.assertEqual(daemon.stop(), 0)
+
+    def test_other_denoise(self):
+        """Both networks that are mixed are read anew: another one of them is noticed, and the job
+        goes on to the same bytes when the right one is there again."""
+        folder = self.path('state/models')
+        os.makedirs(folder)
+        nets = [graph_files.compact(scale=4) for _ in range(2)]
+        nets[1].names = {name: (shape, [-value / 2 for value in values])
+                         for name, (shape, values) in nets[0].names.items()}
+        paths = [os.path.join(folder, f'realesr-general-{name}x4v3.safetensors')
+                 for name in ('', 'wdn-')]
+        for net, path in zip(nets, paths):
+            with open(path, 'wb') as f:
+                f.write(graph_files.safetensors(net))
+        source = clip(self.path('d.mkv'), frames=96)
+        options = ['-m', 'realesr-general-x4v3', '--denoise', 0.25]
+        daemon = self.start()
+        found = {}
+        for name in ('plain.mkv', 'killed.mkv'):
+            done = self.vrtctl(daemon, 'submit', '--json', *options, '-o', self.path(name), source)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            job = json.loads(done.stdout)['id']
+            if name == 'killed.mkv':
+                self.manager.wait_for_store([f'{job}i', f'{job}o'])
+                self.wait_for_frames(daemon, job, 16)
+                daemon.kill()
+                os.rename(paths[1], self.path('away'))
+                shutil.copy(paths[0], paths[1])
+                daemon = self.start()
+                self.assertNotEqual(self.vrtctl(daemon, 'wait', job).returncode, 0)
+                error = self.show(daemon, job)['error']
+                self.assertEqual(error['id'], 'model.other')
+                self.assertIn('what it is mixed with by denoise', error['message'])
+                os.unlink(paths[1])
+                self.assertIn('wdn-x4v3 beside it', self.retried(daemon, job)['error']['message'])
+                os.rename(self.path('away'), paths[1])
+                self.retried(daemon, job)
+            self.assertEqual(self.vrtctl(daemon, 'wait', job).returncode, 0, daemon.log_text())
+            found[name] = harness.digest(self.path(name))
+        self.assertGreaterEqual(self.show(daemon, job)['n_starts'], 3)
+        self.assertEqual(found['plain.mkv'], found['killed.mkv'])
+        self.assertEqual(daemon.stop(), 0)
+
+    def retried(self, daemon, job):
+        done = self.vrtctl(daemon, 'retry', job)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.vrtctl(daemon, 'wait', job)
+        return self.show(daemon, job)
 
     def test_not_kept(self):
         """A store that lost everything, as after systemctl stop: the job says what it needs."""

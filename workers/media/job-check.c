@@ -126,10 +126,11 @@ static int check_network(const struct vrt_job_check *check, struct vrt_error *er
 
     if (check->network_checksum && checksum != check->network_checksum)
         return vrt_refuse(error, vrt_raise(-ESTALE), "model.other",
-                          "%s is not the model that this job was begun with: its checksum is "
+                          "%s%s is not the model that this job was begun with: its checksum is "
                           "%016" PRIx64 " where it was %016" PRIx64 "; bring that one back, or "
-                          "submit a new job", check->model_name, checksum,
-                          check->network_checksum);
+                          "submit a new job", check->model_name,
+                          isnan(check->settings->denoise) ? "" : ", or what it is mixed with by "
+                          "denoise,", checksum, check->network_checksum);
     if (channels != info->out_channels || (channels != 1 && channels != 3))
         return vrt_refuse(error, -EINVAL, "model.unknown_architecture",
                           "%s maps %d channels to %d: only networks for colour or gray pictures "
