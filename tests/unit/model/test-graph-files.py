@@ -35,6 +35,11 @@ BROKEN_NCNN = {
     'a huge number': (lambda n: n.joined().replace(b'\n12 ', b'\n99999999999 '), 'layers'),
     'a layer unknown': (lambda n: n.joined().replace(b'PixelShuffle', b'Deconvolution'),
                         'Deconvolution "shuffle_8" is a layer that vrtd has no op for'),
+    'attention': (lambda n: n.joined().replace(b'PixelShuffle', b'Softmax'),
+                  'Softmax "shuffle_8" is a layer that vrtd has no op for; it has attention: '
+                  'SwinIR is run from its checkpoint'),
+    'a warp': (lambda n: n.joined().replace(b'PixelShuffle', b'rife.Warp'),
+               'no op for; it warps pictures: RIFE is run from its checkpoint'),
     'a cycle': (lambda n: n.joined().replace(b'1 1 v1 v2 ', b'1 1 v7 v2 '),
                 'PReLU "prelu_2" reads "v7", which no layer before it makes'),
     'made twice': (lambda n: n.joined().replace(b'1 1 v1 v2 ', b'1 1 v1 v1 '),
@@ -96,6 +101,10 @@ BROKEN_ONNX = {
     'a future opset': (lambda m: setattr(m, 'opset', 99) or m.data(), 'opset 99'),
     'an operation unknown': (lambda m: first(m, field(4, 'PRelu'), field(4, 'Einsum')),
                              'Einsum "PRelu_1" is an operation that vrtd has no op for'),
+    'attention': (lambda m: first(m, field(4, 'PRelu'), field(4, 'Softmax')),
+                  'no op for; it has attention: SwinIR is run from its checkpoint'),
+    'a warp': (lambda m: first(m, field(4, 'PRelu'), field(4, 'GridSample')),
+               'no op for; it warps pictures: RIFE is run from its checkpoint'),
     'of others': (lambda m: first(m, field(4, 'PRelu'), field(4, 'PRelu') + field(7, 'com.x')),
                   'PRelu "PRelu_1" is an operation that vrtd has no op for'),
     'a cycle': (lambda m: first(m, field(1, 'v1'), field(1, 'v7')), 'reads "v7", which no '

@@ -64,8 +64,29 @@ int vrt_dag_refuse(struct vrt_dag *dag, const char *format, ...)
     va_start(args, format);
     vsnprintf(why, sizeof(why), format, args);
     va_end(args);
-    return vrt_refuse(dag->error, -EINVAL, "model.invalid", "%s holds an %s graph whose %s %s",
-                      dag->source, dag->format, dag->where[0] ? dag->where : "file", why);
+    return vrt_refuse(dag->error, -EINVAL, "model.invalid", "%s holds an %s graph whose %s %s%s",
+                      dag->source, dag->format, dag->where[0] ? dag->where : "file", why,
+                      dag->instead ? dag->instead : "");
+}
+
+void vrt_dag_note_type(struct vrt_dag *dag, const char *type, size_t size)
+{
+    static const char attention[] = "; it has attention: SwinIR is run from its checkpoint (.pth, "
+                                    ".safetensors)";
+    static const char warps[] = "; it warps pictures: RIFE is run from its checkpoint "
+                                "(flownet.pkl, or .safetensors)";
+    static const struct {
+        const char *type, *instead;
+    } types[] = {
+        { "Softmax", attention },
+        { "MultiHeadAttention", attention },
+        { "GridSample", warps },
+        { "rife.Warp", warps },
+    };
+
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(types) && !dag->instead; i++)
+        if (strlen(types[i].type) == size && memcmp(types[i].type, type, size) == 0)
+            dag->instead = types[i].instead;
 }
 
 static int refuse_memory(struct vrt_dag *dag)

@@ -440,6 +440,7 @@ static int survey(struct reader *reader, size_t first, int *ret_channels)
             set_where(reader);
             return vrt_dag_refuse(reader->dag, "%s", wrong);
         }
+        vrt_dag_note_type(reader->dag, reader->layer.type.data, reader->layer.type.size_bytes);
         const int64_t n_each = (int64_t)text_int(reader, 0, 0) * text_int(reader, 1, 0) *
                                text_int(reader, 11, text_int(reader, 1, 0));
         if (vrt_text_is(reader->layer.type, "Convolution") && n_in == 0 && n_each > 0)

@@ -241,8 +241,12 @@ static int read_node(struct vrt_onnx_reader *reader, const VrtPb__Node *node)
 
 static int read_graph(struct vrt_onnx_reader *reader, const VrtPb__Graph *graph)
 {
-    int r = read_initializers(reader, graph);
+    for (size_t i = 0; i < graph->n_node; i++) {
+        const char *type = vrt_onnx_text(graph->node[i]->op_type);
 
+        vrt_dag_note_type(reader->dag, type, strlen(type));
+    }
+    int r = read_initializers(reader, graph);
     if (r < 0)
         return r;
     r = read_inputs(reader, graph);
