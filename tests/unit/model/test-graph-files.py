@@ -182,6 +182,8 @@ def with_node(kind, inputs):
     model = Onnx(compact())
     model.initializers.append(model.tensor('one', [1], [1], 'q'))
     model.node('Shape', ['input'], ['sizes'])
+    model.initializers += [model.tensor('row', [2], [1, 2], 'q'),
+                           model.tensor('column', [2, 1], [1, 2], 'q')]
     model.node('Slice', ['sizes', 'one', 'one'], ['none'])
     model.initializers.append(model.tensor('two', [1], [2], 'q'))
     model.node('Gather', ['sizes', 'two'], ['rows'])
@@ -192,6 +194,8 @@ def with_node(kind, inputs):
 # Files that compute with the picture's size.
 BROKEN_SIZES = {
     'left out': (lambda: with_node('Add', ['one', '']), 'combines 1 numbers with 0'),
+    'of unlike shapes': (lambda: with_node('Add', ['row', 'column']),
+                         'combines numbers in 1 rows with such in 2'),
     'of nothing': (lambda: with_node('Mul', ['none', 'one']), 'combines 0 numbers with 1'),
     'a part that follows from the size': (
         lambda: with_node('Slice', ['sizes', 'one', 'rows']), 'cuts in a way'),

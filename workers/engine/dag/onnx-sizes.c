@@ -424,7 +424,13 @@ static double combine(char op, double a, double b, bool is_whole)
     }
 }
 
-/* Two lists of numbers, or one with a single number. */
+static int n_rows(const struct vrt_onnx_sizes *sizes)
+{
+    return sizes->n_dims == 2 ? sizes->dims[0] : 1;
+}
+
+/* Two lists of numbers, or one with a single number; of a row and a column, which together are a
+ * table, nothing is made. */
 static int op_binary(struct vrt_onnx_reader *reader, struct vrt_onnx_sizes *ret_sizes)
 {
     const char *type = vrt_onnx_text(reader->node->op_type);
@@ -438,6 +444,9 @@ static int op_binary(struct vrt_onnx_reader *reader, struct vrt_onnx_sizes *ret_
         return r;
     if (!a->n || !b->n || (a->n != b->n && a->n != 1 && b->n != 1))
         return vrt_dag_refuse(reader->dag, "combines %d numbers with %d", a->n, b->n);
+    if (a->n == b->n && n_rows(a) != n_rows(b) && a->n > 1)
+        return vrt_dag_refuse(reader->dag, "combines numbers in %d rows with such in %d", n_rows(a),
+                              n_rows(b));
     const bool is_a = a->n > b->n || (a->n == b->n && a->n_dims > b->n_dims);
     const struct vrt_onnx_sizes *longer = is_a ? a : b;
     r = make(reader, longer->n, ret_sizes);
