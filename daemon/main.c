@@ -37,8 +37,8 @@
 /* Three for each of the 100000 jobs that may wait at most, and connections. */
 #define DESCRIPTORS_WANTED 524288
 
-/* As many as a job that starts at once needs: to look at it, to read, to write and to join. */
-#define MEDIA_SPARES 4
+/* What a job asks for at once: to read and to write. Each that is taken has another follow. */
+#define MEDIA_SPARES 2
 
 /* Everything that is settled before the loop runs. */
 struct start {
