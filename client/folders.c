@@ -100,6 +100,8 @@ int vrt_folder_open_output(const char *path, bool overwrite, const struct vrt_fi
         vrt_file_close(&file);
         return r;
     }
+    if (is_made)
+        vrt_file_keep_name(path);
     *ret_file = file;
     return 0;
 }

@@ -172,7 +172,10 @@ static int make_folders(const char *folder, struct vrt_error *error)
         slash = strchr(slash + 1, '/');
         if (slash)
             *slash = '\0';
-        if (mkdir(path, FOLDER_MODE) < 0 && errno != EEXIST)
+        const bool is_made = mkdir(path, FOLDER_MODE) == 0;
+        if (is_made)
+            vrt_file_keep_name(path);
+        else if (errno != EEXIST)
             return vrt_refuse(error, vrt_raise(-errno), "client.file", "%s: %s",
                               vrt_printable(path, name, sizeof(name)), strerror(errno));
         if (slash)

@@ -160,6 +160,16 @@ static int open_old(const struct walk *walk, int folder_fd, const char *name,
     return reopen(walk, path_fd, writes ? O_RDWR : O_RDONLY);
 }
 
+/* Has the disk know what was made in the folder: what is done is still there after a crash. What
+ * can't be synced is none the worse for it. */
+static void keep_names(int folder_fd)
+{
+    VRT_CLEANUP(vrt_closep) int fd = vrt_media_step(folder_fd, ".", O_RDONLY | O_DIRECTORY);
+
+    if (fd >= 0)
+        fsync(fd);
+}
+
 /* Makes the file. Return: a descriptor; -EEXIST without a word: somebody was faster; -errno. */
 static int open_new(const struct walk *walk, int folder_fd, const char *name)
 {
@@ -181,6 +191,7 @@ static int open_new(const struct walk *walk, int folder_fd, const char *name)
         close(fd);
         return refuse_system(walk, r);
     }
+    keep_names(folder_fd);
     return fd;
 }
 

@@ -14,7 +14,7 @@
 #include "model/parts/params.h"
 #include "model/rife.h"
 #include "model/swinir.h"
-#include "model/vrt/vrt.h"
+#include "model/vrt.h"
 
 struct vrt_architecture {
     const char *name;               /* "compact": in the API and in logs */

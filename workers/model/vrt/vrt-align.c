@@ -11,7 +11,7 @@
 
 #include "base/macro.h"
 #include "model/parts/layers.h"
-#include "model/vrt/vrt.h"
+#include "model/vrt.h"
 
 #define MAX_RESIDUE 10.0f           /* how far offsets may differ from the flow, at full size */
 #define LEAKY_SLOPE 0.1f            /* as in network_vrt.py */

@@ -7,7 +7,7 @@
 #include "base/macro.h"
 #include "model/architecture.h"
 #include "model/parts/layers.h"
-#include "model/vrt/vrt.h"
+#include "model/vrt.h"
 
 #define RGB_CHANNELS 3
 #define WARPED_CHANNELS (4 * RGB_CHANNELS)

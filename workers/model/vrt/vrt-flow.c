@@ -4,7 +4,7 @@
 
 #include "model/parts/layers.h"
 #include "model/parts/spynet.h"
-#include "model/vrt/vrt.h"
+#include "model/vrt.h"
 
 /* A level's flows become those between neighbours at one of the network's own scales. */
 static void take_up(struct vrt_vrt_builder *b, int scale, const struct vrt_tensor *flow,

@@ -17,7 +17,7 @@
 #include "base/macro.h"
 #include "engine/checkpoint.h"
 #include "model/parts/spynet.h"
-#include "model/vrt/vrt.h"
+#include "model/vrt.h"
 
 /* Numbers stored as bf16 have an error of 2^-9. */
 #define BUFFER_TOLERANCE 4e-3f

@@ -7,7 +7,7 @@
 
 #include "base/macro.h"
 #include "model/parts/layers.h"
-#include "model/vrt/vrt.h"
+#include "model/vrt.h"
 
 int vrt_vrt_stage_scale(int i)
 {

@@ -17,7 +17,7 @@
 
 #include "engine/checkpoint.h"
 #include "model/architecture.h"
-#include "model/vrt/vrt.h"
+#include "model/vrt.h"
 
 #define HEADS_MAX 64               /* well above the published, as below */
 #define OFFSET_GROUPS_MAX 64
