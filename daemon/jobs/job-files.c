@@ -159,6 +159,8 @@ static int open_paths(const struct vrt_queue_context *context, struct vrt_job *j
         }, &files->fds[i], &is_new, error);
         if (r < 0 && i == VRT_JOB_REFERENCE && job->decision->is_admitted) {
             /* The result doesn't depend on it, and will say that it wasn't compared. */
+            vrt_log_warning("job %" PRId64 ": its reference can't be opened: %s, ignoring",
+                            job->info.id, error->message);
             *error = (struct vrt_error){ .id = NULL };
             continue;
         }

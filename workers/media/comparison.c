@@ -47,16 +47,20 @@ int vrt_comparison_run(const struct vrt_comparison *comparison,
     return 0;
 }
 
-/* Whether both have as many frames, where somebody has counted them. */
+/* Whether both have as many frames, where somebody has counted them. What an edit list leaves out
+ * is counted, too: they have to differ in length as well. */
 static int check_count(const struct vrt_job_check *check, const char *name,
                        const struct vrt_reader_info *reference, struct vrt_error *error)
 {
     const int64_t n = vrt_job_check_n_frames(check), n_wanted = reference->n_frames_estimate;
+    const int64_t apart_ns = llabs(check->input.duration_ns - reference->duration_ns);
     const bool is_counted = !check->input.is_by_duration && !reference->is_by_duration &&
-                            n >= 0 && n_wanted >= 0 &&
-                            check->input.fields.deinterlace != VRT_DEINTERLACE_TELECINE;
+                            check->input.duration_ns >= 0 && reference->duration_ns >= 0 &&
+                            n >= 0 && n_wanted >= 0;
 
-    if (!is_counted || llabs(n - n_wanted) <= FRAMES_OFF_MAX)
+    if (!is_counted || llabs(n - n_wanted) <= FRAMES_OFF_MAX || reference->fps.num <= 0 ||
+        (double)apart_ns * reference->fps.num <=
+        (double)FRAMES_OFF_MAX * VRT_NS_PER_S * reference->fps.den)
         return 0;
     return vrt_refuse(error, vrt_raise(-EINVAL), "input.unlike", "the result will have %" PRId64
                       " frames, and %s has %" PRId64 ": only as many can be compared", n, name,

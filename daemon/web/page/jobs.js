@@ -53,6 +53,8 @@ function factsOf(job) {
     if (job.state === 'running' && WAITS[job.bottleneck])
         facts.push(WAITS[job.bottleneck]);
     facts.push(job.model.name ? job.model.name : '', job.devices.map((d) => d.name).join(', '));
+    if (job.comparison && job.comparison.psnr_rgb !== null)
+        facts.push(`PSNR ${job.comparison.psnr_rgb.toFixed(2)} dB`);
     if (job.warnings_total > 0)
         facts.push(format.count(job.warnings_total, 'warning'));
     return facts.filter((fact) => fact).join(' · ');

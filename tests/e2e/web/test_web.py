@@ -150,7 +150,9 @@ class Web(WebCase):
             for files in ({'input': {'path': '/etc/passwd', 'name': 'a.mkv'},
                            'output': {'path': '/tmp/x.mkv', 'name': 'x.mkv'}},
                           {'input': {'fd': 0, 'name': 'a.mkv'},
-                           'output': {'fd': 1, 'name': 'x.mkv'}}):
+                           'output': {'fd': 1, 'name': 'x.mkv'}},
+                          {'input': {'upload': 1, 'name': 'a.mkv'}, 'output': {'name': 'x.mkv'},
+                           'reference': {'path': '/etc/passwd', 'name': 'r.mkv'}}):
                 self.refused(who.ask('POST', '/v1/jobs', files), 403, 'web.files')
             self.refused(who.ask('POST', '/v1/preview', {
                 name: {'fd': i, 'name': name} for i, name in

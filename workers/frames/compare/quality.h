@@ -3,7 +3,7 @@
 
 /*
  * How near one picture is to another, as VRT's authors and others test: of RGB in 8 bits, without
- * so many rows and columns at each edge. Pure.
+ * so many rows and columns at each edge. Pure; each channel has a thread meanwhile.
  *
  * The error is the mean square over the samples of red, green and blue, or of luma, where white is
  * 255 (PSNR = 10 log10(255^2 / error)). SSIM: Wang et al. 2004, "Image quality assessment", as
