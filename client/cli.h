@@ -79,7 +79,7 @@ struct vrt_args {
     int64_t crop;                               /* of what is compared */
     bool cluster;                               /* of a film that Slurm restores, and: */
     int64_t nodes, gpus;                        /* VRT_UNKNOWN: not given */
-    const char *partition, *account, *time_limit;
+    const char *partition, *account, *time_limit, *slurm_url;
 
     char **operands;
     int n_operands;

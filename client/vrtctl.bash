@@ -125,7 +125,8 @@ _vrtctl() {
             --hwaccel --hwdec --deinterlace --alpha --times --tonemap --priority --strict
             --overwrite
             --output-format --reference --webhook --dry-run --follow --preview --recursive --match --output-dir
-            --skip-done --settled --cluster --nodes --gpus --partition --account --time $common" "$current"
+            --skip-done --settled --cluster --nodes --gpus --partition --account --time --slurm-url
+            $common" "$current"
         ;;
     submit:* | info:[!-]* | info:) compopt -o default ;;
     info:-*) _vrtctl_words "--output --streams --model $common" "$current" ;;
@@ -142,7 +143,7 @@ _vrtctl() {
     resume:-* | retry:-*)
         _vrtctl_words "--output --model --reference --overwrite --all $common" "$current"
         ;;
-    cluster:-*) _vrtctl_words "$common" "$current" ;;
+    cluster:-*) _vrtctl_words "--slurm-url $common" "$current" ;;
     cluster:*)
         _vrtctl_words 'list show follow cancel hold release retry remove' "$current"
         compopt -o default

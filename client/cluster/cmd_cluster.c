@@ -7,13 +7,16 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <jansson.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "client/cli.h"
 #include "client/cluster/cluster.h"
 #include "client/cluster/film.h"
@@ -53,6 +56,7 @@ static const struct vrt_field report_fields[] = {
     IN_FILM(INT, nodes, 0, .min = 1, .max = VRT_FILM_NODES_MAX),
     IN_FILM(INT, plan, 0, .min = 0, .max = INT64_MAX),
     IN_FILM(INT, array, 0, .min = 0, .max = INT64_MAX),
+    IN_FILM(INT, rest, 0, .min = 0, .max = INT64_MAX),
     IN_FILM(INT, join, 0, .min = 0, .max = INT64_MAX),
     IN_FILM(INT, submissions, 0, .min = 0, .max = INT32_MAX),
     VRT_FIELDS_END,
@@ -98,11 +102,12 @@ int vrt_cluster_check(const struct vrt_cli *cli)
 {
     const struct vrt_args *args = &cli->args;
     const bool has_wants = args->nodes != VRT_UNKNOWN || args->gpus != VRT_UNKNOWN ||
-                           args->partition || args->account || args->time_limit;
+                           args->partition || args->account || args->time_limit ||
+                           args->slurm_url;
 
     if (!args->cluster && has_wants)
-        return vrt_cli_misused(cli, "--nodes, --gpus, --partition, --account and --time are for "
-                               "Slurm: say --cluster too");
+        return vrt_cli_misused(cli, "--nodes, --gpus, --partition, --account, --time and "
+                               "--slurm-url are for Slurm: say --cluster too");
     if (!args->cluster)
         return VRT_EXIT_OK;
     if (args->dry_run)
@@ -149,18 +154,20 @@ int vrt_cluster_submit(const struct vrt_cli *cli, const struct vrt_job_request *
     }
     if (!cli->args.follow && !cli->args.json)
         printf("%s: submitted as Slurm's jobs %" PRId64 " (plan), %" PRId64 " (%" PRId64
-               " part%s) and %" PRId64 " (join); vrtctl cluster follow %s shows how it gets on\n",
-               shown(&film, name, sizeof(name)), film.plan, film.array, film.nodes,
-               film.nodes == 1 ? "" : "s", film.join, film.output);
+               " part%s), %" PRId64 " (what these leave) and %" PRId64 " (join); vrtctl cluster "
+               "follow %s shows how it gets on\n", shown(&film, name, sizeof(name)), film.plan,
+               film.array, film.nodes, film.nodes == 1 ? "" : "s", film.rest, film.join,
+               film.output);
     else if (!cli->args.follow)
         (void)tell(cli, &film, &(struct vrt_film_look){ .frames_total = VRT_UNKNOWN,
                                                          .segments_total = VRT_UNKNOWN });
     return 0;
 }
 
-/* Submits once more what is lost, or has failed by a node. Return: 0; -errno with `error`. */
-static int submit_again(const struct vrt_cli *cli, struct vrt_film *film,
-                        const struct vrt_film_look *look, struct vrt_error *error)
+/* Submits once more what is lost, or has failed by a node. Under the lock. Return: 0; -errno with
+ * `error`. */
+static int submit_locked(const struct vrt_cli *cli, struct vrt_film *film,
+                         const struct vrt_film_look *look, struct vrt_error *error)
 {
     const bool has_failed = look->state == VRT_FILM_FAILED;
     char name[VRT_API_NAME_BYTES];
@@ -176,6 +183,22 @@ static int submit_again(const struct vrt_cli *cli, struct vrt_film *film,
                film->excluded[0] ? ", without " : "", film->excluded);
     int r = has_failed ? vrt_film_forget_notes(film, error) : 0;
     return r < 0 ? vrt_fold(r) : vrt_fold(vrt_film_submit(film, error));
+}
+
+/* Likewise, unless somebody else has, or has cancelled it, since it was looked at. */
+static int submit_again(const struct vrt_cli *cli, struct vrt_film *film,
+                        const struct vrt_film_look *look, struct vrt_error *error)
+{
+    const struct vrt_film seen = *film;
+    int fd, r = vrt_film_lock(film, &fd, error);
+
+    if (r < 0)
+        return vrt_fold(r);
+    if (strcmp(film->submitter, seen.submitter) == 0 && film->submissions == seen.submissions &&
+        film->is_cancelled == seen.is_cancelled)
+        r = submit_locked(cli, film, look, error);
+    close(fd);
+    return vrt_fold(r);
 }
 
 static void wait_a_while(void)
@@ -214,6 +237,17 @@ static int conclude(const struct vrt_cli *cli, const struct vrt_film *film,
     return VRT_EXIT_FAILED;
 }
 
+/* Whether the film, which was there, is done: whoever else follows it has removed its folder. The
+ * tag has the time when it was made. */
+static bool was_concluded(const struct vrt_film *film)
+{
+    const int64_t made_ns = strtoll(film->tag + strlen(VRT_FILM_TAG), NULL, 16);
+    struct stat st;
+
+    return access(film->folder, F_OK) < 0 && errno == ENOENT && stat(film->output, &st) == 0 &&
+           st.st_size > 0 && st.st_mtime >= made_ns / VRT_NS_PER_S;
+}
+
 static int follow(const struct vrt_cli *cli, struct vrt_film *film)
 {
     struct vrt_film_look look, before = { .state = -1 };
@@ -224,6 +258,8 @@ static int follow(const struct vrt_cli *cli, struct vrt_film *film)
         struct vrt_error error = { .id = NULL };
         /* Its record again: another vrtctl may have cancelled it since, or submitted it. */
         if (vrt_film_open(film->folder, film, &error) < 0) {
+            if (was_concluded(film))
+                return VRT_EXIT_OK;
             vrt_cli_complain(cli, name, &error);
             return VRT_EXIT_FAILED;
         }
@@ -238,7 +274,7 @@ static int follow(const struct vrt_cli *cli, struct vrt_film *film)
         if (is_news(&before, &look))
             (void)tell(cli, film, &look);
         before = look;
-        const bool may_try = look.state == VRT_FILM_FAILED && look.is_nodes_own &&
+        const bool may_try = look.state == VRT_FILM_FAILED && look.may_help &&
                              film->submissions < SUBMISSIONS_MAX;
         if (look.state > VRT_FILM_LOST && !may_try)
             return conclude(cli, film, &look);
@@ -320,9 +356,10 @@ static int remove_film(const struct vrt_cli *cli, struct vrt_film *film, struct 
 static const struct {
     const char *name;
     int (*run)(const struct vrt_cli *cli, struct vrt_film *film, struct vrt_error *error);
+    bool locks;
 } verbs[] = {
-    { "show", show }, { "cancel", cancel }, { "hold", hold }, { "release", release },
-    { "retry", retry }, { "remove", remove_film },
+    { "show", show, false },      { "cancel", cancel, true }, { "hold", hold, true },
+    { "release", release, true }, { "retry", retry, true },   { "remove", remove_film, true },
 };
 
 /* All films of the user's that Slurm has jobs of. Return: enum vrt_exit. */
@@ -330,9 +367,11 @@ static int list(const struct vrt_cli *cli)
 {
     VRT_CLEANUP(vrt_freep) struct vrt_slurm_job *jobs = NULL;
     struct vrt_error error = { .id = NULL };
+    char url[VRT_SLURM_URL_BYTES];
     size_t n = 0;
 
-    if (vrt_slurm_list(VRT_FILM_TAG, &jobs, &n, &error) < 0) {
+    if (vrt_slurm_find(cli->args.slurm_url, url, &error) < 0 ||
+        vrt_slurm_list(url, VRT_FILM_TAG, &jobs, &n, &error) < 0) {
         vrt_cli_complain(cli, NULL, &error);
         return VRT_EXIT_FAILED;
     }
@@ -355,10 +394,13 @@ static int run_one(const struct vrt_cli *cli, size_t verb, const char *path)
 {
     struct vrt_error error = { .id = NULL };
     struct vrt_film film;
-    int r = vrt_film_open(path, &film, &error);
+    int fd = -1, r = vrt_film_open(path, &film, &error);
 
+    if (r == 0 && verbs[verb].locks)
+        r = vrt_film_lock(&film, &fd, &error);
     if (r == 0)
         r = verbs[verb].run(cli, &film, &error);
+    vrt_closep(&fd);
     if (r < 0)
         vrt_cli_complain(cli, NULL, &error);
     return r < 0 ? VRT_EXIT_FAILED : VRT_EXIT_OK;
@@ -390,10 +432,17 @@ static int run(struct vrt_cli *cli)
     return exit;
 }
 
+static const struct vrt_option options[] = {
+    { "slurm-url", 0, VRT_OPTION_TEXT, offsetof(struct vrt_args, slurm_url), .argument = "URL",
+      .help = "list by a slurmrestd, unix:/PATH or http://HOST:PORT (default: by squeue)" },
+    { .name = NULL },
+};
+
 const struct vrt_command vrt_command_cluster = {
     .name = "cluster",
     .operands = "[list | show|follow|cancel|hold|release|retry|remove FILM...]",
     .summary = "films that the machines of a Slurm cluster restore",
+    .options = options,
     .max_operands = 10000,
     .run = run,
 };

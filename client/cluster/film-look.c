@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -106,8 +107,9 @@ static void count_jobs(const struct vrt_film *film, const struct vrt_slurm_job *
     }
 }
 
-/* The tasks without which there is no film, the last first; then its parts. */
-static const char *const whole_names[] = { "join", "rest", "plan" };
+/* The tasks without which there is no film, the first that is asked what went wrong first: what is
+ * joined misses what the rest couldn't make. Then its parts. */
+static const char *const whole_names[] = { "rest", "join", "plan" };
 
 #define N_WHOLE ((int64_t)VRT_ARRAY_SIZE(whole_names))
 
@@ -135,7 +137,7 @@ static void find_error(const struct vrt_film *film, struct vrt_film_look *look)
     for (int64_t i = 0; !look->error[0] && i < N_WHOLE + film->nodes; i++) {
         const struct note note = read_ith(film, i);
         snprintf(look->error, sizeof(look->error), "%s", note.error);
-        look->is_nodes_own = is_nodes_own(&note);
+        look->may_help = is_nodes_own(&note) || strcmp(note.error_id, "cluster.segment") == 0;
     }
 }
 
@@ -173,6 +175,20 @@ void vrt_film_exclude(struct vrt_film *film)
     }
 }
 
+/* Tasks that find no room on the disk that they share may have none to say so. */
+static void find_full_disk(const struct vrt_film *film, struct vrt_film_look *look)
+{
+    struct statvfs disk;
+
+    if (look->state != VRT_FILM_LOST || statvfs(film->folder, &disk) < 0 || disk.f_bavail ||
+        !disk.f_blocks)
+        return;
+    look->state = VRT_FILM_FAILED;
+    look->may_help = false;
+    snprintf(look->error, sizeof(look->error), "the disk of %.300s is full: make room, and go on "
+             "with vrtctl cluster retry", film->folder);
+}
+
 int vrt_film_look(const struct vrt_film *film, struct vrt_film_look *ret_look,
                   struct vrt_error *error)
 {
@@ -182,7 +198,7 @@ int vrt_film_look(const struct vrt_film *film, struct vrt_film_look *ret_look,
     size_t n = 0;
 
     /* Slurm is asked first: what has ended since has said so. */
-    int r = vrt_slurm_list(film->tag, &jobs, &n, error);
+    int r = vrt_slurm_list(film->slurm_url, film->tag, &jobs, &n, error);
     const bool is_done = strcmp(read_note(film, "join").state, "done") == 0;
     if (r < 0 && !is_done)
         return vrt_fold(r);
@@ -201,6 +217,7 @@ int vrt_film_look(const struct vrt_film *film, struct vrt_film_look *ret_look,
     count_segments(film, &look);
     if (!is_done)
         find_error(film, &look);
+    find_full_disk(film, &look);
     *ret_look = look;
     return 0;
 }

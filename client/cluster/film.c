@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -39,7 +40,10 @@ static const struct vrt_field film_fields[] = {
     VRT_FIELD_TEXT(T, time, 0),
     VRT_FIELD_INT(T, plan, 0, 0, INT64_MAX),
     VRT_FIELD_INT(T, array, 0, 0, INT64_MAX),
+    VRT_FIELD_INT(T, rest, 0, 0, INT64_MAX),
     VRT_FIELD_INT(T, join, 0, 0, INT64_MAX),
+    VRT_FIELD_TEXT(T, slurm_url, 0),
+    VRT_FIELD_TEXT(T, submitter, 0),
     VRT_FIELD_INT(T, submissions, 0, 0, INT32_MAX),
     VRT_FIELD_BOOL(T, is_cancelled, 0),
     VRT_FIELD_TEXT(T, excluded, 0),
@@ -48,8 +52,10 @@ static const struct vrt_field film_fields[] = {
 #undef T
 
 /* What a node runs: parts, one after the other. A signal ends the shell's wait, but not the task,
- * which it is passed on to. SIGUSR1 comes before the time limit; SIGTERM where somebody cancels, or
- * Slurm takes the node for another job, which it begins anew itself if it does. */
+ * which it is passed on to. SIGTERM comes where somebody cancels, or Slurm takes the node for
+ * another job, which it begins anew itself if it does. SIGUSR1 comes 90 seconds before the time
+ * limit, from the script itself, which asks when that is, and every ten minutes again: limits may
+ * be changed, and what slurmrestd takes has no place for sbatch's --signal=B:. */
 static const char task_script[] =
     "#!/bin/sh\n"
     "# A task of a film that Slurm restores: task.sh PART... Made by vrtctl; docs/cluster.md.\n"
@@ -58,6 +64,19 @@ static const char task_script[] =
     "ended=\n"
     "trap 'kill -TERM \"$pid\" 2>/dev/null' USR1\n"
     "trap 'ended=1; kill -TERM \"$pid\" 2>/dev/null' TERM\n"
+    "warn() {\n"
+    "    while kill -0 $$ 2>/dev/null; do\n"
+    "        end=$(SLURM_TIME_FORMAT=%%s squeue -h -j \"$SLURM_JOB_ID\" -o %%e 2>/dev/null)\n"
+    "        left=300\n"
+    "        case $end in ''|*[!0-9]*) ;; *) left=$((end - 90 - $(date +%%s))) ;; esac\n"
+    "        [ $left -gt 0 ] || { kill -USR1 $$; return; }\n"
+    "        [ $left -lt 600 ] || left=600\n"
+    "        sleep $left & sleeper=$!\n"
+    "        wait $sleeper\n"
+    "    done\n"
+    "}\n"
+    "(trap 'kill \"$sleeper\" 2>/dev/null; exit' TERM; trap - USR1; warn) &\n"
+    "warner=$!\n"
     "for part; do\n"
     "    \"$vrtd\" --once \"$folder\" --part \"$part\" &\n"
     "    pid=$!\n"
@@ -65,6 +84,7 @@ static const char task_script[] =
     "    while kill -0 $pid 2>/dev/null; do wait $pid; status=$?; done\n"
     "    [ $status = 0 ] || break\n"
     "done\n"
+    "kill $warner 2>/dev/null\n"
     "# Not done: to be begun again, here or elsewhere. vrtd says how often.\n"
     "if [ -z \"$ended\" ] && { [ $status = 75 ] || [ $status -gt 128 ]; }; then\n"
     "    scontrol requeue \"$SLURM_JOB_ID\" && sleep 60\n"
@@ -220,7 +240,10 @@ static int fill(const struct vrt_args *args, const struct vrt_job_request *reque
     /* No two films of one user have it. */
     snprintf(film->tag, sizeof(film->tag), VRT_FILM_TAG "%" PRIx64 ".%lx", vrt_clock_wall_ns(),
              (unsigned long)getpid());
-    int r = take("partition", args->partition, film->partition, sizeof(film->partition), error);
+    int r = vrt_slurm_find(args->slurm_url, film->slurm_url, error);
+    if (r < 0)
+        return vrt_fold(r);
+    r = take("partition", args->partition, film->partition, sizeof(film->partition), error);
     if (r < 0)
         return vrt_fold(r);
     r = take("account", args->account, film->account, sizeof(film->account), error);
@@ -264,12 +287,26 @@ int vrt_film_make(const struct vrt_args *args, const struct vrt_job_request *req
     return 0;
 }
 
+/* Its record, by its folder. Return: 0; -errno with `error`. */
+static int load(struct vrt_film *film, struct vrt_error *error)
+{
+    json_t *json = NULL;
+    int r = vrt_film_read(film->folder, RECORD, &json, error);
+
+    if (r == 0)
+        r = vrt_fields_decode(film_fields, json, VRT_FIELDS_LENIENT, film, error);
+    json_decref(json);
+    if (r < 0)
+        return vrt_fold(r);
+    return strncmp(film->tag, VRT_FILM_TAG, strlen(VRT_FILM_TAG)) == 0 ? 0 :
+           vrt_refuse(error, vrt_raise(-EINVAL), "client.cluster", "its tag is none");
+}
+
 int vrt_film_open(const char *path, struct vrt_film *ret_film, struct vrt_error *error)
 {
     struct vrt_film film = { .nodes = 1 };
     struct vrt_error why = { .id = NULL };
     char absolute[VRT_API_PATH_BYTES];
-    json_t *json = NULL;
     struct stat st;
     size_t n;
 
@@ -285,15 +322,10 @@ int vrt_film_open(const char *path, struct vrt_film *ret_film, struct vrt_error 
         return vrt_refuse(error, vrt_raise(-EPERM), "client.cluster", "%s is another user's: a "
                           "film is for whoever submitted it", film.folder);
     if (r == 0)
-        r = vrt_film_read(film.folder, RECORD, &json, &why);
+        r = load(&film, &why);
     if (r == -ENOENT)
         return vrt_refuse(error, r, "client.cluster", "no cluster restores %s: there is no %s/%s",
                           path, film.folder, RECORD);
-    if (r == 0)
-        r = vrt_fields_decode(film_fields, json, VRT_FIELDS_LENIENT, &film, &why);
-    json_decref(json);
-    if (r == 0 && strncmp(film.tag, VRT_FILM_TAG, strlen(VRT_FILM_TAG)) != 0)
-        r = vrt_refuse(&why, vrt_raise(-EINVAL), "client.cluster", "its tag is none");
     if (r < 0)
         return vrt_refuse(error, vrt_fold(r), "client.cluster", "%s/%s can't be read: %s",
                           film.folder, RECORD, why.message);
@@ -301,36 +333,42 @@ int vrt_film_open(const char *path, struct vrt_film *ret_film, struct vrt_error 
     return 0;
 }
 
-/* Submits one of its jobs. Return: 0; -errno with `error`. */
-static int submit(const struct vrt_film *film, const char *name, const char *parts,
-                  const char *array, const char *dependency, int64_t *ret_id,
+/* One of its jobs. */
+struct part_job {
+    const char *name, *parts;
+    const char *array, *dependency;         /* NULL: none */
+    bool is_light;                  /* it needs neither cards nor a whole node */
+};
+
+/* Submits it. Return: 0; -errno with `error`. */
+static int submit(const struct vrt_film *film, const struct part_job *job, int64_t *ret_id,
                   struct vrt_error *error)
 {
     struct vrt_buf script = { .limit_bytes = FILE_BYTES_MAX };
     struct vrt_buf folder = { .limit_bytes = FILE_BYTES_MAX };
     char title[32];
 
-    snprintf(title, sizeof(title), "vrtd-%s", name);
+    snprintf(title, sizeof(title), "vrtd-%s", job->name);
     int r = quote(film->folder, &folder);
     if (r == 0)
-        r = vrt_buf_printf(&script, "#!/bin/sh\nexec sh %s/task.sh %s\n", folder.data, parts);
-    if (r == 0)
-        r = vrt_buf_append(&script, "", 1);
+        r = vrt_buf_printf(&script, "#!/bin/sh\nexec sh %s/task.sh %s\n", folder.data,
+                           job->parts);
     vrt_buf_done(&folder);
     r = r < 0 ? vrt_refuse_errno(error, r, "Slurm's script") :
-        vrt_slurm_submit(&(struct vrt_slurm_batch){
+        vrt_slurm_submit(film->slurm_url, &(struct vrt_slurm_batch){
         .name = title,
         .comment = film->tag,
         .script = script.data,
         .folder = film->folder,
-        .output = array ? "logs/%x-%a.log" : "logs/%x.log",
-        .array = array,
-        .dependency = dependency,
+        .output = job->array ? "logs/%x-%a.log" : "logs/%x.log",
+        .array = job->array,
+        .dependency = job->dependency,
         .wants = {
             .partition = film->partition[0] ? film->partition : NULL,
             .account = film->account[0] ? film->account : NULL,
             .time = film->time[0] ? film->time : NULL,
-            .gpus = film->gpus,
+            .gpus = job->is_light ? 0 : film->gpus,
+            .whole_node = !job->is_light && !film->gpus,
             .excluded = film->excluded[0] ? film->excluded : NULL,
         },
     }, ret_id, error);
@@ -344,42 +382,123 @@ static int end_jobs(const struct vrt_film *film, struct vrt_error *error)
     VRT_CLEANUP(vrt_freep) struct vrt_slurm_job *jobs = NULL;
     int64_t last = 0;
     size_t n = 0;
-    int r = vrt_slurm_list(film->tag, &jobs, &n, error);
+    int r = vrt_slurm_list(film->slurm_url, film->tag, &jobs, &n, error);
 
     for (size_t i = 0; r == 0 && i < n; i++) {
         if (jobs[i].batch != last)
-            r = vrt_slurm_cancel(jobs[i].batch, error);
+            r = vrt_slurm_cancel(film->slurm_url, jobs[i].batch, error);
         last = jobs[i].batch;
     }
     return vrt_fold(r);
 }
 
-int vrt_film_submit(struct vrt_film *film, struct vrt_error *error)
+int vrt_film_lock(struct vrt_film *film, int *ret_fd, struct vrt_error *error)
+{
+    char path[VRT_API_PATH_BYTES];
+    int r = path_of(film->folder, "lock", path), fd;
+
+    if (r < 0)
+        return vrt_refuse_errno(error, r, film->folder);
+    fd = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return vrt_refuse_errno(error, vrt_raise(-errno), path);
+    while ((r = flock(fd, LOCK_EX)) < 0 && errno == EINTR)
+        continue;
+    /* There are shared disks without locks: see `submitter`. */
+    if (r < 0 && errno != ENOLCK && errno != ENOSYS && errno != EOPNOTSUPP)
+        r = vrt_refuse_errno(error, vrt_raise(-errno), path);
+    else
+        r = load(film, error);
+    if (r < 0) {
+        close(fd);
+        return vrt_fold(r);
+    }
+    *ret_fd = fd;
+    return 0;
+}
+
+/* Submits all of its jobs. Return: 0; -errno with `error`. */
+static int submit_all(struct vrt_film *film, struct vrt_error *error)
 {
     char part[64], array[32], after[64];
-    int r = end_jobs(film, error);
+    const struct {
+        struct part_job job;
+        const char *condition;      /* with `before`, the job before */
+        const int64_t *before;
+        int64_t *ret_id;
+    } jobs[] = {
+        { { "plan", "plan" }, NULL, NULL, &film->plan },
+        { { "part", part, array }, "afterok", &film->plan, &film->array },
+        /* Where all parts are done, this can't come true, and Slurm ends it before it begins. */
+        { { "rest", "0/1" }, "afternotok", &film->array, &film->rest },
+        { { "join", "join", .is_light = true }, "afterany", &film->rest, &film->join },
+    };
 
-    film->submissions++;
-    film->is_cancelled = false;
-    film->plan = film->array = film->join = 0;
-    /* Before anything can be lost. */
-    if (r == 0)
-        r = save(film, error);
-    if (r == 0)
-        r = submit(film, "plan", "plan", NULL, NULL, &film->plan, error);
     snprintf(part, sizeof(part), "\"$SLURM_ARRAY_TASK_ID/%" PRId64 "\"", film->nodes);
     snprintf(array, sizeof(array), "0-%" PRId64, film->nodes - 1);
-    snprintf(after, sizeof(after), "afterok:%" PRId64, film->plan);
-    if (r == 0)
-        r = submit(film, "part", part, array, after, &film->array, error);
-    snprintf(after, sizeof(after), "afterany:%" PRId64, film->array);
-    if (r == 0)
-        r = submit(film, "join", "0/1 join", NULL, after, &film->join, error);
-    if (r == 0)
-        return vrt_fold(save(film, error));
-    /* What there is of it would wait in vain. */
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(jobs); i++) {
+        struct part_job job = jobs[i].job;
+        if (jobs[i].condition) {
+            snprintf(after, sizeof(after), "%s:%" PRId64, jobs[i].condition, *jobs[i].before);
+            job.dependency = after;
+        }
+        int r = submit(film, &job, jobs[i].ret_id, error);
+        if (r < 0)
+            return vrt_fold(r);
+    }
+    return 0;
+}
+
+/* Ends the jobs that were submitted a moment ago. */
+static void take_back(const struct vrt_film *film)
+{
+    const int64_t ids[] = { film->join, film->rest, film->array, film->plan };
     struct vrt_error ignored = { .id = NULL };
-    (void)!end_jobs(film, &ignored);
+
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(ids); i++)
+        if (ids[i])
+            (void)!vrt_slurm_cancel(film->slurm_url, ids[i], &ignored);
+}
+
+/* Notes what was submitted, unless somebody else has submitted the film meanwhile: his jobs make
+ * it. Return: 0; -errno with `error`. */
+static int settle(struct vrt_film *film, struct vrt_error *error)
+{
+    struct vrt_film now = *film;
+    int r = load(&now, error);
+
+    if (r < 0)
+        return vrt_fold(r);
+    if (strcmp(now.submitter, film->submitter) == 0)
+        return vrt_fold(save(film, error));
+    take_back(film);
+    *film = now;
+    return 0;
+}
+
+int vrt_film_submit(struct vrt_film *film, struct vrt_error *error)
+{
+    char host[40] = "";
+    int r = end_jobs(film, error);
+
+    if (r < 0)
+        return vrt_fold(r);
+    gethostname(host, sizeof(host) - 1);
+    snprintf(film->submitter, sizeof(film->submitter), "%s.%ld.%" PRId64, host, (long)getpid(),
+             vrt_clock_wall_ns());
+    film->submissions++;
+    film->is_cancelled = false;
+    film->plan = film->array = film->rest = film->join = 0;
+    /* Before anything can be lost. */
+    r = save(film, error);
+    if (r < 0)
+        return vrt_fold(r);
+    r = submit_all(film, error);
+    if (r == 0)
+        r = settle(film, error);
+    /* What there is of it would wait in vain. */
+    if (r < 0)
+        take_back(film);
     return vrt_fold(r);
 }
 
@@ -396,13 +515,13 @@ int vrt_film_hold(const struct vrt_film *film, bool held, struct vrt_error *erro
     VRT_CLEANUP(vrt_freep) struct vrt_slurm_job *jobs = NULL;
     int64_t last = 0;
     size_t n = 0;
-    int r = vrt_slurm_list(film->tag, &jobs, &n, error);
+    int r = vrt_slurm_list(film->slurm_url, film->tag, &jobs, &n, error);
 
     for (size_t i = 0; r == 0 && i < n; i++) {
         if (strcmp(jobs[i].state, "PENDING") != 0 || jobs[i].batch == last)
             continue;
         last = jobs[i].batch;
-        r = vrt_slurm_hold(last, held, error);
+        r = vrt_slurm_hold(film->slurm_url, last, held, error);
     }
     return vrt_fold(r);
 }

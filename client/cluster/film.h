@@ -8,9 +8,17 @@
  *     slurm.json      struct vrt_film, but for its folder
  *     task.sh         what a node runs
  *
- * There are three batch jobs: the plan, an array whose tasks make a part each, and the join, which
- * makes up for what parts left undone. All have the film's tag as their comment: Slurm may lose
- * what it has acknowledged, and vrtctl may end before it has noted it.
+ *     lock            who changes something of it holds this one
+ *
+ * There are four batch jobs: the plan, an array whose tasks make a part each, the rest, which only
+ * begins where one of these has failed, and makes what they left undone, and the join, which needs
+ * no card. All have the film's tag as their comment: Slurm may lose what it has acknowledged, and
+ * vrtctl may end before it has noted it.
+ *
+ * Several vrtctls may follow one film, on several machines. What changes its jobs holds the lock,
+ * reads the record anew and then acts. Where the file system has no locks that count for all
+ * machines, whoever wrote its name into the record last has submitted the jobs, and others take
+ * theirs back.
  */
 
 #include <stdbool.h>
@@ -19,6 +27,7 @@
 #include "api.h"
 #include "base/error.h"
 #include "base/macro.h"
+#include "client/cluster/slurm.h"
 
 struct vrt_args;
 struct vrt_job_request;
@@ -34,7 +43,9 @@ struct vrt_film {
     char input[VRT_API_PATH_BYTES], output[VRT_API_PATH_BYTES];
     int64_t nodes, gpus;            /* tasks of the array; cards of each task, 0: none */
     char partition[64], account[64], time[32];      /* "": as Slurm has it */
-    int64_t plan, array, join;      /* Slurm's numbers; 0: not submitted */
+    char slurm_url[VRT_SLURM_URL_BYTES];    /* by which Slurm is asked, as slurm.h has it */
+    int64_t plan, array, rest, join;        /* Slurm's numbers; 0: not submitted */
+    char submitter[80];             /* who submitted these: a text that nobody else has */
     int64_t submissions;
     bool is_cancelled;
     char excluded[512];             /* nodes, with commas between, on which tasks failed by what is
@@ -64,7 +75,8 @@ struct vrt_film_look {
     int64_t tasks_running, tasks_waiting;
     char reason[64];                /* why tasks wait, in Slurm's words; "": none does */
     char error[VRT_API_TEXT_BYTES];         /* what last went wrong; "": nothing */
-    bool is_nodes_own;              /* and that is a matter of the node, such as its disk */
+    bool may_help;                  /* to submit it again: it is a matter of the node, such as its
+                                     * disk, or a segment was damaged, and is removed */
 };
 
 /* Makes the folder of a film for what is asked; nothing is submitted yet. Return: 0; -EEXIST: it
@@ -76,15 +88,20 @@ int vrt_film_make(const struct vrt_args *args, const struct vrt_job_request *req
 int vrt_film_open(const char *path, struct vrt_film *ret_film,
                   struct vrt_error *error) VRT_MUST_CHECK;
 
-/* Submits its jobs, and notes them; what Slurm has of it goes. Return: 0; -errno with `error`. */
+/* Waits until nobody else changes something of the film, and reads its record anew. Return: 0,
+ * *ret_fd is to be closed; -errno with `error`. */
+int vrt_film_lock(struct vrt_film *film, int *ret_fd, struct vrt_error *error) VRT_MUST_CHECK;
+
+/* Submits its jobs, and notes them; what Slurm has of it goes. Under the lock, unless the film is
+ * new. Return: 0; -errno with `error`. */
 int vrt_film_submit(struct vrt_film *film, struct vrt_error *error) VRT_MUST_CHECK;
 
 /* How it stands. Return: 0; -errno with `error`: Slurm doesn't answer. */
 int vrt_film_look(const struct vrt_film *film, struct vrt_film_look *ret_look,
                   struct vrt_error *error) VRT_MUST_CHECK;
 
-/* Ends its jobs. What was made stays, and vrt_film_submit() goes on with it. Return: 0; -errno with
- * `error`. */
+/* Ends its jobs. What was made stays, and vrt_film_submit() goes on with it. Under the lock.
+ * Return: 0; -errno with `error`. */
 int vrt_film_cancel(struct vrt_film *film, struct vrt_error *error) VRT_MUST_CHECK;
 
 /* Has no more of its tasks start, or again. Return: 0; -errno with `error`. */

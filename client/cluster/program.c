@@ -13,8 +13,6 @@
 
 #include "base/cleanup.h"
 
-extern char **environ;
-
 enum end { TO, OUT, ERR, END_COUNT };
 
 struct pipes {
@@ -50,7 +48,7 @@ static int pipes_init(struct pipes *pipes)
     return 0;
 }
 
-static int start(char *const argv[], const struct pipes *pipes, pid_t *ret_pid)
+static int start(const struct vrt_program *program, const struct pipes *pipes, pid_t *ret_pid)
 {
     posix_spawn_file_actions_t actions;
     int r = -posix_spawn_file_actions_init(&actions);
@@ -60,7 +58,8 @@ static int start(char *const argv[], const struct pipes *pipes, pid_t *ret_pid)
     for (int i = 0; r == 0 && i < END_COUNT; i++)
         r = -posix_spawn_file_actions_adddup2(&actions, pipes->theirs[i], i);
     if (r == 0)
-        r = -posix_spawnp(ret_pid, argv[0], &actions, NULL, argv, environ);
+        r = -posix_spawnp(ret_pid, program->argv[0], &actions, NULL, program->argv,
+                          program->environment);
     posix_spawn_file_actions_destroy(&actions);
     return r < 0 ? vrt_raise(r) : 0;
 }
@@ -108,9 +107,10 @@ static int talk(struct pipes *pipes, const char *input, struct vrt_buf *out, str
     return vrt_fold(r);
 }
 
-int vrt_program_run(char *const argv[], const char *input, struct vrt_buf *out,
-                    struct vrt_buf *err, struct vrt_error *error)
+int vrt_program_run(const struct vrt_program *program, struct vrt_buf *out, struct vrt_buf *err,
+                    struct vrt_error *error)
 {
+    const char *name = program->argv[0];
     struct pipes pipes;
     pid_t pid;
     int status;
@@ -118,19 +118,19 @@ int vrt_program_run(char *const argv[], const char *input, struct vrt_buf *out,
     signal(SIGPIPE, SIG_IGN);
     int r = pipes_init(&pipes);
     if (r == 0)
-        r = start(argv, &pipes, &pid);
+        r = start(program, &pipes, &pid);
     if (r < 0) {
         pipes_done(&pipes);
-        return vrt_refuse(error, vrt_fold(r), "client.program", "%s can't be started: %s", argv[0],
+        return vrt_refuse(error, vrt_fold(r), "client.program", "%s can't be started: %s", name,
                           strerror(-r));
     }
     for (int i = 0; i < END_COUNT; i++)
         close_end(&pipes.theirs[i]);
-    r = talk(&pipes, input, out, err);
+    r = talk(&pipes, program->input, out, err);
     pipes_done(&pipes);
     while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
         continue;
     if (r < 0)
-        return vrt_refuse_errno(error, r, argv[0]);
+        return vrt_refuse_errno(error, r, name);
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }

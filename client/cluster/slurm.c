@@ -1,248 +1,85 @@
 /* SPDX-License-Identifier: MIT */
 
-#include "client/cluster/slurm.h"
+#include "client/cluster/slurm-impl.h"
 
 #include <errno.h>
-#include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/buf.h"
-#include "base/cleanup.h"
-#include "client/cluster/program.h"
-
-#define ARGUMENTS_MAX 40
-#define OUTPUT_BYTES_MAX (64 << 20)
-
-/* So long before its time limit a job hears SIGUSR1, and ends a segment. */
-#define WARNED_BEFORE_S 90
-
-/* A command line; its texts but the first are its own. */
-struct command {
-    char *argv[ARGUMENTS_MAX + 1];
-    int n;
-    bool is_out;                    /* of memory */
-};
-
-static void command_done(struct command *command)
+static const struct vrt_slurm_ops *ops_of(const char *url)
 {
-    for (int i = 1; i < command->n; i++)
-        free(command->argv[i]);
+    return url[0] ? &vrt_slurm_by_rest : &vrt_slurm_by_commands;
 }
 
-static void command_add(struct command *command, const char *format, ...) VRT_PRINTF(2, 3);
-
-static void command_add(struct command *command, const char *format, ...)
+int vrt_slurm_find(const char *given, char url[VRT_SLURM_URL_BYTES], struct vrt_error *error)
 {
-    va_list arguments;
-    char *text = NULL;
+    static const char *const beginnings[] = { "unix:/", "http://", "https://" };
+    const char *variable = getenv(VRT_SLURM_URL_VARIABLE);
 
-    va_start(arguments, format);
-    if (command->n == ARGUMENTS_MAX || vasprintf(&text, format, arguments) < 0)
-        command->is_out = true;
-    else
-        command->argv[command->n++] = text;
-    va_end(arguments);
-}
-
-/* The last line that says something, without the program's name before it. */
-static const char *sentence_of(struct vrt_buf *text, char *line, int size)
-{
-    char *saved = NULL, *last = NULL;
-
-    if (vrt_buf_append(text, "", 1) < 0)
-        return "";
-    for (char *at = strtok_r(text->data, "\n", &saved); at; at = strtok_r(NULL, "\n", &saved))
-        last = at;
-    const char *colon = last ? strstr(last, "error: ") : NULL;
-    return vrt_printable(colon ? colon + strlen("error: ") : last ? last : "it doesn't say why",
-                         line, size);
-}
-
-/* Runs it. Return: 0, `out` is what it wrote, ended by a NUL byte; -ENOENT, -errno with `error`. */
-static int run(struct command *command, const char *input, struct vrt_buf *out,
-               struct vrt_error *error)
-{
-    struct vrt_buf said = { .limit_bytes = OUTPUT_BYTES_MAX };
-    struct vrt_error why = { .id = NULL };
-    char line[300];
-
-    int r = command->is_out ? vrt_refuse_errno(error, vrt_raise(-ENOMEM), command->argv[0]) :
-            vrt_program_run(command->argv, input, out, &said, &why);
-    if (r == -ENOENT)
-        r = vrt_refuse(error, r, "client.slurm", "there is no %s here: --cluster needs Slurm "
-                       "(Debian's slurm-client) and a cluster that it leads to", command->argv[0]);
-    else if (r < 0)
-        r = vrt_refuse(error, r, "client.slurm", "%s", why.message);
-    else if (r > 0)
-        r = vrt_refuse(error, vrt_raise(-EIO), "client.slurm", "%s: %s", command->argv[0],
-                       sentence_of(&said, line, sizeof(line)));
-    else
-        r = vrt_buf_append(out, "", 1);
-    vrt_buf_done(&said);
-    command_done(command);
-    return r;
-}
-
-static void add_wants(struct command *command, const struct vrt_slurm_wants *wants)
-{
-    if (wants->partition)
-        command_add(command, "--partition=%s", wants->partition);
-    if (wants->account)
-        command_add(command, "--account=%s", wants->account);
-    if (wants->time)
-        command_add(command, "--time=%s", wants->time);
-    if (wants->excluded)
-        command_add(command, "--exclude=%s", wants->excluded);
-    if (wants->gpus)
-        command_add(command, "--gpus-per-node=%" PRId64, wants->gpus);
-    else
-        command_add(command, "--exclusive");
-}
-
-/* Where it writes, with the folder's own "%" told from sbatch's patterns. Return: 0; -errno. */
-static int add_output(struct command *command, const struct vrt_slurm_batch *batch)
-{
-    struct vrt_buf path = { .limit_bytes = OUTPUT_BYTES_MAX };
-    int r = 0;
-
-    for (const char *at = batch->folder; r == 0 && *at; at++)
-        r = vrt_buf_append(&path, *at == '%' ? "%%" : at, *at == '%' ? 2 : 1);
-    if (r == 0)
-        r = vrt_buf_append(&path, "", 1);
-    if (r == 0)
-        command_add(command, "--output=%s/%s", path.data, batch->output);
-    vrt_buf_done(&path);
-    return vrt_fold(r);
-}
-
-int vrt_slurm_submit(const struct vrt_slurm_batch *batch, int64_t *ret_id,
-                     struct vrt_error *error)
-{
-    struct command command = { .argv = { "sbatch" }, .n = 1 };
-    struct vrt_buf out = { .limit_bytes = OUTPUT_BYTES_MAX };
-
-    command_add(&command, "--parsable");
-    command_add(&command, "--requeue");
-    command_add(&command, "--open-mode=append");
-    command_add(&command, "--nodes=1");
-    command_add(&command, "--ntasks=1");
-    command_add(&command, "--signal=B:USR1@%d", WARNED_BEFORE_S);
-    command_add(&command, "--job-name=%s", batch->name);
-    command_add(&command, "--comment=%s", batch->comment);
-    command_add(&command, "--chdir=%s", batch->folder);
-    if (add_output(&command, batch) < 0)
-        command.is_out = true;
-    add_wants(&command, &batch->wants);
-    if (batch->array)
-        command_add(&command, "--array=%s", batch->array);
-    if (batch->dependency) {
-        command_add(&command, "--dependency=%s", batch->dependency);
-        command_add(&command, "--kill-on-invalid-dep=yes");
-    }
-    int r = run(&command, batch->script, &out, error);
-    const int64_t id = r == 0 ? strtoll(out.data, NULL, 10) : 0;
-    vrt_buf_done(&out);
-    if (r < 0)
-        return vrt_fold(r);
-    if (id <= 0)
-        return vrt_refuse(error, vrt_raise(-EPROTO), "client.slurm", "sbatch's answer names no "
-                          "job");
-    *ret_id = id;
+    if (!given)
+        given = variable ? variable : "";
+    bool is_one = !given[0];
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(beginnings); i++)
+        is_one |= strncmp(given, beginnings[i], strlen(beginnings[i])) == 0 &&
+                  given[strlen(beginnings[i])];
+    if (!is_one)
+        return vrt_refuse(error, vrt_raise(-EINVAL), "client.slurm", "slurmrestd's address is "
+                          "unix:/PATH, http://HOST:PORT or https://HOST:PORT, not %.200s", given);
+    if (snprintf(url, VRT_SLURM_URL_BYTES, "%s", given) >= VRT_SLURM_URL_BYTES)
+        return vrt_refuse(error, vrt_raise(-EINVAL), "client.slurm", "slurmrestd's address has at "
+                          "most %d letters", VRT_SLURM_URL_BYTES - 1);
     return 0;
 }
 
-/* Copies a word of Slurm's; what it has no word for is "". */
-static void take_word(const char *text, char *word, size_t size)
+int vrt_slurm_submit(const char *url, const struct vrt_slurm_batch *batch, int64_t *ret_id,
+                     struct vrt_error *error)
+{
+    return vrt_fold(ops_of(url)->submit(url, batch, ret_id, error));
+}
+
+int vrt_slurm_list(const char *url, const char *comment, struct vrt_slurm_job **ret_jobs,
+                   size_t *ret_n, struct vrt_error *error)
+{
+    return vrt_fold(ops_of(url)->list(url, comment, ret_jobs, ret_n, error));
+}
+
+int vrt_slurm_cancel(const char *url, int64_t id, struct vrt_error *error)
+{
+    return vrt_fold(ops_of(url)->cancel(url, id, error));
+}
+
+int vrt_slurm_hold(const char *url, int64_t id, bool held, struct vrt_error *error)
+{
+    return vrt_fold(ops_of(url)->hold(url, id, held, error));
+}
+
+int vrt_slurm_output(const struct vrt_slurm_batch *batch, struct vrt_buf *path)
+{
+    int r = 0;
+
+    for (const char *at = batch->folder; r == 0 && *at; at++)
+        r = vrt_buf_append(path, *at == '%' ? "%%" : at, *at == '%' ? 2 : 1);
+    return r < 0 ? vrt_fold(r) : vrt_fold(vrt_buf_printf(path, "/%s", batch->output));
+}
+
+void vrt_slurm_take_word(const char *text, char *word, size_t size)
 {
     const bool is_none = strcmp(text, "None") == 0 || strcmp(text, "(null)") == 0;
 
     snprintf(word, size, "%s", is_none ? "" : text);
 }
 
-/* Reads a line of squeue. Return: whether it is one of those. */
-static bool read_line(char *line, const char *comment, struct vrt_slurm_job *job)
+int vrt_slurm_add(struct vrt_slurm_job **jobs, size_t *n, const struct vrt_slurm_job *job)
 {
-    char *fields[8];
-    size_t n = 0;
+    struct vrt_slurm_job *more = *jobs;
 
-    while (n < VRT_ARRAY_SIZE(fields) && line) {
-        char *end = n + 1 < VRT_ARRAY_SIZE(fields) ? strchr(line, '|') : NULL;
-        if (end)
-            *end++ = '\0';
-        fields[n++] = line;
-        line = end;
-    }
-    if (n < VRT_ARRAY_SIZE(fields) || strncmp(fields[6], comment, strlen(comment)) != 0)
-        return false;
-    *job = (struct vrt_slurm_job){
-        .id = strtoll(fields[0], NULL, 10),
-        .batch = strtoll(fields[1], NULL, 10),
-        .task = fields[2][0] >= '0' && fields[2][0] <= '9' ? strtoll(fields[2], NULL, 10) : -1,
-    };
-    take_word(fields[3], job->state, sizeof(job->state));
-    take_word(fields[4], job->reason, sizeof(job->reason));
-    take_word(fields[5], job->node, sizeof(job->node));
-    snprintf(job->comment, sizeof(job->comment), "%s", fields[6]);
-    snprintf(job->folder, sizeof(job->folder), "%s", fields[7]);
-    return true;
-}
-
-int vrt_slurm_list(const char *comment, struct vrt_slurm_job **ret_jobs, size_t *ret_n,
-                   struct vrt_error *error)
-{
-    struct command command = { .argv = { "squeue" }, .n = 1 };
-    struct vrt_buf out = { .limit_bytes = OUTPUT_BYTES_MAX };
-    struct vrt_slurm_job *jobs = NULL;
-    size_t n = 0;
-    char *saved = NULL;
-
-    command_add(&command, "--me");
-    command_add(&command, "--noheader");
-    command_add(&command, "--array");
-    command_add(&command, "--format=%%A|%%F|%%K|%%T|%%r|%%N|%%k|%%Z");
-    int r = run(&command, NULL, &out, error);
-    char *line = r == 0 ? strtok_r(out.data, "\n", &saved) : NULL;
-    for (; line && r == 0; line = strtok_r(NULL, "\n", &saved)) {
-        struct vrt_slurm_job *more = realloc(jobs, (n + 1) * sizeof(*jobs));
-        if (!more)
-            r = vrt_refuse_errno(error, vrt_raise(-ENOMEM), "squeue's answer");
-        jobs = more ? more : jobs;
-        if (r == 0 && read_line(line, comment, &jobs[n]))
-            n++;
-    }
-    vrt_buf_done(&out);
-    if (r < 0) {
-        free(jobs);
-        return vrt_fold(r);
-    }
-    *ret_jobs = jobs;
-    *ret_n = n;
+    /* Powers of two. */
+    if ((*n & (*n - 1)) == 0)
+        more = realloc(more, (*n ? 2 * *n : 1) * sizeof(*more));
+    if (!more)
+        return vrt_raise(-ENOMEM);
+    *jobs = more;
+    more[(*n)++] = *job;
     return 0;
-}
-
-int vrt_slurm_cancel(int64_t id, struct vrt_error *error)
-{
-    struct command command = { .argv = { "scancel" }, .n = 1 };
-    struct vrt_buf out = { .limit_bytes = OUTPUT_BYTES_MAX };
-
-    command_add(&command, "--quiet");
-    command_add(&command, "%" PRId64, id);
-    int r = run(&command, NULL, &out, error);
-    vrt_buf_done(&out);
-    return vrt_fold(r);
-}
-
-int vrt_slurm_hold(int64_t id, bool held, struct vrt_error *error)
-{
-    struct command command = { .argv = { "scontrol" }, .n = 1 };
-    struct vrt_buf out = { .limit_bytes = OUTPUT_BYTES_MAX };
-
-    command_add(&command, "%s", held ? "hold" : "release");
-    command_add(&command, "%" PRId64, id);
-    int r = run(&command, NULL, &out, error);
-    vrt_buf_done(&out);
-    return vrt_fold(r);
 }

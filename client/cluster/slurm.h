@@ -2,8 +2,11 @@
 #pragma once
 
 /*
- * Slurm: what vrtctl asks of it, by its own commands (sbatch, squeue, scancel, scontrol), as the
- * user who calls vrtctl
+ * Slurm: what vrtctl asks of it, as the user who calls vrtctl
+ *
+ * There are two ways, by `url`: "" asks by Slurm's own commands (sbatch, squeue, scancel,
+ * scontrol); "unix:/PATH", "http://HOST:PORT" and "https://..." ask a slurmrestd, by libcurl, which
+ * knows a Unix socket's peer, and others by the token in $SLURM_JWT (scontrol token).
  *
  * Every refusal is one sentence with what Slurm says.
  */
@@ -16,11 +19,16 @@
 #include "base/error.h"
 #include "base/macro.h"
 
+/* Which slurmrestd is asked, where no option says so. */
+#define VRT_SLURM_URL_VARIABLE "VRTD_SLURM_URL"
+#define VRT_SLURM_URL_BYTES 256
+
 /* What a batch job may ask for; NULL, 0: what Slurm gives by default. */
 struct vrt_slurm_wants {
     const char *partition, *account, *time;
     const char *excluded;           /* nodes that it shall not have */
-    int64_t gpus;                   /* of a task; 0: none, and a whole node instead */
+    int64_t gpus;                   /* of a task; 0: none */
+    bool whole_node;                /* which nobody else is to have meanwhile */
 };
 
 /* A batch job. */
@@ -46,18 +54,24 @@ struct vrt_slurm_job {
     char folder[VRT_API_PATH_BYTES];
 };
 
+/* Takes where Slurm is asked: `given`, or what the environment says. Return: 0; -EINVAL with
+ * `error`. */
+int vrt_slurm_find(const char *given, char url[VRT_SLURM_URL_BYTES],
+                   struct vrt_error *error) VRT_MUST_CHECK;
+
 /* Submits it. Return: 0; -errno with `error`. */
-int vrt_slurm_submit(const struct vrt_slurm_batch *batch, int64_t *ret_id,
+int vrt_slurm_submit(const char *url, const struct vrt_slurm_batch *batch, int64_t *ret_id,
                      struct vrt_error *error) VRT_MUST_CHECK;
 
 /* The user's jobs whose comments begin so. Return: 0, *ret_jobs is the caller's, to be freed;
  * -errno with `error`. */
-int vrt_slurm_list(const char *comment, struct vrt_slurm_job **ret_jobs, size_t *ret_n,
-                   struct vrt_error *error) VRT_MUST_CHECK;
+int vrt_slurm_list(const char *url, const char *comment, struct vrt_slurm_job **ret_jobs,
+                   size_t *ret_n, struct vrt_error *error) VRT_MUST_CHECK;
 
 /* Cancels a batch job; none of that number is as good. Return: 0; -errno with `error`. */
-int vrt_slurm_cancel(int64_t id, struct vrt_error *error) VRT_MUST_CHECK;
+int vrt_slurm_cancel(const char *url, int64_t id, struct vrt_error *error) VRT_MUST_CHECK;
 
 /* Has what of it waits not be started, or again. What runs goes on. Return: 0; -errno with
  * `error`. */
-int vrt_slurm_hold(int64_t id, bool held, struct vrt_error *error) VRT_MUST_CHECK;
+int vrt_slurm_hold(const char *url, int64_t id, bool held,
+                   struct vrt_error *error) VRT_MUST_CHECK;

@@ -144,6 +144,8 @@ static const struct vrt_option options[] = {
       .help = "with --cluster: who pays for it, in Slurm" },
     { "time", 0, VRT_OPTION_TEXT, offsetof(A, time_limit), .argument = "LIMIT",
       .help = "with --cluster: of a task, such as 4:00:00; what isn't done then goes on" },
+    { "slurm-url", 0, VRT_OPTION_TEXT, offsetof(A, slurm_url), .argument = "URL",
+      .help = "with --cluster: a slurmrestd, unix:/PATH or http://HOST:PORT (default: sbatch)" },
     { "follow", 'f', VRT_OPTION_FLAG, offsetof(A, follow),
       .help = "show the progress until the end" },
     { "preview", 0, VRT_OPTION_FLAG, offsetof(A, preview),

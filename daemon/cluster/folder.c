@@ -250,11 +250,25 @@ void vrt_cluster_note_read(const struct vrt_cluster_folder *folder, const char *
         *ret_note = (struct vrt_cluster_note){ .starts = 0 };
 }
 
+/* Writes the text over the one that is there: where the disk is full, that has its room already.
+ * Who reads it meanwhile may find neither. Return: 0; -errno. */
+static int overwrite_text(int fd, const char *name, const struct vrt_buf *text)
+{
+    VRT_CLEANUP(vrt_closep) int file = openat(fd, name, O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
+
+    if (file < 0)
+        return vrt_raise(-errno);
+    int r = vrt_write_at(file, text->data, text->size_bytes, 0);
+    if (r < 0)
+        return r;
+    return ftruncate(file, (off_t)text->size_bytes) < 0 || fsync(file) < 0 ? vrt_raise(-errno) : 0;
+}
+
 void vrt_cluster_note_write(const struct vrt_cluster_folder *folder, const char *name,
                             const struct vrt_cluster_note *note)
 {
+    struct vrt_buf text = { .limit_bytes = FILE_BYTES_MAX };
     struct vrt_cluster_note written = *note;
-    struct vrt_error error = { .id = NULL };
     char file[NAME_BYTES];
 
     snprintf(file, sizeof(file), "%.40s.json", name);
@@ -264,9 +278,14 @@ void vrt_cluster_note_write(const struct vrt_cluster_folder *folder, const char 
     else
         gethostname(written.node, sizeof(written.node) - 1);
     written.updated_at = vrt_clock_wall_ns();
-    if (vrt_cluster_write(folder->tasks_fd, file, vrt_fields_encode(note_fields, &written),
-                          &error) < 0)
-        vrt_log_warning("what task %s has to say is lost: %s, ignoring", name, error.message);
+    int r = vrt_fields_print(note_fields, &written, &text);
+    if (r == 0)
+        r = write_text(folder->tasks_fd, file, &text);
+    if (r == -ENOSPC || r == -EDQUOT)
+        r = overwrite_text(folder->tasks_fd, file, &text);
+    vrt_buf_done(&text);
+    if (r < 0)
+        vrt_log_warning("what task %s has to say is lost: %s, ignoring", name, strerror(-r));
 }
 
 void vrt_cluster_note_done(struct vrt_cluster_note *note)

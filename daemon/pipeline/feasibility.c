@@ -116,8 +116,8 @@ int vrt_feasibility_begin(struct vrt_feasibility *feasibility,
                           const struct vrt_job_check *check, struct vrt_error *error)
 {
     struct vrt_feasibility *f = feasibility;
-    struct vrt_device_choice choice;
-    int r = resolve(f, 0, &choice, error);
+    struct vrt_device_choice choice = { .devices = 0 };
+    int r = f->params.needs_none ? 0 : resolve(f, 0, &choice, error);
 
     if (r < 0) {
         vrt_error_set_field(error, "device");
@@ -506,7 +506,7 @@ int vrt_feasibility_step(struct vrt_feasibility *feasibility, struct vrt_error *
     ask_ready(f);
     if (f->asked || probing(f) || waits_for_memory(f))
         return VRT_FEASIBILITY_ASKING;
-    if (f->devices)
+    if (f->devices || f->params.needs_none)
         return 0;
     *error = f->error;
     return -ENODEV;
@@ -553,7 +553,7 @@ void vrt_feasibility_tell(struct vrt_feasibility *feasibility,
 {
     struct vrt_feasibility *f = feasibility;
     const struct vrt_reader_info *input = &check->input;
-    const size_t first = (size_t)__builtin_ctzll(f->devices);
+    const size_t first = f->devices ? (size_t)__builtin_ctzll(f->devices) : 0;
 
     /* Those that lack an op have been named. */
     if (f->wanted & ~f->devices & ~f->lacking && f->error.message[0])
@@ -582,7 +582,7 @@ void vrt_feasibility_tell(struct vrt_feasibility *feasibility,
         .output_bytes_estimate = check->output_bytes,
         .frame_flops = vrt_speed_frame_flops(f->spec, f->tile_flops),
         .uses_cpu_instead = f->uses_cpu_instead,
-        .reproducible = is_reproducible(f, first) && !check->encoder.hwaccel,
+        .reproducible = f->devices && is_reproducible(f, first) && !check->encoder.hwaccel,
     };
     snprintf(info.codec, sizeof(info.codec), "%s", input->codec);
     snprintf(info.pixel_format, sizeof(info.pixel_format), "%s", input->pixel_format);

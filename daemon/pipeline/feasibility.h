@@ -29,6 +29,7 @@ struct vrt_feasibility_params {
     uid_t uid;                          /* whose the job is */
     bool has_recipe;                    /* the job is about to run, by the recipe that it has */
     bool wants_smaller;                 /* than that recipe's */
+    bool needs_none;                    /* no frame is left to restore: no device is asked */
     bool wants_speed;                   /* devices find out how fast they are */
     void (*answered)(void *ctx);        /* by a device: a step is due */
     void *ctx;
@@ -77,7 +78,8 @@ int vrt_feasibility_begin(struct vrt_feasibility *feasibility,
 
 /*
  * Asks the devices that can be asked. Return: VRT_FEASIBILITY_ASKING, also before it has begun; 0:
- * it is over, and there is a device; -errno: it is over, `error` says why the job can't be done.
+ * it is over, and there is a device, unless none is needed; -errno: it is over, `error` says why
+ * the job can't be done.
  */
 int vrt_feasibility_step(struct vrt_feasibility *feasibility, struct vrt_error *error);
 

@@ -427,6 +427,7 @@ static int init_parts(struct vrt_pipeline *pipeline, const struct vrt_pipeline_p
         .pool = pool, .progress = progress, .job_id = pipeline->asked.job_id,
         .request = pipeline->asked.request, .fallback = params->fallback, .uid = params->uid,
         .has_recipe = params->recipe, .wants_smaller = params->wants_smaller,
+        .needs_none = pipeline->asked.part.kind == VRT_PIPELINE_JOIN,
         .wants_speed = params->wants_speed, .answered = step, .ctx = pipeline,
     });
     pipeline->decoding.params = (struct vrt_decoding_params){

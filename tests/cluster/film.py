@@ -11,6 +11,17 @@ import harness
 DONE, FAILED, AGAIN = 0, 1, 75
 
 
+def small_disk(case, path, size):
+    """Makes a folder that is a disk of so many bytes, until the test's end."""
+    os.mkdir(path)
+    mount = subprocess.run(['mount', '-t', 'tmpfs', '-o', f'size={size}', 'tmpfs', path],
+                           capture_output=True, check=False)
+    if mount.returncode != 0:
+        case.skipTest('nobody may mount a small file system here')
+    case.addCleanup(subprocess.run, ['umount', path], check=True)
+    return path
+
+
 class Film:
     """A film's folder, beside its result."""
 

@@ -2,6 +2,7 @@
 """A Slurm of the test's own: munged, slurmctld and slurmds of several nodes on this machine, by
 hand, in a temporary folder, on ports of its own, as whoever runs the test."""
 import getpass
+import glob
 import os
 import shutil
 import signal
@@ -47,7 +48,7 @@ MinJobAge=2
 MessageTimeout=5
 InactiveLimit=0
 JobRequeue=1
-TaskProlog={folder}/prolog
+{tokens}TaskProlog={folder}/prolog
 {nodes}
 PartitionName=film Nodes=node[1-{n}] Default=YES MaxTime=INFINITE State=UP
 """
@@ -59,6 +60,11 @@ def missing():
         if not shutil.which(program, path=PATH):
             return f'{program} is not installed (Debian: munge, slurmctld, slurmd, slurm-client)'
     return None
+
+
+def has_tokens():
+    """Whether slurmctld knows tokens here (Debian: slurm-wlm-jwt-plugin)."""
+    return any(glob.glob(f'/usr/{place}/slurm*/auth_jwt.so') for place in ('lib*', 'lib/*'))
 
 
 def free_ports(n):
@@ -79,13 +85,21 @@ class Slurm:
         for name in ('', 'state', 'spool'):
             os.makedirs(os.path.join(folder, name), mode=0o755, exist_ok=True)
         host = socket.gethostname().split('.')[0]
-        ports = free_ports(n + 1)
+        ports = free_ports(n + 2)
+        self.rest_port = ports[n + 1]
+        self.has_tokens = has_tokens()
+        if self.has_tokens:
+            with open(self.path('jwt.key'), 'wb') as f:
+                os.fchmod(f.fileno(), 0o600)
+                f.write(os.urandom(32))
         nodes = '\n'.join(f'NodeName=node{i + 1} NodeHostname={host} NodeAddr=127.0.0.1 '
                           f'Port={ports[i + 1]} CPUs=2 RealMemory=1000 State=UNKNOWN'
                           for i in range(n))
+        tokens = (f'AuthAltTypes=auth/jwt\nAuthAltParameters=jwt_key={folder}/jwt.key\n'
+                  if self.has_tokens else '')
         with open(self.path('slurm.conf'), 'w', encoding='utf-8') as f:
             f.write(CONF.format(host=host, port=ports[0], user=getpass.getuser(), folder=folder,
-                                nodes=nodes, n=n))
+                                nodes=nodes, n=n, tokens=tokens))
         # What it prints as "export NAME=value" is in the environment of what runs on a node.
         self.set_prolog('')
         self.env = dict(os.environ, PATH=PATH, SLURM_CONF=self.path('slurm.conf'))
@@ -132,8 +146,30 @@ class Slurm:
     def start_node(self, i):
         self.start(f'node{i}', 'slurmd', '-D', '-N', f'node{i}')
 
+    def start_rest(self):
+        """A slurmrestd that believes its socket's peers, as who runs the test; its address."""
+        sock = self.path('rest.sock')
+        self.env['SLURMRESTD_SECURITY'] = 'disable_user_check'
+        self.start('slurmrestd', 'slurmrestd', '-s', 'openapi/v0.0.38', '-a', 'rest_auth/local',
+                   f'unix:{sock}')
+        self.wait(lambda: os.path.exists(sock))
+        return f'unix:{sock}'
+
+    def start_rest_for_tokens(self):
+        """One on a port that believes tokens; its address."""
+        def listens():
+            with socket.socket() as s:
+                return s.connect_ex(('127.0.0.1', self.rest_port)) == 0
+        self.env['SLURM_JWT'] = 'daemon'
+        self.start('slurmrestd-jwt', 'slurmrestd', '-s', 'openapi/v0.0.38', '-a', 'rest_auth/jwt',
+                   f'127.0.0.1:{self.rest_port}')
+        del self.env['SLURM_JWT']
+        self.wait(listens)
+        return f'http://127.0.0.1:{self.rest_port}'
+
     def say(self, *command):
-        done = subprocess.run(command, env=self.env, capture_output=True, text=True, check=False,
+        plain = {k: v for k, v in self.env.items() if not k.startswith(('SQUEUE_', 'SCANCEL_'))}
+        done = subprocess.run(command, env=plain, capture_output=True, text=True, check=False,
                               timeout=PATIENCE_S)
         return done.stdout.strip() if done.returncode == 0 else ''
 

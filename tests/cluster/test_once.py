@@ -2,13 +2,15 @@
 # SPDX-License-Identifier: MIT
 """Tasks of a film that a cluster restores, begun by hand: whatever becomes of them, the result is
 that of one vrtd, to the last byte."""
+import contextlib
+import json
 import os
 import signal
 import subprocess
 
 
 import harness
-from film import AGAIN, DONE, FAILED, Film
+from film import AGAIN, DONE, FAILED, Film, small_disk
 from harness import clip, digest
 
 LONG = os.environ.get('VRTD_LONG', '') not in ('', '0')
@@ -72,6 +74,10 @@ class Once(harness.Case):
         self.assertEqual(len(before), 6)
         self.assertEqual([os.stat(made.path('segments', name)).st_ino for name in made.segments()],
                          before)
+        # Joining needs no device, and none of those that made it is here.
+        plan = made.read('plan.json')
+        plan['request'] = json.dumps(dict(json.loads(plan['request']), device='cuda:7'))
+        made.write('plan.json', plan)
         self.expect_joined(made, self.wanted(self.source, 'in.mp4'))
         self.assertEqual(made.note('join')['state'], 'done')
         self.expect(made, 'join')
@@ -147,6 +153,23 @@ class Once(harness.Case):
         self.expect(made, 'plan', FAILED, '--target-size needs')
         self.assertIn('--target-size needs', made.note('plan')['error'])
         self.expect(made, '0/1', FAILED, '--target-size needs')
+
+    def test_full(self):
+        """The disk that tasks share: one sentence, and it goes on when there is room."""
+        shared = small_disk(self, self.path('shared'), '1m')
+        made = Film(self.source, os.path.join(shared, 'full.mp4'), self.conf)
+        self.expect(made, 'plan')
+        self.expect(made, '0/2')
+        made.write('tasks/1.json', {'state': 'interrupted', 'starts': 0, 'node': 'x'})
+        filler = os.path.join(shared, 'filler')
+        with contextlib.suppress(OSError), open(filler, 'wb', buffering=0) as f:
+            while True:
+                f.write(bytes(4096))
+        self.expect(made, '1/2', AGAIN, 'is full')
+        note = made.note('1')
+        self.assertEqual((note['state'], note['error_id']), ('interrupted', 'spool.full'))
+        os.unlink(filler)
+        self.expect_joined(made, self.wanted(self.source, 'in.mp4'))
 
     def test_no_progress(self):
         """What has begun three times and got nothing done isn't begun again."""

@@ -18,8 +18,9 @@ import time
 import unittest
 
 import harness
+from film import small_disk
 from harness import clip, digest
-from slurm import Slurm, missing
+from slurm import PATH, Slurm, missing
 
 LONG = '--long' in sys.argv or os.environ.get('VRTD_LONG', '') not in ('', '0')
 
@@ -54,6 +55,10 @@ class Cluster(harness.Case):
         os.makedirs(self.path('conf/vrtd'), exist_ok=True)
         self.configure()
         self.slurm.env['XDG_CONFIG_HOME'] = self.path('conf')
+        # What a user may have set for himself, and would hide jobs, or make other ones of them.
+        self.slurm.env.update(SQUEUE_STATES='SUSPENDED', SQUEUE_FORMAT='%j',
+                              SCANCEL_STATE='RUNNING', SBATCH_ARRAY_INX='0-2',
+                              SBATCH_WAIT='1', SBATCH_EXPORT='NONE')
 
     def configure(self, delay='1ms'):
         with open(self.path('conf/vrtd/vrtd.conf'), 'w', encoding='utf-8') as f:
@@ -150,8 +155,72 @@ class Cluster(harness.Case):
         end()
         self.ctl('cluster', 'retry', target)
         self.assertIn('nothing to try again', self.ctl('cluster', 'retry', target, status=1))
-        self.slurm.say('scancel', '--me')
-        self.assertIn('submitted again', self.expect_restored(target))
+        # Of several who follow it, one submits it again.
+        with subprocess.Popen([harness.VRTCTL, 'cluster', 'follow', target], env=self.slurm.env,
+                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, text=True) as other:
+            self.assertIn('tasks', other.stdout.readline())
+            self.slurm.say('scancel', '--me')
+            said = self.expect_restored(target)
+            said += other.communicate(timeout=harness.PATIENCE_S)[0]
+        self.assertEqual(said.count('submitted again'), 1, said)
+
+    def test_rest(self):
+        """By a slurmrestd, on its socket, and with a token on its port."""
+        if not shutil.which('slurmrestd', path=PATH):
+            self.skipTest('slurmrestd is not installed')
+        url = self.slurm.start_rest()
+        end = self.hang()
+        target = self.submit('rest "$HOME" %a.mp4', '--nodes', 3, '--slurm-url', url, '--time',
+                             '1:30:00')
+        self.wait_until(lambda: self.look(target)['tasks_running'] > 0)
+        self.assertIn('rest "$HOME" %a.mp4: planning', self.ctl('cluster', '--slurm-url', url))
+        self.ctl('cluster', 'hold', target)
+        self.assertEqual(self.slurm.say('squeue', '-h', '-n', 'vrtd-plan', '-o', '%l'), '1:30:00')
+        self.assertEqual(self.slurm.say('squeue', '-h', '-n', 'vrtd-part', '-o', '%r %K'),
+                         'JobHeldAdmin 0-2' if os.geteuid() == 0 else 'JobHeldUser 0-2')
+        self.assertEqual(self.look(target)['tasks_waiting'], 5)
+        end()
+        self.wait_until(lambda: self.look(target)['state'] == 'held')
+        self.ctl('cluster', 'release', target)
+        self.assertIn('done, 100%', self.expect_restored(target))
+
+        end = self.hang()
+        target = self.submit('rest-cancelled.mp4', '--nodes', 2, '--slurm-url', url)
+        self.ctl('cluster', 'cancel', target)
+        self.wait_until(lambda: self.look(target)['state'] == 'cancelled')
+        self.assertEqual(self.slurm.say('squeue', '-h'), '')
+        self.ctl('cluster', 'remove', target)
+        for says, where, *options in (
+                ('nvalid partition', url, '--partition', 'none'),
+                ('--time: expected', url, '--time', '1:2:3:4'),
+                ("doesn't answer", 'unix:/nowhere.sock'),
+                ('unix:/PATH', 'rest.sock')):
+            said = self.ctl('submit', '--cluster', '-d', 'cpu', '-o', target, *options,
+                            '--slurm-url', where, self.source, status=1)
+            self.assertIn(says, said)
+            self.assertFalse(os.path.exists(target + '.vrtd'), says)
+        if self.slurm.has_tokens:
+            self.by_token(self.slurm.start_rest_for_tokens(), end)
+
+    def by_token(self, address, end):
+        self.addCleanup(self.slurm.env.pop, 'SLURM_JWT', None)
+        self.assertIn('scontrol token', self.ctl('cluster', '--slurm-url', address, status=1))
+        self.slurm.env['SLURM_JWT'] = 'no.such.token'
+        self.assertIn('slurmrestd', self.ctl('cluster', '--slurm-url', address, status=1))
+        del self.slurm.env['SLURM_JWT']
+        token = self.slurm.say('scontrol', 'token', 'lifespan=600').partition('=')[2]
+        self.slurm.env['SLURM_JWT'] = token
+        target = self.submit('token.mp4', '--slurm-url', address)
+        self.assertEqual(len(self.slurm.say('squeue', '-h').splitlines()), 4)
+        del self.slurm.env['SLURM_JWT']
+        self.wait_until(self.task_pids)
+        for pid in self.task_pids():
+            with open(f'/proc/{pid}/environ', encoding='utf-8', errors='replace') as f:
+                self.assertNotIn(token, f.read())
+        self.slurm.env['SLURM_JWT'] = token
+        end()
+        self.expect_restored(target)
 
     def test_failed(self):
         """One sentence, from the node to who submitted it."""
@@ -194,13 +263,7 @@ class Cluster(harness.Case):
     @unittest.skipUnless(LONG, 'Slurm takes its time')
     def test_disk_of_a_node(self):
         """A node without room for a task's state is left out, by whoever follows the film."""
-        full = self.path('full')
-        os.mkdir(full)
-        mount = subprocess.run(['mount', '-t', 'tmpfs', '-o', 'size=64k', 'tmpfs', full],
-                               capture_output=True, check=False)
-        if mount.returncode != 0:
-            self.skipTest('nobody may mount a small file system here')
-        self.addCleanup(subprocess.run, ['umount', full], check=True)
+        full = small_disk(self, self.path('full'), '64k')
         self.slurm.set_prolog(f'[ $SLURMD_NODENAME != node1 ] || echo export TMPDIR={full}\n')
         self.addCleanup(self.slurm.set_prolog, '')
         said = self.expect_restored(self.submit('disk.mp4'))
