@@ -45,13 +45,15 @@ def weights(name, shape):
     elif is_flow_end and len(shape) == 1:
         center, halfwidth = 1.5 / 63, 0.0
     elif len(shape) == 1:
-        center = 1.0 if name.endswith('.weight') else 0.0
+        center = 1.0 if name.endswith(('.weight', '.running_var')) else 0.0
         halfwidth = 0.2 if center else 0.1
     else:
         halfwidth = (3.0 / numpy.prod(shape[1:])) ** 0.5 * 0.9
         # SPAN's first convolution takes samples of up to 140.
         halfwidth /= 64 if name in ('conv_1.sk.weight', 'conv_1.conv.2.weight') else 1
         halfwidth *= 0.02 if is_flow_end else 1.6 if is_flow else 1
+        # Each of I3D's convolutions has a ReLU behind it.
+        halfwidth *= 1.5 if '.conv3d.' in name else 1
         # RIFE's flows are of a few pixels.
         halfwidth /= 2 if '.lastconv.' in name else 1
     u = uniform(name, int(numpy.prod(shape)))

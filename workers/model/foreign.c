@@ -29,6 +29,7 @@ static const struct {
     { "RIFE before 4.15", { "block0.conv0.0.0.weight" } },
     { "GFPGAN", { "stylegan_decoder.constant_input.weight" } },
     { "CodeFormer", { "position_emb", "ft_layers.0.linear1.weight" } },
+    { "I3D (for vrtctl compare --fvd)", { "Conv3d_1a_7x7.conv3d.weight" } },
     { "the discriminator of a training run", { "conv0.weight", "conv9.weight" } },
 };
 

@@ -56,7 +56,7 @@ int golden_int(const struct vrt_checkpoint *golden, const char *key, int i)
     return value;
 }
 
-const char *golden_nth_parameter(const struct vrt_checkpoint *golden, int i, int dims[4],
+const char *golden_nth_parameter(const struct vrt_checkpoint *golden, int i, int dims[5],
                                  int *ret_n_dims)
 {
     const struct vrt_checkpoint_tensor *entry = vrt_checkpoint_tensor(golden, i);
@@ -64,7 +64,7 @@ const char *golden_nth_parameter(const struct vrt_checkpoint *golden, int i, int
     if (strncmp(entry->name, PARAMETER_SHAPE, strlen(PARAMETER_SHAPE)) != 0)
         return NULL;
     *ret_n_dims = golden_count(golden, entry->name);
-    expect_true(*ret_n_dims <= 4);
+    expect_true(*ret_n_dims <= 5);
     for (int k = 0; k < *ret_n_dims; k++)
         dims[k] = golden_int(golden, entry->name, k);
     return entry->name + strlen(PARAMETER_SHAPE);

@@ -20,7 +20,7 @@ int golden_int(const struct vrt_checkpoint *golden, const char *key, int i);
 
 /* The parameter of the i-th entry of shapes, its extents in dims[]; NULL where entry i is of
  * something else. */
-const char *golden_nth_parameter(const struct vrt_checkpoint *golden, int i, int dims[4],
+const char *golden_nth_parameter(const struct vrt_checkpoint *golden, int i, int dims[5],
                                  int *ret_n_dims);
 
 /* The tensor of the i-th entry of samples, or NULL where entry i is of something else. */

@@ -81,7 +81,7 @@ void fixture_add_conv(struct fixture *f, const char *name, int o, int i, int k, 
         fixture_add(f, tensor, &o, 1);
 }
 
-int fixture_load(struct fixture *f, struct vrt_network **ret_network, struct vrt_error *error)
+struct vrt_buf fixture_file(struct fixture *f)
 {
     struct vrt_buf file = { 0 };
     uint64_t n_header;
@@ -98,7 +98,12 @@ int fixture_load(struct fixture *f, struct vrt_network **ret_network, struct vrt
         expect_int(vrt_buf_append(&file, f->data.data, f->data.size_bytes), 0);
     vrt_buf_done(&f->header);
     vrt_buf_done(&f->data);
+    return file;
+}
 
+int fixture_load(struct fixture *f, struct vrt_network **ret_network, struct vrt_error *error)
+{
+    struct vrt_buf file = fixture_file(f);
     struct vrt_checkpoint *checkpoint;
     int r = vrt_checkpoint_open_memory(file.data, file.size_bytes, "net.safetensors", &checkpoint,
                                        error);

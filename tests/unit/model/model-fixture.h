@@ -35,6 +35,9 @@ void fixture_add(struct fixture *f, const char *name, const int *dims, int n_dim
 /* Weight [o,i,k,k] and, if asked for, bias [o], of the layer `name`. */
 void fixture_add_conv(struct fixture *f, const char *name, int o, int i, int k, bool bias);
 
+/* What was added as the bytes of a .safetensors, for vrt_buf_done(); empties `f`. */
+struct vrt_buf fixture_file(struct fixture *f);
+
 /* The network of what was added, or its refusal in `error`; empties `f`. */
 int fixture_load(struct fixture *f, struct vrt_network **ret_network, struct vrt_error *error);
 

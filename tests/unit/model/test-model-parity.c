@@ -29,7 +29,7 @@ struct play {
 static void add_parameters(struct fixture *f, const struct vrt_checkpoint *golden)
 {
     for (int i = 0; i < vrt_checkpoint_n_tensors(golden); i++) {
-        int dims[4], n_dims;
+        int dims[5], n_dims;
         const char *name = golden_nth_parameter(golden, i, dims, &n_dims);
 
         if (name)

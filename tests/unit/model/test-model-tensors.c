@@ -26,7 +26,7 @@ static int load(const struct vrt_checkpoint *golden, const struct damage *damage
     struct fixture f = { 0 };
 
     for (int i = 0; i < vrt_checkpoint_n_tensors(golden); i++) {
-        int dims[4], n_dims;
+        int dims[5], n_dims;
         const char *name = golden_nth_parameter(golden, i, dims, &n_dims);
         const bool is_it = name && damage && strcmp(damage->name, name) == 0;
 
@@ -59,7 +59,7 @@ static void test_every_tensor(const struct vrt_checkpoint *golden)
     int n = 0;
 
     for (int i = 0; i < vrt_checkpoint_n_tensors(golden); i++) {
-        int dims[4], n_dims;
+        int dims[5], n_dims;
         const char *name = golden_nth_parameter(golden, i, dims, &n_dims);
 
         /* One level of SpyNet's six does: they are as large as they are many. */

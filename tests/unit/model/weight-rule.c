@@ -52,7 +52,7 @@ void rule_fill_vrt(const char *name, uint64_t seed, const int *dims, int n_dims,
         center = (double)STEADY_BIAS;
         halfwidth = 0;
     } else if (n_dims == 1) {
-        center = ends_with(name, ".weight") ? 1 : 0;
+        center = ends_with(name, ".weight") || ends_with(name, ".running_var") ? 1 : 0;
         halfwidth = center > 0 ? 0.2 : 0.1;
     } else {
         /* SPAN's first convolution takes samples of up to 140. */
@@ -60,8 +60,10 @@ void rule_fill_vrt(const char *name, uint64_t seed, const int *dims, int n_dims,
                              strcmp(name, "conv_1.conv.2.weight") == 0;
         /* RIFE's flows are of a few pixels. */
         const bool is_rife = strstr(name, ".lastconv.") != NULL;
+        /* Each of I3D's convolutions has a ReLU behind it. */
+        const bool is_i3d = strstr(name, ".conv3d.") != NULL;
         double gain = is_flow_end ? (double)flow_gain : is_flow ? 1.6 : is_span ? 1.0 / 64 :
-                      is_rife ? 0.5 : 1;
+                      is_rife ? 0.5 : is_i3d ? 1.5 : 1;
         halfwidth = gain * sqrt(3 / fan) * 0.9;
     }
     rule_uniform(name, seed, values, n);
