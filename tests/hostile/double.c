@@ -267,6 +267,7 @@ static size_t answer(struct hostile *hostile, struct vrt_message *message,
     case VRT_MESSAGE_ENCODER_FITS:
     case VRT_MESSAGE_JOIN_VERIFY:
     case VRT_MESSAGE_JOIN_SEGMENT:
+    case VRT_MESSAGE_COMPARE_SHOW:
     case VRT_MESSAGE_READER_MORE:
     case VRT_MESSAGE_KIND_COUNT:
         break;

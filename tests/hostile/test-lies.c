@@ -17,6 +17,7 @@
 
 #include "base/clock.h"
 #include "frames/clips/scene.h"
+#include "frames/process/child-compare.h"
 #include "frames/process/child-encoder.h"
 #include "tests/hostile/double.h"
 #include "tests/unit/test.h"
@@ -267,14 +268,18 @@ static bool compare(struct vrt_child *child, struct vrt_error *error)
 {
     const struct vrt_compare_params params = { { input_fd, input_fd }, { "a", "b" }, 0 };
     struct vrt_compare_size size = { 0, 0 };
+    struct vrt_pictures pictures;
     struct vrt_compared compared;
 
     if (!judge(vrt_child_compare_open(child, &params, &size, error), 0, error))
         return false;
     expect_true(size.width > 0 && size.height > 0);
-    if (!judge(vrt_child_compare_next(child, &compared, error), VRT_COMPARE_END, error))
-        return false;
-    return true;
+    expect_int(vrt_pictures_init(&pictures), 0);
+    const bool goes_on =
+        judge(vrt_child_compare_show(child, &pictures, error), 0, error) &&
+        judge(vrt_child_compare_next(child, &compared, error), VRT_COMPARE_END, error);
+    vrt_pictures_done(&pictures);
+    return goes_on;
 }
 
 static bool join(struct vrt_child *child, struct vrt_error *error)

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "base/clock.h"
+#include "frames/process/child-compare.h"
 #include "frames/process/child.h"
 
 /* To understand the reference. */
@@ -29,6 +30,9 @@ int vrt_comparison_run(const struct vrt_comparison *comparison,
     if (r < 0)
         return vrt_fold(r);
     r = vrt_child_compare_open(child, &comparison->videos, &size, error);
+    if (r < 0)
+        return vrt_fold(r);
+    r = comparison->shown ? vrt_child_compare_show(child, comparison->shown, error) : 0;
     if (r < 0)
         return vrt_fold(r);
     while (r == 0) {

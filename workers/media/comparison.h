@@ -20,6 +20,8 @@ struct vrt_child;
 /* What isn't said here is as in vrt_compare_params. */
 struct vrt_comparison {
     struct vrt_compare_params videos;
+    const struct vrt_pictures *shown;   /* where the frames that `compared` is told of are; NULL:
+                                         * nobody looks at them */
     const atomic_bool *cancel;          /* true: it ends with -ECANCELED */
     /* Is told of each frame; NULL: nobody is. Return: 0; -errno with the sentence: it ends. */
     int (*compared)(void *ctx, const struct vrt_compared *frame, struct vrt_error *error);

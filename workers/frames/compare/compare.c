@@ -30,6 +30,7 @@ struct vrt_compare {
     char names[2][64];
     struct side sides[2];
     int crop;
+    const struct vrt_pictures *shown;   /* the caller's; NULL: nobody looks */
     int64_t n_frames;
 };
 
@@ -131,6 +132,26 @@ static int read_side(struct side *side, struct vrt_error *error)
     return r < 0 ? vrt_refuse_errno(error, vrt_raise(vrt_av_errno(r)), side->name) : 0;
 }
 
+void vrt_compare_show(struct vrt_compare *compare, const struct vrt_pictures *pictures)
+{
+    compare->shown = pictures;
+}
+
+/* Leaves out what is cropped. */
+static void show(const struct vrt_compare *compare, const struct vrt_quality_picture pictures[2])
+{
+    const int crop = compare->crop;
+
+    for (int i = 0; i < 2; i++) {
+        const AVFrame *rgb = compare->sides[i].rgb;
+        const size_t stride = pictures[i].stride_bytes;
+        const struct vrt_quality_picture inner = {
+            pictures[i].rgb + (size_t)crop * stride + (size_t)crop * 3, stride,
+        };
+        vrt_pictures_put(compare->shown, i, &inner, rgb->width - 2 * crop, rgb->height - 2 * crop);
+    }
+}
+
 int vrt_compare_next(struct vrt_compare *compare, struct vrt_compared *ret_compared,
                      struct vrt_error *error)
 {
@@ -156,6 +177,8 @@ int vrt_compare_next(struct vrt_compare *compare, struct vrt_compared *ret_compa
     ret_compared->time_ns = (int64_t)((double)(sides[1].pts - sides[1].first_pts) * base.num /
                                       base.den * 1e9 + 0.5);
     compare->n_frames++;
+    if (compare->shown)
+        show(compare, pictures);
     int r = vrt_quality_of(pictures, sides[0].rgb->width, sides[0].rgb->height, compare->crop,
                            &ret_compared->quality);
     return r < 0 ? vrt_refuse_errno(error, vrt_fold(r), "comparing") : 0;

@@ -5,6 +5,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "frames/compare/pictures.h"
 #include "frames/compare/quality.h"
 
 /* No more frames: of both. */
@@ -31,6 +32,10 @@ struct vrt_compared {
 /* Opens both. Return: 0; -EINVAL: they can't be compared, -errno; with the sentence in `error`. */
 int vrt_compare_open(const struct vrt_compare_params *params, struct vrt_compare **ret_compare,
                      struct vrt_compare_size *ret_size, struct vrt_error *error) VRT_MUST_CHECK;
+
+/* From now on the frames that were compared last are in `pictures`, too, without what is cropped;
+ * they are the caller's, until it is closed. */
+void vrt_compare_show(struct vrt_compare *compare, const struct vrt_pictures *pictures);
 
 /* Compares the next frames. Return: 0; VRT_COMPARE_END; -errno with the sentence in `error`: one
  * has more frames than the other, -EINVAL. */

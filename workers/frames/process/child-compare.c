@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 
-#include "frames/process/child.h"
+#include "frames/process/child-compare.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -46,6 +46,22 @@ int vrt_child_compare_open(struct vrt_child *child, const struct vrt_compare_par
         return vrt_child_distrust(child, DOING, error);
     *ret_size = size;
     return 0;
+}
+
+int vrt_child_compare_show(struct vrt_child *child, const struct vrt_pictures *pictures,
+                           struct vrt_error *error)
+{
+    struct vrt_message message;
+    const struct vrt_child_call call = {
+        .size = offsetof(struct vrt_message, body),
+        .fds = { 1, { pictures->fd } },
+        .limit_ns = SILENCE_NS,
+        .doing = DOING,
+        .growing_fd = -1,
+    };
+
+    vrt_message_init(&message, VRT_MESSAGE_COMPARE_SHOW);
+    return vrt_fold(vrt_child_ask(child, &call, &message, error));
 }
 
 static bool is_between(int64_t value, int64_t least, int64_t most)

@@ -9,9 +9,10 @@
  * checked (wire.h); where it crashes, hangs or talks nonsense it is killed, and the call that waits
  * fails by a sentence. It never outlives its job, nor vrtd.
  *
- * The functions of reader.h, joiner.h and preview.h, and in child-encoder.h those of encoder.h, as
- * asked of such a process, with the same contracts: ids of theirs, and `media.crashed` (-EPIPE),
- * `media.timeout` (-ETIMEDOUT). After either only the functions that free.
+ * The functions of reader.h, joiner.h and preview.h, in child-encoder.h those of encoder.h and in
+ * child-compare.h those of compare.h, as asked of such a process, with the same contracts: ids of
+ * theirs, and `media.crashed` (-EPIPE), `media.timeout` (-ETIMEDOUT). After either only the
+ * functions that free.
  *
  * Thread: a child belongs to one at a time, with all that was made by it.
  */
@@ -22,7 +23,6 @@
 #include "base/codecs.h"
 #include "frames/decode/reader.h"
 #include "frames/join/joiner.h"
-#include "frames/compare/compare.h"
 #include "frames/preview/preview.h"
 
 struct vrt_child;
@@ -86,13 +86,6 @@ int vrt_child_joiner_verify(struct vrt_child *child, int output_fd,
                             struct vrt_error *error) VRT_MUST_CHECK;
 int vrt_child_preview(struct vrt_child *child, struct vrt_preview *preview,
                       struct vrt_error *error) VRT_MUST_CHECK;
-
-/* Of compare.h: a child compares two videos at a time. */
-int vrt_child_compare_open(struct vrt_child *child, const struct vrt_compare_params *params,
-                           struct vrt_compare_size *ret_size,
-                           struct vrt_error *error) VRT_MUST_CHECK;
-int vrt_child_compare_next(struct vrt_child *child, struct vrt_compared *ret_compared,
-                           struct vrt_error *error) VRT_MUST_CHECK;
 
 VRT_DEFINE_CLEANUP(struct vrt_child, vrt_child_free)
 VRT_DEFINE_CLEANUP(struct vrt_child_reader, vrt_child_reader_close)

@@ -42,6 +42,7 @@ enum vrt_message_kind {
     VRT_MESSAGE_JOIN_VERIFY,        /* the output */
     VRT_MESSAGE_PREVIEW,            /* two videos, and the picture */
     VRT_MESSAGE_COMPARE_OPEN,       /* two videos */
+    VRT_MESSAGE_COMPARE_SHOW,       /* where their frames are shown */
     VRT_MESSAGE_COMPARE_NEXT,       /* their next frames */
     VRT_MESSAGE_SANDBOX,            /* what the process could not give up */
     VRT_MESSAGE_KIND_COUNT,

@@ -12,6 +12,7 @@
 void vrt_serve_compare_close(struct vrt_server *server)
 {
     server->compare = vrt_compare_close(server->compare);
+    vrt_pictures_done(&server->shown);
     for (int i = 0; i < 2; i++) {
         vrt_closep(&server->compare_fds[i]);
         server->compare_fds[i] = -1;
@@ -37,6 +38,19 @@ int vrt_serve_compare_open(struct vrt_server *server, struct vrt_message *messag
     message->body.compare_open.width = found.width;
     message->body.compare_open.height = found.height;
     *size = VRT_MESSAGE_BYTES(compare_open);
+    return 0;
+}
+
+int vrt_serve_compare_show(struct vrt_server *server, struct vrt_message *message,
+                           struct vrt_message_fds *fds, size_t *size, struct vrt_error *error)
+{
+    (void)message, (void)size, (void)error;
+    if (!server->compare || server->shown.samples)
+        return vrt_raise(-EBADMSG);
+    int r = vrt_pictures_map(fds->fds[0], &server->shown);
+    if (r < 0)
+        return vrt_fold(r);
+    vrt_compare_show(server->compare, &server->shown);
     return 0;
 }
 

@@ -40,6 +40,7 @@ static const struct {
     [VRT_MESSAGE_JOIN_VERIFY] = { vrt_serve_join_verify, 1 },
     [VRT_MESSAGE_PREVIEW] = { vrt_serve_preview, 3 },
     [VRT_MESSAGE_COMPARE_OPEN] = { vrt_serve_compare_open, 2 },
+    [VRT_MESSAGE_COMPARE_SHOW] = { vrt_serve_compare_show, 1 },
     [VRT_MESSAGE_COMPARE_NEXT] = { vrt_serve_compare_next, 0 },
     [VRT_MESSAGE_SANDBOX] = { serve_sandbox, 0 },
 };

@@ -7,6 +7,7 @@
  * Thread: the process's first, all of it.
  */
 
+#include "frames/compare/pictures.h"
 #include "frames/process/wire.h"
 
 #define VRT_SERVE_SOCKET 3          /* the descriptor that it finds when it starts */
@@ -30,6 +31,7 @@ struct vrt_server {
     int segment_fd;                 /* the encoder's; -1 */
     struct vrt_compare *compare;    /* NULL: nothing is compared */
     int compare_fds[2];             /* its own; -1 */
+    struct vrt_pictures shown;      /* of what is compared, vrtd's */
     atomic_int n_held;              /* frames that the encoder looks at still */
 };
 
@@ -48,7 +50,7 @@ vrt_serve vrt_serve_encoder_new, vrt_serve_encoder_send, vrt_serve_encoder_finis
 vrt_serve vrt_serve_encoder_fits, vrt_serve_encoder_find;
 vrt_serve vrt_serve_segment_check, vrt_serve_join_preview, vrt_serve_join, vrt_serve_join_verify;
 vrt_serve vrt_serve_join_picture, vrt_serve_preview;
-vrt_serve vrt_serve_compare_open, vrt_serve_compare_next;
+vrt_serve vrt_serve_compare_open, vrt_serve_compare_show, vrt_serve_compare_next;
 
 /* The frame at `offset_bytes` of a pool's file, its planes laid out; unmapped with its last
  * reference. Return: 0; -errno. */
