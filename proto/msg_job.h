@@ -170,7 +170,12 @@ struct vrt_compare_report {
     double psnr_rgb_overall, psnr_y_overall;        /* of the mean of their errors */
     double ssim_rgb, ssim_y;                /* the mean */
     double worst_s, worst_psnr_y;           /* when the first of the worst frames is, and how bad */
-    struct vrt_compare_frame *frames;       /* proto/compare/msg_compare.h */
+
+    /* of POST /v1/compare alone: proto/compare/msg_compare.h */
+    double fvd;                             /* NAN: it wasn't asked for, or there are too few */
+    int64_t fvd_clips;                      /* of each video; VRT_UNKNOWN: it wasn't asked for */
+    char fvd_warning[256];                  /* why there is none, or it means little; "" */
+    struct vrt_compare_frame *frames;
     size_t n_frames;
 };
 

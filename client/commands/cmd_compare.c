@@ -30,6 +30,8 @@
 static const struct vrt_option options[] = {
     { "crop", 0, VRT_OPTION_INT, offsetof(A, crop), 0, VRT_COMPARE_CROP_MAX, .argument = "PIXELS",
       .help = "at each edge that don't count (default: 0)" },
+    { "fvd", 0, VRT_OPTION_TEXT, offsetof(A, fvd), .argument = "FILE",
+      .help = "the Frechet Video Distance, by I3D's weights" },
     { "picture", 0, VRT_OPTION_TEXT, offsetof(A, output), .argument = "FILE",
       .help = "the worst frame of both side by side, a PNG" },
     { "overwrite", 0, VRT_OPTION_FLAG, offsetof(A, overwrite), .help = "replace the picture" },
@@ -41,6 +43,7 @@ enum {
     FIRST,
     SECOND,
     PICTURE,
+    WEIGHTS,
     N_FILES,
 };
 
@@ -92,6 +95,20 @@ static int plot(const struct vrt_compare_report *report, struct vrt_buf *buf)
     return vrt_fold(vrt_plot_print(&shown, buf));
 }
 
+/* Of an older daemon, too, which knows nothing of it. */
+static void print_fvd(const struct vrt_compare_report *report)
+{
+    const bool is_told = report->fvd_clips != VRT_UNKNOWN;
+
+    if (!isnan(report->fvd))
+        printf("\n  FVD        %.2f, of %" PRId64 " clips of 16 frames", report->fvd,
+               report->fvd_clips);
+    if (report->fvd_warning[0])
+        printf("\n  Note       %s", report->fvd_warning);
+    printf("\n  Not told   VMAF: vrtd doesn't compute it%s\n", is_told ? "" :
+           "; FVD: name I3D's weights (--fvd FILE)");
+}
+
 static void print_report(const struct vrt_cli *cli, struct vrt_compare_report *report)
 {
     VRT_CLEANUP(vrt_buf_done) struct vrt_buf buf = { .limit_bytes = 0 };
@@ -117,8 +134,7 @@ static void print_report(const struct vrt_cli *cli, struct vrt_compare_report *r
     for (size_t i = 0; i < n_worst; i++)
         printf("%s %.3f s (Y %s)", i ? "," : "", report->frames[i].time_s,
                vrt_format_psnr(report->frames[i].psnr_y, text[0], sizeof(text[0])));
-    printf("\n  Not told   VMAF: vrtd doesn't compute it; FVD: its network, I3D, needs "
-           "convolutions\n             over time, which vrtd has no op for\n");
+    print_fvd(report);
     if (has_plot)
         printf("PSNR of Y over the time\n%s", buf.data);
 }
@@ -128,7 +144,7 @@ static int make_picture(struct vrt_cli *cli, const struct vrt_compare_report *re
                         const struct vrt_compare_request *compared, const struct vrt_file *files,
                         struct vrt_error *error)
 {
-    const int fds[N_FILES] = { files[FIRST].fd, files[SECOND].fd, files[PICTURE].fd };
+    const int fds[] = { files[FIRST].fd, files[SECOND].fd, files[PICTURE].fd };
     struct vrt_preview_request q = { .before = compared->a, .after = compared->b,
                                      .picture.fd = PICTURE, .start_s = NAN };
     const struct vrt_compare_frame *worst = &report->frames[0];
@@ -142,7 +158,7 @@ static int make_picture(struct vrt_cli *cli, const struct vrt_compare_report *re
     int r = vrt_conn_post(cli->conn, &(struct vrt_request){
         .path = "/v1/preview",
         .fds = fds,
-        .n_fds = N_FILES,
+        .n_fds = 3,
         .takes_long = true,
     }, vrt_preview_request_fields, &q, &json, error);
     json_decref(json);
@@ -153,6 +169,11 @@ static int open_files(const struct vrt_cli *cli, struct vrt_file *files, struct 
 {
     for (int i = FIRST; i <= SECOND; i++) {
         int r = vrt_file_open_input(cli->args.operands[i], &files[i], error);
+        if (r < 0)
+            return vrt_fold(r);
+    }
+    if (cli->args.fvd) {
+        int r = vrt_file_open_input(cli->args.fvd, &files[WEIGHTS], error);
         if (r < 0)
             return vrt_fold(r);
     }
@@ -171,14 +192,18 @@ static int compare(struct vrt_cli *cli, const struct vrt_file *files, json_t **r
                    struct vrt_compare_report *report, struct vrt_error *error)
 {
     struct vrt_compare_request q = { .a.fd = FIRST, .b.fd = SECOND, .crop = cli->args.crop };
-    const int fds[] = { files[FIRST].fd, files[SECOND].fd };
+    const int fds[] = { files[FIRST].fd, files[SECOND].fd, files[WEIGHTS].fd };
 
     vrt_file_name(cli->args.operands[FIRST], q.a.name, sizeof(q.a.name));
     vrt_file_name(cli->args.operands[SECOND], q.b.name, sizeof(q.b.name));
+    q.has_fvd = cli->args.fvd;
+    q.fvd.fd = 2;
+    if (q.has_fvd)
+        vrt_file_name(cli->args.fvd, q.fvd.name, sizeof(q.fvd.name));
     int r = vrt_conn_post(cli->conn, &(struct vrt_request){
         .path = "/v1/compare",
         .fds = fds,
-        .n_fds = 2,
+        .n_fds = q.has_fvd ? 3 : 2,
         .takes_long = true,
     }, vrt_compare_request_fields, &q, ret_json, error);
     if (r != 0)
@@ -191,8 +216,9 @@ static int compare(struct vrt_cli *cli, const struct vrt_file *files, json_t **r
 
 static int run(struct vrt_cli *cli)
 {
-    struct vrt_file files[N_FILES] = { VRT_FILE_NONE, VRT_FILE_NONE, VRT_FILE_NONE };
-    struct vrt_compare_report report = { 0 };
+    struct vrt_file files[N_FILES] = { VRT_FILE_NONE, VRT_FILE_NONE, VRT_FILE_NONE,
+                                       VRT_FILE_NONE };
+    struct vrt_compare_report report = { .fvd = NAN, .fvd_clips = VRT_UNKNOWN };
     struct vrt_error error = { 0 };
     json_t *json = NULL;
     int exit = VRT_EXIT_OK;
@@ -218,7 +244,7 @@ static int run(struct vrt_cli *cli)
 const struct vrt_command vrt_command_compare = {
     .name = "compare",
     .operands = "FILE FILE",
-    .summary = "tell how near one video is to another: PSNR and SSIM",
+    .summary = "tell how near one video is to another: PSNR, SSIM, FVD",
     .options = options,
     .min_operands = 2,
     .max_operands = 2,

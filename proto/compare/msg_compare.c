@@ -9,6 +9,7 @@ const struct vrt_field vrt_compare_request_fields[] = {
     VRT_FIELD_OBJECT(T, a, VRT_FIELD_REQUIRED, vrt_preview_file_fields),
     VRT_FIELD_OBJECT(T, b, VRT_FIELD_REQUIRED, vrt_preview_file_fields),
     VRT_FIELD_INT(T, crop, 0, 0, VRT_COMPARE_CROP_MAX),
+    VRT_FIELD_OPTIONAL(T, fvd, has_fvd, vrt_preview_file_fields),
     VRT_FIELDS_END,
 };
 #undef T
@@ -27,6 +28,9 @@ static const struct vrt_field frame_fields[] = {
 #define T struct vrt_compare_report
 const struct vrt_field vrt_compare_fields[] = {
     VRT_COMPARE_MEANS(T),
+    VRT_FIELD_DOUBLE(T, fvd, VRT_FIELD_NULLABLE, 0, VRT_COMPARE_FVD_MAX),
+    VRT_FIELD_INT(T, fvd_clips, VRT_FIELD_NULLABLE, 0, VRT_COMPARE_FRAMES_MAX),
+    VRT_FIELD_TEXT(T, fvd_warning, VRT_FIELD_NULLABLE),
     VRT_FIELD_ARRAY(T, frames, n_frames, VRT_COMPARE_FRAMES_MAX, frame_fields),
     VRT_FIELDS_END,
 };

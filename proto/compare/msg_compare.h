@@ -9,10 +9,13 @@
 
 #define VRT_COMPARE_CROP_MAX 1024
 #define VRT_COMPARE_FRAMES_MAX 100000
+#define VRT_COMPARE_FVD_MAX 1000000000000
 
 struct vrt_compare_request {
     struct vrt_preview_file a, b;           /* either may be what the other is measured by */
     int64_t crop;                           /* pixels at each edge that don't count */
+    bool has_fvd;
+    struct vrt_preview_file fvd;            /* I3D's weights, by which FVD is computed */
 };
 
 /* Of one frame: as of all, in msg_job.h. */

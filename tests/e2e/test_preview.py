@@ -5,14 +5,19 @@ import concurrent.futures
 import json
 import math
 import os
+import random
 import re
 import signal
+import struct
 import subprocess
 import time
+import unittest
 
 import harness
 from harness import clip, ffmpeg, video_stream
 
+DATA = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'data')
+IS_LONG = os.environ.get('VRTD_LONG', '') not in ('', '0')
 RATE = '24000/1001'
 FRAMES = 72
 
@@ -116,7 +121,7 @@ class Compare(harness.Case):
         text = self.vrtctl('compare', a, b, '--picture', self.path('worst.png')).stdout
         self.assertIn('3 frames of 32x24, 1 of them equal', text)
         self.assertIn(f'{found["psnr_rgb_overall"]:.2f} dB', text)
-        self.assertIn('FVD: its network, I3D, needs convolutions', text)
+        self.assertIn('FVD: name I3D\'s weights (--fvd FILE)', text)
         worst = min(found['frames'][1:], key=lambda f: f['psnr_y'])
         self.assertIn(f'Worst      {worst["time_s"]:.3f} s', text)
         n = found['frames'].index(worst)
@@ -136,6 +141,7 @@ class Compare(harness.Case):
             self.refused('compare', a, self.path(name), says=says)
         self.refused('compare', '--crop', 7, a, b, says='a side needs 25 with what is cropped')
         self.refused('compare', a, __file__, says='test_preview.py')
+        self.refused('compare', '--fvd', __file__, a, b, says='test_preview.py is neither a .pth')
         self.refused('compare', a, self.path('none.mkv'), says='No such file')
 
 
@@ -149,6 +155,8 @@ class Compare(harness.Case):
         job = self.restore(source, names[0], '--reference', truth)
         wanted = self.compare(names[0], truth)
         frames = wanted.pop('frames')
+        self.assertEqual([wanted.pop(key) for key in ('fvd', 'fvd_clips', 'fvd_warning')],
+                         [None] * 3)
         self.assertEqual(job['comparison'], wanted)
         worst = min(frames, key=lambda f: f['psnr_y'])
         self.assertEqual((wanted['worst_s'], wanted['worst_psnr_y']),
@@ -181,6 +189,47 @@ class Compare(harness.Case):
                      status=2)
         self.refused('submit', '--reference', truth, '--codec', 'png', '-o', self.path('f/'),
                      source, says='a folder of pictures')
+
+    def weights(self):
+        """I3D's shapes, as tests/data has them, with weights of bf16, positive and negative."""
+        with open(os.path.join(DATA, 'fvd', 'i3d-small.safetensors'), 'rb') as f:
+            told = json.loads(f.read(struct.unpack('<Q', f.read(8))[0]))
+            data = f.read()
+        small = bytes(0xbc if i % 2 else 0x3c for i in range(256))
+        header, tensors = {}, bytearray()
+        for key, entry in told.items():
+            if not key.startswith('parameter_shape.'):
+                continue
+            begin, end = entry['data_offsets']
+            shape = struct.unpack(f'<{(end - begin) // 4}i', data[begin:end])
+            n, begin = math.prod(shape), len(tensors)
+            values = bytearray(2 * n)
+            values[1::2] = random.Random(key).randbytes(n).translate(small)
+            if len(shape) == 1:
+                values[1::2] = b'\x3f' * n
+            tensors += values
+            header[key.partition('.')[2]] = {'dtype': 'BF16', 'shape': shape,
+                                             'data_offsets': [begin, len(tensors)]}
+        text = json.dumps(header).encode()
+        with open(self.path('i3d.safetensors'), 'wb') as f:
+            f.write(struct.pack('<Q', len(text)) + text + tensors)
+        return self.path('i3d.safetensors')
+
+    @unittest.skipUnless(IS_LONG, 'takes half a minute: VRTD_LONG=1')
+    def test_fvd(self):
+        a, b = self.videos(frames=35)
+        weights = self.weights()
+        far, same = (self.compare('--fvd', weights, a, x) for x in (b, a))
+        self.assertEqual((far['fvd_clips'], same['fvd_clips']), (2, 2))
+        self.assertGreater(far['fvd'], 0)
+        self.assertAlmostEqual(same['fvd'] / far['fvd'], 0, 6)
+        self.assertIn('of 2 clips the covariance', far['fvd_warning'])
+        self.assertIn('of 2 clips of 16 frames',
+                      self.vrtctl('compare', '--fvd', weights, a, b).stdout)
+        self.assertIsNone(self.compare(a, b)['fvd_clips'])
+        few = self.compare('--fvd', weights, *self.videos(frames=31))
+        self.assertEqual((few['fvd'], few['fvd_clips']), (None, 1))
+        self.assertIn('these videos have 31 frames', few['fvd_warning'])
 
 
 class Preview(harness.Case):
