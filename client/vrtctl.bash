@@ -79,7 +79,7 @@ _vrtctl() {
             "$current"
         return
         ;;
-    -s | --socket | -o | --output | --output-dir) compopt -o default; return ;;
+    -s | --socket | -o | --output | --output-dir | --reference | --fvd | --picture) compopt -o default; return ;;
     --state)
         _vrtctl_words 'queued fetching running finishing paused needs_input disk_full done failed
             cancelled' "$current"
@@ -106,7 +106,7 @@ _vrtctl() {
     --scene-cuts) _vrtctl_words 'off on' "$current"; return ;;
     --clip | --clip-overlap | --sigma | --webhook | --sha256) return ;;
     --start | --duration | --end | --at | --fps | --times) return ;;
-    --nodes | --gpus | --partition | --account | --time) return ;;
+    --nodes | --gpus | --partition | --account | --time | --slurm-url) return ;;
     --tile | --overlap | --quality | --bitrate | --target-size | --strength | --denoise | --scale | --pix-fmt | --enc | --streams | --priority | --timeout | --size | --expires | -n | --frames | --match | --settled) return ;;
     esac
 
