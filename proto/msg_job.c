@@ -285,6 +285,7 @@ static const struct vrt_field comparison_fields[] = {
     COUNT(T, warnings_total, NULLABLE),                                                 \
     COUNT(T, result_bytes, NULLABLE),                                                   \
     VRT_FIELD_OPTIONAL(T, error, has_error, error_fields),                              \
+    COUNT(T, frames_compared, 0),                                                       \
     VRT_FIELD_OPTIONAL(T, comparison, has_comparison, comparison_fields)
 
 const struct vrt_field vrt_job_short_fields[] = {

@@ -227,6 +227,7 @@ struct vrt_job_info {
     int64_t warnings_total;                 /* how many `warnings` there are */
     bool has_error;
     struct vrt_job_error error;
+    int64_t frames_compared;                /* of the result with the reference, so far */
     bool has_comparison;
     struct vrt_compare_report comparison;   /* of the result with the reference: no frames */
 

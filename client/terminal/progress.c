@@ -171,6 +171,7 @@ static bool is_running(const struct vrt_job_info *job)
 const char *vrt_progress_state(const struct vrt_job_info *job, char *buffer, int size)
 {
     size_t n = (size_t)size;
+    char percent[20];
 
     switch (job->cancelling ? VRT_UNKNOWN : job->state) {
     case VRT_JOB_FETCHING:
@@ -182,15 +183,23 @@ const char *vrt_progress_state(const struct vrt_job_info *job, char *buffer, int
     case VRT_JOB_NEEDS_INPUT:
         print_needs(job, buffer, n);
         return buffer;
+    case VRT_JOB_FINISHING:
+        if (job->frames_compared <= 0)
+            break;
+        snprintf(buffer, n, "comparing, %s",
+                 vrt_format_percent((double)job->frames_compared, (double)job->frames_total,
+                                    percent, sizeof(percent)));
+        return buffer;
     case VRT_JOB_DISK_FULL:
         if (job->has_error && job->error.message[0])
             return vrt_printable(job->error.message, buffer, size);
         snprintf(buffer, n, "waits for room on a disk");
         return buffer;
     default:
-        snprintf(buffer, n, "%s", vrt_progress_state_name(job));
-        return buffer;
+        break;
     }
+    snprintf(buffer, n, "%s", vrt_progress_state_name(job));
+    return buffer;
 }
 
 int vrt_progress_name_width(const struct vrt_job_info *job)

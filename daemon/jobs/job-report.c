@@ -185,6 +185,7 @@ static bool is_news(const struct vrt_job *job, const struct vrt_pipeline_snapsho
     if (now->frames_done != info->frames_done || now->frames_total != info->frames_total ||
         floor(10 * now->frames_underway) != floor(10 * info->frames_underway) ||
         now->n_devices != info->n_devices || now->n_warnings > job->n_told_warnings ||
+        now->frames_compared != info->frames_compared ||
         (now->phase == VRT_PIPELINE_FINISHING && info->state != VRT_JOB_FINISHING))
         return true;
     for (size_t i = 0; i < now->n_devices; i++)
@@ -212,6 +213,7 @@ bool vrt_job_report_progress(struct vrt_job *job, enum vrt_pipeline_phase *ret_p
     info->frames_underway = now.frames_underway;
     info->frames_total = now.frames_total;
     info->frames_estimated = now.is_estimated;
+    info->frames_compared = now.frames_compared;
     if (now.is_compared) {
         info->has_comparison = true;
         vrt_job_report_means(&now.compared_size, &now.means, &info->comparison);

@@ -17,6 +17,7 @@ int vrt_encoding_init(struct vrt_encoding *encoding, const struct vrt_encoding_p
 {
     *encoding = (struct vrt_encoding){ .params = *params };
     atomic_init(&encoding->committed, -1);
+    atomic_init(&encoding->compared, 0);
     if (!params->n_segments)
         return 0;
     encoding->segments = calloc(params->n_segments, sizeof(*encoding->segments));
@@ -117,6 +118,7 @@ int vrt_encoding_start(struct vrt_encoding *encoding, int spool_fd, int64_t segm
         .n_segments = encoding->params.n_segments,
         .is_range = encoding->params.part->kind == VRT_PIPELINE_RANGE,
         .committed = &encoding->committed,
+        .compared = &encoding->compared,
         .cancel = encoding->params.cancel,
         .ended = thread_ended,
         .ctx = encoding,

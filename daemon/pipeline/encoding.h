@@ -46,6 +46,7 @@ struct vrt_encoding {
     int64_t n_made;                     /* segments */
     atomic_llong committed;             /* the last one whose record is safe; -1: none; the thread
                                          * reads it */
+    atomic_llong compared;              /* frames of the file with the reference; the thread's */
 };
 
 /* No thread yet. Return: 0, -ENOMEM. */

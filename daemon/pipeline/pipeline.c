@@ -583,6 +583,7 @@ void vrt_pipeline_snapshot(const struct vrt_pipeline *pipeline,
 {
     vrt_assert_thread(VRT_THREAD_LOOP);
     vrt_progress_snapshot(&pipeline->progress, pipeline->phase, ret_snapshot);
+    ret_snapshot->frames_compared = atomic_load(&pipeline->encoding.compared);
 }
 
 const char *vrt_pipeline_warning(const struct vrt_pipeline *pipeline, size_t i)

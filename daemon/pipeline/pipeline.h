@@ -215,7 +215,8 @@ struct vrt_pipeline_snapshot {
     size_t n_devices;
     struct vrt_pipeline_device devices[VRT_DEVICES_MAX];
     size_t n_warnings;              /* see vrt_pipeline_warning() */
-    bool is_compared;               /* the finished file was, with the reference: */
+    int64_t frames_compared;        /* of the finished file with the reference, so far */
+    bool is_compared;               /* all were, with this outcome: */
     struct vrt_compare_size compared_size;
     struct vrt_quality_means means;
 };

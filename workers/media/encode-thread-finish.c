@@ -187,6 +187,17 @@ static void warn_uncompared(const struct vrt_encode_thread *encode_thread,
                          why->message);
 }
 
+/* Who looks at the job sees how far that is: of a film it takes long. */
+static int note_compared(void *ctx, const struct vrt_compared *frame, struct vrt_error *error)
+{
+    const struct vrt_encode_thread *encode_thread = ctx;
+
+    (void)frame;
+    (void)error;
+    atomic_fetch_add(encode_thread->params.compared, 1);
+    return 0;
+}
+
 /* Compares the finished file with the reference: a restart does so again. Before anything is in the
  * output, so that a job that is cancelled meanwhile leaves it as it was. Nothing but that ends it:
  * the result is good, whatever the reference is. Return: 0; -ECANCELED. */
@@ -198,6 +209,8 @@ static int compare(struct vrt_encode_thread *encode_thread, int fd,
         .videos = { .fds = { fd, files->reference_fd },
                     .names = { files->output_name, files->reference_name } },
         .cancel = encode_thread->params.cancel,
+        .compared = note_compared,
+        .ctx = encode_thread,
     };
     struct vrt_error why = { .id = NULL };
     char shown[64];

@@ -101,6 +101,7 @@ struct vrt_encode_thread_params {
                                      * and not joined; shards before their next_shard may come, of
                                      * which only what later ones share counts */
     const atomic_llong *committed;  /* the last segment whose record is safe; -1: none */
+    atomic_llong *compared;         /* counts frames of the result that were, with the reference */
     const atomic_bool *cancel;
     void (*ended)(void *ctx, bool abandoned);
     void *ctx;

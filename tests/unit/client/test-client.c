@@ -257,6 +257,13 @@ static void test_progress_lines(void)
     expect_int(vrt_progress_result(&job, "/home/a", &buf), 0);
     expect_contains(buf.data, "12 films/video.mp4 -> /home/ab/out.mp4: 200 frames");
     vrt_buf_done(&buf);
+    job.state = VRT_JOB_FINISHING;
+    job.frames_total = 200;
+    job.frames_compared = 50;
+    expect_int(vrt_progress_line(&job, &buf), 0);
+    expect_str(buf.data, "12 video.mp4: comparing, 25%");
+    vrt_buf_done(&buf);
+    job.state = VRT_JOB_DONE;
     job.has_comparison = true;
     job.comparison = (struct vrt_compare_report){ .psnr_rgb = 30.126, .psnr_y = NAN,
                                                   .ssim_rgb = 0.87654, .ssim_y = 1 };
