@@ -70,6 +70,8 @@ static int read_some(int *fd, struct vrt_buf *buf)
     char part[4096];
     ssize_t n = read(*fd, part, sizeof(part));
 
+    if (n < 0 && errno == EINTR)
+        return 0;
     if (n <= 0)
         close_end(fd);
     return n < 0 ? vrt_raise(-errno) : n == 0 ? 0 : vrt_buf_append(buf, part, (size_t)n);
@@ -95,8 +97,8 @@ static int talk(struct pipes *pipes, const char *input, struct vrt_buf *out, str
         }
         if (polls[TO].revents) {
             ssize_t n = write(pipes->ours[TO], input, left);
-            /* It doesn't want more. */
-            left = n < 0 ? 0 : left - (size_t)n;
+            /* It doesn't want more, unless only a signal came. */
+            left = n >= 0 ? left - (size_t)n : errno == EINTR ? left : 0;
             input += n < 0 ? 0 : n;
         }
         if (polls[OUT].revents)

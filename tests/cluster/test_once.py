@@ -95,6 +95,7 @@ class Once(harness.Case):
         stopped.send_signal(signal.SIGCONT)
         stopped.communicate(timeout=harness.PATIENCE_S)
         self.assertEqual(stopped.returncode, DONE)
+        self.assertEqual((made.note('1')['state'], made.note('1')['error']), ('done', ''))
         ended = made.run_until_segment('0/2', 0, signal.SIGTERM)
         self.assertIn(ended.returncode, (AGAIN, DONE, -signal.SIGTERM))
         os.unlink(made.path('segments', made.segments()[-2]))
