@@ -18,7 +18,7 @@
 #define TEXT_BYTES_MAX (1 << 20)
 
 struct plan_text {
-    int64_t version, span_ns;
+    int64_t version, span_ns, read_share;
     struct vrt_segment_plan *segments;
     size_t n_segments;
 };
@@ -37,6 +37,7 @@ static const struct vrt_field segment_fields[] = {
 static const struct vrt_field plan_fields[] = {
     VRT_FIELD_INT(T, version, VRT_FIELD_REQUIRED, 0, INT64_MAX),
     VRT_FIELD_INT(T, span_ns, VRT_FIELD_REQUIRED, -1, INT64_MAX),
+    VRT_FIELD_INT(T, read_share, 0, 0, VRT_CLUSTER_READ_WHOLE),
     VRT_FIELD_ARRAY(T, segments, n_segments, SEGMENTS_MAX, segment_fields),
     VRT_FIELDS_END,
 };
@@ -106,6 +107,7 @@ int vrt_cluster_plan_read(const struct vrt_cluster_folder *folder,
     if (r == 0 && !is_sane(&text))
         r = vrt_raise(-EINVAL);
     plan.span_ns = text.span_ns;
+    plan.read_share = text.read_share;
     plan.segments = text.segments;
     plan.n_segments = text.n_segments;
     if (r == 0)
@@ -130,6 +132,7 @@ int vrt_cluster_plan_write(const struct vrt_cluster_folder *folder,
     const struct plan_text text = {
         .version = VERSION,
         .span_ns = plan->span_ns,
+        .read_share = plan->read_share,
         .segments = plan->segments,
         .n_segments = plan->n_segments,
     };
@@ -142,31 +145,4 @@ int vrt_cluster_plan_write(const struct vrt_cluster_folder *folder,
         json = NULL;
     }
     return vrt_fold(vrt_cluster_write(folder->fd, VRT_CLUSTER_PLAN, json, error));
-}
-
-/* The first segment that begins at or behind frame `frame`. */
-static int64_t segment_at(const struct vrt_cluster_plan *plan, int64_t frame)
-{
-    int64_t at = 0;
-    size_t i = 0;
-
-    while (i < plan->n_segments && at < frame)
-        at += plan->segments[i++].n_frames;
-    return (int64_t)i;
-}
-
-struct vrt_cluster_range vrt_cluster_plan_part(const struct vrt_cluster_plan *plan, int64_t i,
-                                               int64_t n)
-{
-    int64_t n_frames = 0;
-
-    for (size_t k = 0; k < plan->n_segments; k++)
-        n_frames += plan->segments[k].n_frames;
-    /* In two steps, so that nothing overflows. */
-    const int64_t whole = n_frames / n, rest = n_frames % n;
-    return (struct vrt_cluster_range){
-        .first = segment_at(plan, i * whole + i * rest / n),
-        .end = i + 1 == n ? (int64_t)plan->n_segments :
-               segment_at(plan, (i + 1) * whole + (i + 1) * rest / n),
-    };
 }

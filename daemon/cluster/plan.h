@@ -13,6 +13,7 @@
 
 #include "base/error.h"
 #include "base/macro.h"
+#include "daemon/cluster/parts.h"
 #include "workers/media/segments/segment-course.h"
 
 struct vrt_cluster_folder;
@@ -22,11 +23,8 @@ struct vrt_cluster_plan {
     int64_t span_ns;                    /* from the first frame to the last */
     struct vrt_segment_plan *segments;
     size_t n_segments;
-};
-
-/* Segments from `first` to before `end`. */
-struct vrt_cluster_range {
-    int64_t first, end;
+    int64_t read_share;                 /* what reading a frame takes of making one, in thousandths
+                                         * (parts.h); 0: not known */
 };
 
 /* Frees what it holds. */
@@ -46,7 +44,3 @@ int vrt_cluster_plan_read(const struct vrt_cluster_folder *folder,
 int vrt_cluster_plan_write(const struct vrt_cluster_folder *folder,
                            const struct vrt_cluster_plan *plan,
                            struct vrt_error *error) VRT_MUST_CHECK;
-
-/* The i-th of n parts of about as many frames each: perhaps none. Pure. */
-struct vrt_cluster_range vrt_cluster_plan_part(const struct vrt_cluster_plan *plan, int64_t i,
-                                               int64_t n);

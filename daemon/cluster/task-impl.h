@@ -33,6 +33,8 @@ struct vrt_task_state {
     struct uv_async_s *over;        /* NULL: the server isn't there yet */
     bool is_over;
     bool is_done;
+    int64_t begun_ns;               /* since when its job runs; 0: it hasn't begun; monotonic */
+    double frames_per_s;            /* that devices here are known to make; 0: nobody knows */
     struct vrt_error error;         /* with a message: it failed */
 };
 

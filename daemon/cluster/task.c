@@ -98,7 +98,9 @@ static int read_request(struct vrt_task_state *task, struct vrt_error *error)
 /* The first segments in a row of the task's part that are missing. Return: whether any are. */
 static bool find_missing(struct vrt_task_state *task)
 {
-    const struct vrt_cluster_range part = vrt_cluster_plan_part(&task->plan, task->i, task->n);
+    const struct vrt_cluster_plan *plan = &task->plan;
+    const struct vrt_cluster_range part = vrt_cluster_part(plan->segments, plan->n_segments,
+                                                           plan->read_share, task->i, task->n);
     int64_t first = part.first, end;
 
     while (first < part.end && vrt_cluster_segment_bytes(&task->folder, first) >= 0)
@@ -156,13 +158,28 @@ static int count_start(struct vrt_task_state *task, struct vrt_error *error)
     return 0;
 }
 
+/* What reading a frame took, of what making one takes here; 0: how long that is nobody knows. */
+static int64_t read_share(const struct vrt_task_state *task)
+{
+    int64_t n_frames = 0;
+
+    for (size_t i = 0; i < task->plan.n_segments; i++)
+        n_frames += task->plan.segments[i].n_frames;
+    if (!n_frames || !(task->frames_per_s > 0))
+        return 0;
+    const double read_s = (double)(vrt_clock_now_ns() - task->begun_ns) / VRT_NS_PER_S;
+    const double share = read_s / (double)n_frames * task->frames_per_s;
+    return (int64_t)(VRT_MIN(share, 1) * VRT_CLUSTER_READ_WHOLE);
+}
+
 static void surveyed(void *ctx, const struct vrt_segment_plan *segment, int64_t span_ns)
 {
     struct vrt_task_state *task = ctx;
 
-    if (!segment)
+    if (!segment) {
         task->plan.span_ns = span_ns;
-    else if (vrt_cluster_plan_add(&task->plan, segment) < 0)
+        task->plan.read_share = read_share(task);
+    } else if (vrt_cluster_plan_add(&task->plan, segment) < 0)
         vrt_refuse_errno(&task->error, -ENOMEM, "the film's plan");
 }
 
@@ -273,6 +290,19 @@ static void take_warnings(struct vrt_task_state *task, const struct vrt_job_info
     task->note.n_warnings = info->n_warnings;
 }
 
+/* How many frames a second the devices make that were found: as far as they were measured. */
+static double frames_per_s(const struct vrt_job *job)
+{
+    struct vrt_pipeline_snapshot now;
+    double flops_per_s = 0;
+
+    vrt_pipeline_snapshot(job->pipeline, &now);
+    for (size_t i = 0; i < now.n_devices; i++)
+        flops_per_s += now.devices[i].flops_per_s;
+    const double rate = flops_per_s / (double)vrt_pipeline_info(job->pipeline)->frame_flops;
+    return rate > 0 ? rate : 0;
+}
+
 void vrt_task_job_changed(void *ctx, struct vrt_job *job)
 {
     struct vrt_task_state *task = ctx;
@@ -280,6 +310,10 @@ void vrt_task_job_changed(void *ctx, struct vrt_job *job)
 
     if (task->is_over)
         return;
+    if (info->state == VRT_JOB_RUNNING && job->pipeline && !task->begun_ns) {
+        task->begun_ns = vrt_clock_now_ns();
+        task->frames_per_s = frames_per_s(job);
+    }
     switch (info->state) {
     case VRT_JOB_DONE:
         task->is_done = !task->error.message[0];

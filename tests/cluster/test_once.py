@@ -68,6 +68,8 @@ class Once(harness.Case):
                          [8, 8, 8, 8, 8, 4])
         for part in ('2/3', '0/3', '1/3'):
             self.expect(made, part)
+        # Another cut, of later parts with less to make: what there is of it is there.
+        made.write('plan.json', dict(made.read('plan.json'), read_share=500))
         before = [os.stat(made.path('segments', name)).st_ino for name in made.segments()]
         self.expect(made, '1/3')
         self.expect(made, '9/10')

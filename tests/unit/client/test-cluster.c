@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* client/cluster: what is asked of Slurm and what it answers, films' records, and other programs. */
+/* client/cluster: what is asked of Slurm, what it answers, films' records, other programs. */
 
 #include "tests/unit/test.h"
 

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/*
+ * Which segments of a film each of several tasks makes. Pure.
+ *
+ * A task reads the film from its beginning up to its part, and then makes that, a frame of which
+ * takes longer to make than to read. So tasks that begin later get fewer frames: all are to end at
+ * the same time, however late that is for the whole.
+ */
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "workers/media/segments/segment-course.h"
+
+/* Thousandths: what is reckoned in. */
+#define VRT_CLUSTER_READ_WHOLE 1000
+
+/* Segments from `first` to before `end`. */
+struct vrt_cluster_range {
+    int64_t first, end;
+};
+
+/*
+ * The i-th of n parts, perhaps none: in their order, of whole segments, so that the task that takes
+ * longest takes no longer than it must. `read_share`: what reading a frame takes of making one, 0
+ * to VRT_CLUSTER_READ_WHOLE; 0: not known.
+ */
+struct vrt_cluster_range vrt_cluster_part(const struct vrt_segment_plan *segments,
+                                          size_t n_segments, int64_t read_share, int64_t i,
+                                          int64_t n);
