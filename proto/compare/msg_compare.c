@@ -28,7 +28,7 @@ static const struct vrt_field frame_fields[] = {
 #define T struct vrt_compare_report
 const struct vrt_field vrt_compare_fields[] = {
     VRT_COMPARE_MEANS(T),
-    VRT_FIELD_DOUBLE(T, fvd, VRT_FIELD_NULLABLE, 0, VRT_COMPARE_FVD_MAX),
+    VRT_FIELD_DOUBLE(T, fvd, VRT_FIELD_NULLABLE, 0, INT64_MAX),
     VRT_FIELD_INT(T, fvd_clips, VRT_FIELD_NULLABLE, 0, VRT_COMPARE_FRAMES_MAX),
     VRT_FIELD_TEXT(T, fvd_warning, VRT_FIELD_NULLABLE),
     VRT_FIELD_ARRAY(T, frames, n_frames, VRT_COMPARE_FRAMES_MAX, frame_fields),

@@ -9,7 +9,6 @@
 
 #define VRT_COMPARE_CROP_MAX 1024
 #define VRT_COMPARE_FRAMES_MAX 100000
-#define VRT_COMPARE_FVD_MAX 1000000000000
 
 struct vrt_compare_request {
     struct vrt_preview_file a, b;           /* either may be what the other is measured by */

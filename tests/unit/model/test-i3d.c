@@ -10,7 +10,6 @@
 #include "tests/unit/test.h"
 
 #include <errno.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "engine/graph-executor.h"
@@ -53,9 +52,11 @@ static void add_tensor(struct fixture *f, const char *name, const int *dims, int
     fixture_add_data(f, "F32", &tensor, values, (size_t)tensor.dims[0] * sizeof(float));
 }
 
-/* A file with all tensors. Return: its descriptor. */
+/* A file with all tensors; where one of the first layers is damaged, with no more than those.
+ * Return: its descriptor. */
 static int make_file(uint64_t seed, const struct damage *damage)
 {
+    const bool is_short = damage && strncmp(damage->name, "Conv3d_", 7) == 0;
     struct vrt_checkpoint *golden = golden_open("fvd/i3d-small");
     struct fixture f = { .seed = seed, .has_norms = true };
 
@@ -63,14 +64,19 @@ static int make_file(uint64_t seed, const struct damage *damage)
         int dims[5], n_dims;
         const char *name = golden_nth_parameter(golden, i, dims, &n_dims);
 
-        if (name && damage && strcmp(name, damage->name) == 0)
+        if (!name || (is_short && strncmp(name, "Conv3d_", 7) != 0))
+            continue;
+        if (damage && strcmp(name, damage->name) == 0)
             add_tensor(&f, name, dims, n_dims, damage);
-        else if (name)
+        else
             fixture_add(&f, name, dims, n_dims);
     }
     struct vrt_buf file = fixture_file(&f);
-    const int fd = memfd_create("i3d", MFD_CLOEXEC);
+    FILE *stream = tmpfile();
+    expect_true(stream);
+    const int fd = dup(fileno(stream));
     expect_true(fd >= 0);
+    fclose(stream);
     expect_int(pwrite(fd, file.data, file.size_bytes, 0), file.size_bytes);
     vrt_buf_done(&file);
     vrt_checkpoint_free(golden);

@@ -17,6 +17,9 @@
 #define DOING "computing FVD"
 #define E_DEVICE "device.failed"
 
+/* Trained ones are below 100. */
+#define LOGIT_MAX 1e6f
+
 #define PICTURE_VALUES ((size_t)VRT_FVD_SIDE * VRT_FVD_SIDE * 3)
 #define CLIP_VALUES (VRT_FVD_FRAMES * PICTURE_VALUES)
 
@@ -167,9 +170,10 @@ static int add_clip(struct vrt_fvd *fvd, int video, struct vrt_error *error)
     if (r < 0)
         return vrt_fold(r);
     for (int i = 0; i < VRT_I3D_LOGITS; i++)
-        if (!isfinite(logits[i]))
-            return vrt_refuse(error, vrt_raise(-EINVAL), "model.invalid", "I3D makes numbers that "
-                              "aren't finite of a clip: its weights are no trained ones");
+        if (!(fabsf(logits[i]) < LOGIT_MAX))
+            return vrt_refuse(error, vrt_raise(-EINVAL), "model.invalid", "I3D makes a logit of "
+                              "%.3g of a clip: its weights are no trained ones",
+                              (double)logits[i]);
     vrt_gaussian_add(fvd->seen[video], logits);
     return 0;
 }

@@ -26,4 +26,3 @@ struct vrt_i3d_mixed {
 };
 
 extern const struct vrt_i3d_mixed vrt_i3d_mixed[VRT_I3D_MIXED];
-
