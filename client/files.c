@@ -20,6 +20,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/io/model-file.h"
+#include "base/io/write.h"
 #include "base/macro.h"
 #include "msg_job.h"
 
@@ -162,21 +163,6 @@ static int open_existing(const char *path, int flags, bool overwrite)
     return fd;
 }
 
-void vrt_file_keep_name(const char *path)
-{
-    size_t n = strlen(path);
-
-    while (n > 1 && path[n - 1] == '/')
-        n--;
-    while (n > 0 && path[n - 1] != '/')
-        n--;
-    VRT_CLEANUP(vrt_freep) char *folder = strndup(n > 0 ? path : ".", n > 0 ? n : 1);
-    VRT_CLEANUP(vrt_closep) int fd = folder ? open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
-
-    if (fd >= 0)
-        fsync(fd);
-}
-
 int vrt_file_open_output(const char *path, bool overwrite, const struct vrt_file *input,
                          struct vrt_file *ret_file, struct vrt_error *error)
 {
@@ -206,7 +192,7 @@ int vrt_file_open_output(const char *path, bool overwrite, const struct vrt_file
     if (!overwrite && st.st_size > 0)
         return refuse(path, "this file was made just now by another", error);
     if (created)
-        vrt_file_keep_name(path);
+        vrt_sync_name(path);
     *ret_file = (struct vrt_file){ VRT_STEAL_FD(fd), st.st_dev, st.st_ino, created };
     return 0;
 }

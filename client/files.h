@@ -69,10 +69,6 @@ void vrt_file_remove_created(const char *path, const struct vrt_file *file);
  * nobody has touched it since the job was made, at `since_ns` of the wall clock. */
 void vrt_file_remove_placeholder(const char *path, int64_t since_ns);
 
-/* Has the disk know the name of a file or folder that was made: what is done is still there after a
- * crash. A folder that can't be synced is none the worse for it. */
-void vrt_file_keep_name(const char *path);
-
 /* Whether `text` is no path, but something for the daemon to fetch: http://... or https://... */
 bool vrt_file_is_url(const char *text);
 

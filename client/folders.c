@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/io/write.h"
 
 #define NAME_BYTES 200             /* that a sentence shows of a path */
 #define FOLDER_MODE 0777           /* less the umask */
@@ -101,7 +102,7 @@ int vrt_folder_open_output(const char *path, bool overwrite, const struct vrt_fi
         return r;
     }
     if (is_made)
-        vrt_file_keep_name(path);
+        vrt_sync_name(path);
     *ret_file = file;
     return 0;
 }

@@ -17,6 +17,7 @@
 
 #include "base/cleanup.h"
 #include "base/codecs.h"
+#include "base/io/write.h"
 #include "base/macro.h"
 #include "client/commands/jobs.h"
 #include "client/conn.h"
@@ -174,7 +175,7 @@ static int make_folders(const char *folder, struct vrt_error *error)
             *slash = '\0';
         const bool is_made = mkdir(path, FOLDER_MODE) == 0;
         if (is_made)
-            vrt_file_keep_name(path);
+            vrt_sync_name(path);
         else if (errno != EEXIST)
             return vrt_refuse(error, vrt_raise(-errno), "client.file", "%s: %s",
                               vrt_printable(path, name, sizeof(name)), strerror(errno));

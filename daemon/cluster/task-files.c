@@ -16,6 +16,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/io/model-file.h"
+#include "base/io/write.h"
 #include "base/log.h"
 #include "daemon/cluster/task-impl.h"
 #include "daemon/jobs/spool.h"
@@ -119,6 +120,8 @@ int vrt_task_open_files(const struct vrt_task_state *task, int ret_fds[VRT_JOB_F
                                                           O_RDONLY | O_CLOEXEC, 0666);
         if (ret_fds[i] < 0 && r == 0)
             r = vrt_raise(-errno);
+        if (r == 0 && i == VRT_JOB_OUTPUT)
+            vrt_sync_name(path);
         if (r < 0)
             vrt_refuse(error, r, i == VRT_JOB_OUTPUT ? VRT_E(JOB_OUTPUT) : VRT_E(JOB_INPUT),
                        "%.300s can't be opened: %s; every node has to see it under this path",

@@ -10,11 +10,15 @@ import os
 import sqlite3
 import subprocess
 import tempfile
+from unittest import mock
 
 import checkpoints
 import crash_states
 import harness
+from film import DONE, Film
 from harness import clip
+
+PLAN = 'b.mp4.vrtd/plan.json'
 
 @functools.cache
 def told(database, log):
@@ -138,6 +142,34 @@ class Durability(harness.FolderCase):
         source = clip(self.path('a.mkv'), '-c:v', 'ffv1', frames=9, size='32x24')
         self.restore(source, self.path('b.mkv'), '-m', model, '--clip', '4', '--clip-overlap', '2',
                      n_segments=4, segment_frames=2)
+
+    def test_film_of_a_cluster(self):
+        """What has its name in the folder that machines share is whole; the result is, too, before
+        anybody says so."""
+        with open(self.path('conf'), 'w', encoding='utf-8') as f:
+            f.write('[jobs]\nsegment_frames = 8\n')
+        made = Film(clip(self.path('a.mp4'), frames=24), self.path('b.mp4'), self.path('conf'))
+        disk = crash_states.Disk(self.folder)
+        recorder = crash_states.Recorder(os.environ['VRT_RECORDER'])
+        with mock.patch.dict(os.environ, recorder.environment):
+            ends = [made.run(part) for part in ('plan', '1/2', '0/2', 'join')]
+        changes, seen = recorder.stop(), set()
+        self.assertEqual([status for status, _ in ends], [DONE] * 4, ends)
+        for entry, data in changes:
+            if not disk.apply(entry, data):
+                continue
+            now = disk.files(disk.names, disk.data)
+            for kind, files in disk.states().items():
+                where = f'after {entry}, of {kind}'
+                for path in files:
+                    if path in now and path.startswith(('b.mp4.vrtd/segments/', PLAN)):
+                        self.look_at(files, now, path, where)
+                        seen.add((kind, path))
+                if b'"done"' in files.get('b.mp4.vrtd/tasks/join.json', b''):
+                    self.look_at(files, now, 'b.mp4', where)
+                    seen.add((kind, 'b.mp4'))
+        # Three segments, the plan and the result, in three states.
+        self.assertEqual(len(seen), 15, seen)
 
 
 if __name__ == '__main__':

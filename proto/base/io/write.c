@@ -3,8 +3,11 @@
 #include "base/io/write.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <string.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "base/error.h"
 
 int vrt_write_at(int fd, const void *data, size_t size, int64_t offset)
@@ -22,4 +25,19 @@ int vrt_write_at(int fd, const void *data, size_t size, int64_t offset)
         offset += n;
     }
     return 0;
+}
+
+void vrt_sync_name(const char *path)
+{
+    size_t n = strlen(path);
+
+    while (n > 1 && path[n - 1] == '/')
+        n--;
+    while (n > 0 && path[n - 1] != '/')
+        n--;
+    VRT_CLEANUP(vrt_freep) char *folder = strndup(n > 0 ? path : ".", n > 0 ? n : 1);
+    VRT_CLEANUP(vrt_closep) int fd = folder ? open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+
+    if (fd >= 0)
+        fsync(fd);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* Files that are written by position. */
+/* Files that are written by position, and names that last. */
 
 #include <stddef.h>
 #include <stdint.h>
@@ -11,3 +11,7 @@
 /* Writes all of it at `offset`, however often that takes. Return: 0; -errno: some of it may have
  * been written. Thread: any. */
 int vrt_write_at(int fd, const void *data, size_t size, int64_t offset) VRT_MUST_CHECK;
+
+/* Has the disk know the name of a file or folder that was made: what is done is still there after a
+ * crash. A folder that can't be synced is none the worse for it. */
+void vrt_sync_name(const char *path);
