@@ -250,7 +250,7 @@ static bool was_concluded(const struct vrt_film *film)
 
 static int follow(const struct vrt_cli *cli, struct vrt_film *film)
 {
-    struct vrt_film_look look, before = { .state = -1 };
+    struct vrt_film_look look, before = { .state = -1, .frames_total = VRT_UNKNOWN };
     bool is_silent = false, was_lost = false;
     char name[VRT_API_NAME_BYTES];
 
@@ -259,7 +259,12 @@ static int follow(const struct vrt_cli *cli, struct vrt_film *film)
         /* Its record again: another vrtctl may have cancelled it since, or submitted it. */
         if (vrt_film_open(film->folder, film, &error) < 0) {
             if (was_concluded(film))
-                return VRT_EXIT_OK;
+                return tell(cli, film, &(struct vrt_film_look){
+                    .state = VRT_FILM_DONE,
+                    .frames_done = before.frames_total, .frames_total = before.frames_total,
+                    .segments_done = before.segments_total,
+                    .segments_total = before.segments_total,
+                });
             vrt_cli_complain(cli, name, &error);
             return VRT_EXIT_FAILED;
         }

@@ -496,9 +496,11 @@ int vrt_film_submit(struct vrt_film *film, struct vrt_error *error)
     r = submit_all(film, error);
     if (r == 0)
         r = settle(film, error);
-    /* What there is of it would wait in vain. */
-    if (r < 0)
-        take_back(film);
+    if (r >= 0)
+        return 0;
+    /* What there is of it would wait in vain, also where Slurm's answer got lost. */
+    struct vrt_error ignored = { .id = NULL };
+    (void)!end_jobs(film, &ignored);
     return vrt_fold(r);
 }
 

@@ -35,9 +35,9 @@ static bool is_dropped(const char *variable)
 {
     static const char *const beginnings[] = { "SQUEUE_", "SCANCEL_", "SBATCH_" };
     static const char *const kept[] = {
-        "SBATCH_ACCOUNT=", "SBATCH_CLUSTERS=", "SBATCH_CONSTRAINT=", "SBATCH_MEM_PER_CPU=",
-        "SBATCH_MEM_PER_NODE=", "SBATCH_PARTITION=", "SBATCH_QOS=", "SBATCH_RESERVATION=",
-        "SBATCH_TIMELIMIT=", "SBATCH_WCKEY=",
+        "SBATCH_ACCOUNT=", "SBATCH_CONSTRAINT=", "SBATCH_MEM_PER_CPU=", "SBATCH_MEM_PER_NODE=",
+        "SBATCH_PARTITION=", "SBATCH_QOS=", "SBATCH_RESERVATION=", "SBATCH_TIMELIMIT=",
+        "SBATCH_WCKEY=",
     };
 
     for (size_t i = 0; i < VRT_ARRAY_SIZE(kept); i++)
