@@ -24,7 +24,7 @@
 #define A struct vrt_args
 static const struct vrt_option options[] = {
     { "device", 'd', VRT_OPTION_TEXT, offsetof(A, device), .argument = "DEVICE",
-      .help = "cpu:0, cuda, ..., or all: compare them (default: as configured, auto)" },
+      .help = "cpu:0, cuda, ...; all, or several: compare them (default: as configured, auto)" },
     { "size", 0, VRT_OPTION_TEXT, offsetof(A, size), .argument = "WxH",
       .help = "of the frames, in pixels (default: 640x360)" },
     { "precision", 0, VRT_OPTION_WORD, offsetof(A, settings.precision),
@@ -232,9 +232,25 @@ struct compared {
     double mean_s, p50_s, p99_s, fps;
 };
 
-/* The names of the devices that can be timed. */
-static int list_devices(struct vrt_cli *cli, struct compared **ret_devices, size_t *ret_n,
-                        struct vrt_error *error)
+/* Whether `wanted`, "all" or a list such as "cuda:0,xpu", has the device among others. */
+static bool is_wanted(const char *wanted, const char *device)
+{
+    const size_t n_device = strlen(device), n_kind = strcspn(device, ":");
+
+    if (strcmp(wanted, "all") == 0)
+        return true;
+    for (const char *name = wanted; *name; name += strcspn(name, ",")) {
+        name += strspn(name, ", ");
+        const size_t n = strcspn(name, ", ");
+        if ((n == n_device || n == n_kind) && strncmp(name, device, n) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* The names of the devices among `wanted` that can be timed. */
+static int list_devices(struct vrt_cli *cli, const char *wanted, struct compared **ret_devices,
+                        size_t *ret_n, struct vrt_error *error)
 {
     struct vrt_device_report device;
     json_t *json = NULL;
@@ -250,13 +266,36 @@ static int list_devices(struct vrt_cli *cli, struct compared **ret_devices, size
         if (vrt_fields_decode(vrt_device_fields, json_array_get(list, i), VRT_FIELDS_LENIENT,
                               &device, error) < 0)
             r = VRT_CONN_E_BROKEN;
-        else if (device.state == VRT_DEVICE_READY || device.state == VRT_DEVICE_BUSY)
+        else if (is_wanted(wanted, device.name) &&
+                 (device.state == VRT_DEVICE_READY || device.state == VRT_DEVICE_BUSY))
             snprintf(devices[n++].device, sizeof(devices->device), "%s", device.name);
     }
     json_decref(json);
     *ret_devices = devices;
     *ret_n = n;
     return r;
+}
+
+/* Each name of the list must be of something. */
+static int check_names(const char *wanted, const struct compared *devices, size_t n,
+                       struct vrt_error *error)
+{
+    char name[VRT_API_TEXT_BYTES], printable[80];
+
+    if (strcmp(wanted, "all") == 0)
+        return 0;
+    for (const char *p = wanted; *p; p += strcspn(p, ",")) {
+        size_t i = 0;
+        p += strspn(p, ", ");
+        snprintf(name, sizeof(name), "%.*s", (int)strcspn(p, ", "), p);
+        while (i < n && !is_wanted(name, devices[i].device))
+            i++;
+        if (i == n && name[0])
+            return vrt_refuse(error, VRT_CONN_E_REFUSED, VRT_CONN_REFUSED_ID,
+                              "there is no device %s that is ready: vrtctl devices lists them",
+                              vrt_printable(name, printable, sizeof(printable)));
+    }
+    return 0;
 }
 
 static int print_comparison(const struct compared *devices, size_t n)
@@ -331,7 +370,12 @@ static int compare(struct vrt_cli *cli, struct vrt_profile_request *q,
     VRT_CLEANUP(vrt_freep) struct compared *devices = NULL;
     size_t n = 0, n_timed = 0;
 
-    int r = list_devices(cli, &devices, &n, error);
+    char wanted[sizeof(q->device)];
+
+    snprintf(wanted, sizeof(wanted), "%s", q->device);
+    int r = list_devices(cli, wanted, &devices, &n, error);
+    if (r == 0)
+        r = check_names(wanted, devices, n, error);
     for (size_t i = 0; r == 0 && i < n; i++) {
         struct vrt_error refusal = { 0 };
         struct compared device = devices[i];
@@ -379,7 +423,7 @@ static int run(struct vrt_cli *cli)
     if (q.model.fd >= 0)
         r = vrt_file_open_model(cli->args.operands[0], &model, &error);
     if (r == 0)
-        r = strcmp(q.device, "all") == 0 ? compare(cli, &q, &model, &error) :
+        r = strcmp(q.device, "all") == 0 || strchr(q.device, ',') ? compare(cli, &q, &model, &error) :
                                            profile(cli, &q, &model, &error);
     vrt_file_close(&model);
     vrt_model_say_pull(cli, q.model.name, &error);

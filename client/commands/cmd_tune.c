@@ -24,6 +24,7 @@
 #include "client/commands/tune.h"
 #include "client/conn.h"
 #include "client/terminal/format.h"
+#include "client/terminal/progress.h"
 #include "client/terminal/table.h"
 
 #define TIMED_S 3.0
@@ -32,6 +33,11 @@
 
 /* A smaller tile is kept on with while it is so much faster. */
 #define WORTHWHILE 1.02
+
+/* What most devices take: three precisions or two, two or three sizes of tiles, the best again. */
+#define DEVICE_STEPS 6
+
+#define BAR_COLUMNS 16
 
 /* Tiles of a network that sees clips have what its authors test with, at least. */
 #define TEMPORAL_TILE_MIN 256
@@ -76,9 +82,10 @@ static void on_signal(int number)
     interrupted = 1;
 }
 
-void vrt_tune_say(struct vrt_tune *tune, const char *format, ...)
+void vrt_tune_say(struct vrt_tune *tune, double part, const char *format, ...)
 {
-    char text[200], line[220];
+    VRT_CLEANUP(vrt_buf_done) struct vrt_buf bar = { 0 };
+    char text[200], line[300], percent[20];
     int columns, rows;
     va_list args;
 
@@ -88,7 +95,14 @@ void vrt_tune_say(struct vrt_tune *tune, const char *format, ...)
     vsnprintf(text, sizeof(text), format, args);
     va_end(args);
     vrt_screen_size(&columns, &rows);
-    snprintf(line, sizeof(line), "%.*s\n", VRT_MAX(columns - 1, 0), text);
+    const double done = tune->n_steps_done + part * VRT_TUNE_TRIAL_STEPS;
+    /* What is being done is worth more than the bar. */
+    const int room = VRT_MAX(columns - 1, 0) - BAR_COLUMNS - 8;
+    const bool has_bar = room >= vrt_text_width(text) &&
+        vrt_progress_print_bar(done / tune->n_steps, BAR_COLUMNS, tune->screen.utf8, &bar) == 0;
+    vrt_format_percent(done, tune->n_steps, percent, sizeof(percent));
+    snprintf(line, sizeof(line), "%s%s%4s  %.*s\n", has_bar ? bar.data : "", has_bar ? "  " : "",
+             percent, VRT_MAX(columns - 7, 0), text);
     vrt_screen_draw(&tune->screen, line);
 }
 
@@ -128,9 +142,10 @@ static int time_one(struct search *search, const struct row *wanted, bool keep,
         q.model.fd = 0;
     if (wanted->wanted_tile > 0)
         snprintf(tile, sizeof(tile), "tiles of %" PRId64, wanted->wanted_tile);
-    vrt_tune_say(tune, "timing %s: %s, %s", wanted->device,
+    vrt_tune_say(tune, 0, "timing %s: %s, %s", wanted->device,
                  vrt_name_of(vrt_precision_names, wanted->wanted_precision), tile);
     int r = vrt_profile_post(tune->cli, &q, &tune->model, &json, error);
+    tune->n_steps_done = VRT_MIN(tune->n_steps_done + 1, tune->n_steps_due);
     if (r == 0 && vrt_profile_report_decode(json, &row->report, error) < 0)
         r = VRT_CONN_E_BROKEN;
     json_decref(json);
@@ -225,6 +240,43 @@ static int try_tiles(struct search *search, size_t best, struct vrt_error *error
     return 0;
 }
 
+/* The best row of a device that is like the one of row `first`: what is kept holds for both.
+ * NULL: there is none. */
+static const struct row *find_twin(const struct search *search, size_t first)
+{
+    const struct row *row = &search->rows[first];
+    const size_t n_kind = strcspn(row->device, ":") + 1;
+
+    for (size_t i = 0; i < first; i++) {
+        const struct row *other = &search->rows[i];
+        if (other->is_best && strncmp(other->device, row->device, n_kind) == 0 &&
+            strcmp(other->report.device_description, row->report.device_description) == 0)
+            return other;
+    }
+    return NULL;
+}
+
+/* Times a device once in what was found to be the fastest on one like it. */
+static int time_like(struct search *search, const struct row *twin, const char *device,
+                     struct vrt_error *error)
+{
+    struct row *row = &search->rows[search->n_rows - 1];
+    struct row wanted = { .wanted_precision = twin->report.precision,
+                          .wanted_tile = twin->wanted_tile };
+    int r = 0;
+
+    if (twin->wanted_tile != row->wanted_tile || twin->report.precision != row->report.precision) {
+        snprintf(wanted.device, sizeof(wanted.device), "%s", device);
+        r = time_one(search, &wanted, false, error);
+        row = &search->rows[search->n_rows - 1];
+    }
+    if (r != 0)
+        return r;
+    row->is_best = true;
+    search->tune.fps += row->fps;
+    return 0;
+}
+
 /* Finds what is fastest on a device, and has it kept. */
 static int tune_device(struct search *search, const char *device, struct vrt_error *error)
 {
@@ -235,6 +287,9 @@ static int tune_device(struct search *search, const char *device, struct vrt_err
     int r = time_one(search, &wanted, false, error);
     if (r != 0)
         return r;
+    const struct row *twin = find_twin(search, first);
+    if (twin)
+        return time_like(search, twin, device, error);
     r = try_precisions(search, first, error);
     if (r != 0)
         return r;
@@ -301,17 +356,30 @@ static int print_rows(const struct search *search)
     return vrt_fold(r);
 }
 
+/* What is kept already, whatever comes after it. */
+static int print_kept(const struct search *search)
+{
+    const struct vrt_job_video *video = &search->tune.plan.video;
+    bool is_any_kept = false;
+
+    for (size_t i = 0; i < search->n_rows; i++)
+        is_any_kept |= search->rows[i].is_best;
+    if (!is_any_kept || search->tune.cli->args.json)
+        return 0;
+    int r = print_rows(search);
+    printf("\nThe fastest is kept for jobs with this model on videos of %" PRId64 "x%" PRId64 ".\n",
+           video->width, video->height);
+    return vrt_fold(r);
+}
+
 static void print_estimate(const struct vrt_tune *tune)
 {
-    char video[64], part[64], size[40];
+    char video[64], part[64];
 
-    snprintf(size, sizeof(size), "%" PRId64 "x%" PRId64, tune->plan.video.width,
-             tune->plan.video.height);
-    printf("\nThe fastest is kept for jobs with this model on videos of %s.\n", size);
     if (isnan(tune->estimated_s))
-        puts("How long this video takes can't be said: nobody knows how many frames it has.");
+        puts("How long this video takes can't be said: nobody knows its frames' number.");
     else
-        printf("The whole video takes about %s, with decoding and encoding, as %s of it did.\n",
+        printf("The whole video takes about %s, all included, as %s of it did.\n",
                vrt_format_duration(tune->estimated_s, video, sizeof(video)),
                vrt_format_count(tune->n_tried, "frame", part, sizeof(part)));
 }
@@ -360,19 +428,25 @@ static int tune(struct search *search, struct vrt_error *error)
 
     if (r == 0)
         r = vrt_tune_plan(tune, error);
-    for (size_t i = 0; r == 0 && i < tune->plan.n_devices; i++)
+    if (r == 0)
+        vrt_cli_warn(tune->cli, NULL, tune->plan.warnings, tune->plan.n_warnings);
+    tune->n_steps = (int)tune->plan.n_devices * DEVICE_STEPS + VRT_TUNE_TRIAL_STEPS;
+    for (size_t i = 0; r == 0 && i < tune->plan.n_devices; i++) {
+        tune->n_steps_due = (int)(i + 1) * DEVICE_STEPS;
         r = tune_device(search, tune->plan.devices[i].name, error);
+        tune->n_steps_done = tune->n_steps_due;
+    }
     if (r == 0)
         r = vrt_tune_try(tune, error);
     vrt_screen_clear(&tune->screen);
+    const int printed = print_kept(search);
     if (r != 0)
         return r;
-    if (tune->cli->args.json) {
+    r = printed;
+    if (tune->cli->args.json)
         r = print_json(search);
-    } else {
-        r = print_rows(search);
+    else
         print_estimate(tune);
-    }
     return r < 0 ? vrt_refuse_errno(error, r, "printing what was found") : 0;
 }
 
@@ -387,6 +461,7 @@ static int run(struct vrt_cli *cli)
         return VRT_EXIT_FAILED;
     search->tune.cli = cli;
     search->tune.path = cli->args.operands[0];
+    search->tune.interrupted = &interrupted;
     search->tune.input = search->tune.model = VRT_FILE_NONE;
     vrt_plan_report_init(&search->tune.plan);
     vrt_screen_init(&search->tune.screen);

@@ -30,6 +30,10 @@
 
 #define SAMPLES_MAX 4096
 
+/* A daemon that went away is waited for so often, for so long, with the trial's job. */
+#define CANCEL_TRIES 60
+#define CANCEL_MS 500
+
 /* How far the trial was, at times. */
 struct trace {
     struct {
@@ -152,7 +156,8 @@ static int conclude(struct vrt_tune *tune, const struct trace *trace,
     if (job->state == VRT_JOB_DISK_FULL || job->state == VRT_JOB_NEEDS_INPUT)
         return vrt_refuse(error, VRT_CONN_E_REFUSED,
                           job->has_error ? job->error.id : VRT_CONN_REFUSED_ID,
-                          "the trial can't go on: %s", job->error.message);
+                          "the trial can't go on: %s", job->has_error ? job->error.message :
+                          "vrtd was started anew meanwhile; tune once more");
     if (job->state != VRT_JOB_DONE)
         return vrt_refuse(error, VRT_CONN_E_REFUSED,
                           job->has_error ? job->error.id : VRT_CONN_REFUSED_ID, "the trial %s%s%s",
@@ -164,12 +169,16 @@ static int conclude(struct vrt_tune *tune, const struct trace *trace,
     return 0;
 }
 
+static double share_done(const struct vrt_job_info *job)
+{
+    return job->frames_total > 0 ? vrt_progress_frames(job) / (double)job->frames_total : 0;
+}
+
 /* Follows the trial to its end. */
 static int follow(struct vrt_tune *tune, int64_t id, struct vrt_error *error)
 {
     VRT_CLEANUP(vrt_freep) struct trace *trace = calloc(1, sizeof(*trace));
     struct vrt_job_info job;
-    char percent[20];
     bool is_over = false;
     int r = trace ? 0 : vrt_refuse_errno(error, vrt_raise(-ENOMEM), "the trial");
 
@@ -183,22 +192,35 @@ static int follow(struct vrt_tune *tune, int64_t id, struct vrt_error *error)
         if (is_over)
             r = conclude(tune, trace, &job, error);
         else
-            vrt_tune_say(tune, "restoring its beginning: %s",
-                         vrt_progress_percent(&job, percent, sizeof(percent)));
+            vrt_tune_say(tune, share_done(&job), "restoring its beginning");
         vrt_job_info_done(&job);
         nanosleep(&(struct timespec){ .tv_nsec = POLL_MS * 1000000L }, NULL);
     }
     return r;
 }
 
+/* Cancels the trial; where vrtd has just gone away, as soon as it is back: it would ask the user to
+ * resume a job that he never submitted. */
+static void cancel(struct vrt_tune *tune, int64_t id)
+{
+    struct vrt_error ignored = { 0 };
+
+    for (int i = 0; i < CANCEL_TRIES; i++) {
+        if (ask(tune, "DELETE", id, "", &ignored) != VRT_CONN_E_UNREACHABLE || *tune->interrupted)
+            return;
+        vrt_tune_say(tune, 0, "waiting for vrtd to be back, to cancel job %" PRId64, id);
+        nanosleep(&(struct timespec){ .tv_nsec = CANCEL_MS * 1000000L }, NULL);
+    }
+}
+
 /* Whatever ended the wait for it: nobody wants the trial any more. */
-static void tidy(const struct vrt_tune *tune, int64_t id)
+static void tidy(struct vrt_tune *tune, int64_t id)
 {
     struct vrt_error ignored = { 0 };
     struct vrt_job_info job;
 
     vrt_conn_set_interrupt(tune->cli->conn, NULL);
-    (void)ask(tune, "DELETE", id, "", &ignored);
+    cancel(tune, id);
     for (int i = 0; i < 100; i++) {
         if (vrt_conn_get_job(tune->cli->conn, id, &job, NULL, &ignored) != 0)
             return;

@@ -3,6 +3,8 @@
 
 /* What cmd_tune.c and tune-trial.c share. */
 
+#include <signal.h>
+
 #include "client/cli.h"
 #include "client/files.h"
 #include "client/terminal/screen.h"
@@ -16,6 +18,9 @@ struct vrt_tune {
     struct vrt_plan_report plan;            /* of a job on it */
     struct vrt_screen screen;
     double fps;                             /* all devices together, as they were timed */
+    /* Of all, about, some seconds each: how many are done, and are so at the device's end. */
+    int n_steps, n_steps_done, n_steps_due;
+    const volatile sig_atomic_t *interrupted;   /* not 0: by the user */
 
     /* The trial. */
     int64_t n_tried;                        /* frames */
@@ -32,5 +37,9 @@ int vrt_tune_plan(struct vrt_tune *tune, struct vrt_error *error);
  */
 int vrt_tune_try(struct vrt_tune *tune, struct vrt_error *error);
 
-/* Shows what is being done, on a terminal. */
-void vrt_tune_say(struct vrt_tune *tune, const char *format, ...) VRT_PRINTF(2, 3);
+/* Steps that the trial is worth. */
+#define VRT_TUNE_TRIAL_STEPS 5
+
+/* Shows on a terminal how far all of it is, `part` (0 to 1) of the trial among it, and what is
+ * being done. */
+void vrt_tune_say(struct vrt_tune *tune, double part, const char *format, ...) VRT_PRINTF(3, 4);

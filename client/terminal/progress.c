@@ -312,15 +312,10 @@ static int fit(struct line *line, const struct vrt_progress_style *style)
     return 0;
 }
 
-static int print_bar(const struct vrt_job_info *job, int columns, bool utf8, struct vrt_buf *buf)
+int vrt_progress_print_bar(double share, int columns, bool utf8, struct vrt_buf *buf)
 {
-    bool fetching = job->state == VRT_JOB_FETCHING;
-    double done = fetching ? (double)job->fetched_bytes : vrt_progress_frames(job);
-    int64_t total = fetching ? job->fetch_bytes : job->frames_total;
-    double share = total > 0 ? done / (double)total : 0;
-    bool over = job->state == VRT_JOB_FINISHING || job->state == VRT_JOB_DONE;
     int inner = utf8 ? columns : columns - 2;
-    int filled = over ? inner : (int)(VRT_MIN(VRT_MAX(share, 0), 1) * inner);
+    int filled = (int)(VRT_MIN(VRT_MAX(share, 0), 1) * inner);
     int r = utf8 ? 0 : vrt_buf_append(buf, "[", 1);
 
     for (int i = 0; r == 0 && i < inner; i++) {
@@ -328,6 +323,17 @@ static int print_bar(const struct vrt_job_info *job, int columns, bool utf8, str
         r = vrt_buf_append(buf, cell, strlen(cell));
     }
     return r == 0 && !utf8 ? vrt_buf_append(buf, "]", 1) : r;
+}
+
+static int print_bar(const struct vrt_job_info *job, int columns, bool utf8, struct vrt_buf *buf)
+{
+    bool fetching = job->state == VRT_JOB_FETCHING;
+    double done = fetching ? (double)job->fetched_bytes : vrt_progress_frames(job);
+    int64_t total = fetching ? job->fetch_bytes : job->frames_total;
+    double share = total > 0 ? done / (double)total : 0;
+    bool over = job->state == VRT_JOB_FINISHING || job->state == VRT_JOB_DONE;
+
+    return vrt_fold(vrt_progress_print_bar(over ? 1 : share, columns, utf8, buf));
 }
 
 int vrt_progress_bar_width(const struct vrt_job_info *job, const struct vrt_progress_style *style)

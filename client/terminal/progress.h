@@ -53,6 +53,11 @@ int vrt_progress_name_width(const struct vrt_job_info *job);
 /* Columns that the bar takes in the job's line if it may take what fits; 0: there is none. */
 int vrt_progress_bar_width(const struct vrt_job_info *job, const struct vrt_progress_style *style);
 
+/* Appends a bar of so many columns, at least 3, of which `share` (0 to 1) is full. Return: 0,
+ * -ENOMEM. */
+int vrt_progress_print_bar(double share, int columns, bool utf8,
+                           struct vrt_buf *buf) VRT_MUST_CHECK;
+
 /*
  * Appends the line with a bar, without a line break. Where the width is small, parts give
  * way in this order: devices, the bar, the name to ten columns, frames, rate, time that is left,

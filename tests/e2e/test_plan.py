@@ -259,9 +259,10 @@ class Profile(harness.Case):
         recipe = self.recipe(source)
         self.assertEqual((recipe['tile_width'], recipe['tile_height']),
                          (best[0]['tile_width'], best[0]['tile_height']))
-        rows = self.vrtctl('tune', clip(self.path('small.mp4'), frames=4)).stdout
-        self.assertIn('fastest', rows)
-        self.assertIn('4 frames of it did', rows)
+        done = self.vrtctl('tune', '--device', 'mps', clip(self.path('small.mp4'), frames=4))
+        self.assertIn('fastest', done.stdout)
+        self.assertIn('4 frames of it did', done.stdout)
+        self.assertIn('mps', done.stderr)
 
     def test_what_was_kept(self):
         """For frames of that size, until somebody asks for something else, and after a restart."""
@@ -296,6 +297,32 @@ class Profile(harness.Case):
         running.stderr.close()
         self.refused('tune', self.path('nowhere.mp4'), says='nowhere.mp4')
 
+    def test_tune_loses_its_daemon(self):
+        """What was found of devices is printed, and the trial isn't left for the user to resume. Of
+        devices that are alike one is searched."""
+        source = clip(self.path('orphan.mp4'), '-preset', 'ultrafast', frames=2000)
+        folder = self.path('orphan')
+        os.mkdir(folder)
+        config = {'cpu': {'devices': 2, 'threads': 2}}
+        daemon = harness.Daemon(folder, config)
+        running = subprocess.Popen([harness.VRTCTL, '--socket', daemon.socket, 'tune', source],
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.wait_until(lambda: any(job['state'] == 'running' for job in
+                                    daemon.request('GET', '/v1/jobs')[1]['jobs']))
+        daemon.kill()
+        daemon = harness.Daemon(folder, config)
+        self.addCleanup(lambda: daemon.process.poll() is None and daemon.stop())
+        said, why = running.communicate(timeout=harness.PATIENCE_S)
+        # It was gone when it was asked, or is another one already.
+        self.assertIn(running.returncode, (1, 3), why)
+        self.assertRegex(why, 'anew|is not running|closed the connection')
+        rows = [line.split() for line in said.splitlines() if line.startswith('cpu:')]
+        best = [row for row in rows if row[-1] == 'fastest']
+        self.assertEqual([row[0] for row in best], ['cpu:0', 'cpu:1'], said)
+        self.assertEqual(best[0][1:5], best[1][1:5])
+        self.assertLessEqual(sum(row[0] == 'cpu:1' for row in rows), 2)
+        self.assertEqual(daemon.request('GET', '/v1/jobs')[1]['jobs'], [])
+
     def test_all_devices(self):
         """Each by itself, and compared."""
         done = self.vrtctl('profile', '--device', 'all', '--frames', 2, '--size', '64x48',
@@ -305,6 +332,10 @@ class Profile(harness.Case):
                                    'THE', 'CPU'])
         self.assertEqual([row[0] for row in rows[1:]], ['cpu:0'])
         self.assertEqual(rows[1][-1], '1.0')
+        listed = self.vrtctl('profile', '--device', 'cpu:0,cpu', '-n', 2, '--size', '64x48',
+                             'compact-x2').stdout
+        self.assertEqual([line.split()[0] for line in listed.splitlines()], ['DEVICE', 'cpu:0'])
+        self.refused('profile', '--device', 'cpu:0,cpu:9', 'compact-x2', says='no device cpu:9')
 
     def test_numbers(self):
         jobs = self.daemon.request('GET', '/v1/jobs')
