@@ -62,11 +62,12 @@ static void open_archive(const struct member *members, size_t n, struct pth_open
     free(bytes);
 }
 
-/* {"w": a tensor of n floats over storage "0" of n_storage floats} */
+/* {"w": a tensor of n floats, said to be there once, over storage "0" of n_storage floats} */
 static struct vrt_buf make_tree(int64_t n, int64_t n_storage)
 {
     struct pth_tensor tensor = {
-        .name = "w", .n_storage = n_storage, .n_dims = 1, .dims = { n }, .strides = { 1 },
+        .name = "w", .n_storage = n_storage, .n_dims = 2, .dims = { 1, n },
+        .strides = { 0, 1 },
     };
     struct vrt_buf buf = { 0 };
 

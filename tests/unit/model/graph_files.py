@@ -331,7 +331,8 @@ class Onnx:
             end = self.made('Mul', self.extent(style, axis), scale)
             end = (self.made('Unsqueeze', end, [0]) if style == 'legacy' else
                    self.made('Reshape', end, [-1]))
-            self.result = self.made('Slice', self.result, [0], end, [axis], [1])
+            self.result = self.made('Slice', self.result, [0], end,
+                                    [axis if style == 'legacy' else axis - 4], [1])
 
     def ints(self, name, *values):
         return self.attribute(name, 7, 8, *values)
@@ -398,8 +399,9 @@ class Onnx:
             [field(1, n) for n in self.size] if self.size and not self.has_edge else
             [field(2, 'h'), field(2, 'w')])
         shape = b''.join(field(1, dim) for dim in dims)
-        return field(1, name) + field(2, field(1, field(1, self.TYPES[self.kind]) +
-                                               field(2, shape)))
+        # Old exporters may tell the type alone.
+        return field(1, name) + field(2, field(1, field(1, self.TYPES[self.kind]) + (
+            field(2, shape) if self.opset > 11 else b'')))
 
     def data(self):
         graph = (b''.join(field(1, n) for n in self.nodes) + field(2, 'graph') +

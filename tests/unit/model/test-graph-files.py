@@ -146,7 +146,8 @@ BROKEN_ONNX = {
     'no ratio': (lambda m: replaced(m, 'c9', tensor((1, 4), (2, 1),
                                                     (9, packed([1, 1, math.pi, math.pi])))),
                  'no plain ratio'),
-    'many channels': (lambda m: setattr(m, 'channels', 64) or m.data(), 'input of 64 channels'),
+    'many channels': (lambda m: setattr(m, 'channels', 64) or m.data(), 'input "input" is an input of 64 '
+                      'channels'),
     'no result': (lambda m: setattr(m, 'result', 'nothing') or m.data(), 'has an output that no '
                   'operation makes'),
 }
@@ -257,6 +258,9 @@ class GraphFiles(unittest.TestCase):
     def files(self, net, size=None):
         """Each file of a network that is to give the same."""
         yield 'ncnn, f32', self.write('a.ncnn', Ncnn(net).joined())
+        crlf = Ncnn(net)
+        crlf.text = crlf.text.replace('\n', '\r\n\r\n')
+        yield 'ncnn, empty lines', self.write('a.ncnn', crlf.joined())
         half = Ncnn(net, f16=True)
         self.write('half.bin', half.weights)
         yield 'ncnn, f16, two files', self.write('half.param', half.text.encode())
