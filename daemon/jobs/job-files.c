@@ -306,7 +306,7 @@ void vrt_job_files_note_output(struct vrt_job *job, const struct stat *output)
 /* Whether what is in the output is what an earlier run of the job had begun to write. */
 static bool is_begun_output(const struct vrt_job *job, const struct stat *output)
 {
-    return job->decision->output_ino && job->decision->output_ino == (uint64_t)output->st_ino &&
+    return job->decision->output_ino == (uint64_t)output->st_ino &&
            job->decision->output_dev == (uint64_t)output->st_dev;
 }
 

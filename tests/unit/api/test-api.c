@@ -107,6 +107,7 @@ static void test_routes(void)
         { "GET", "/healthz", "", 200, "text/plain" },
         { "GET", "/v1/devices", "", 200, "\"description\":\"a fake\"" },
         { "GET", "/v1/devices", "", 200, "\"total_bytes\":null" },
+        { "GET", "/v1/devices", "", 200, "\"reason\":\"there is no accelerator\"" },
         { "GET", "/v1/devices/history", "", 200, "{\"period_s\":2" },
         { "GET", "/v1/devices/history", "", 200, "\"used_bytes\":null" },
         { "GET", "/v1/devices/history?after=3", "", 200, "\"last\":3" },

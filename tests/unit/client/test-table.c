@@ -75,16 +75,19 @@ static void test_narrow_table(void)
 static void test_narrow_names(void)
 {
     static const struct vrt_column columns[] = {
-        { "MODEL", VRT_ALIGN_LEFT }, { "SUM", VRT_ALIGN_LEFT, .rank = 1 },
-        { "SOURCE", VRT_ALIGN_LEFT, .least = 22 }, { NULL, VRT_ALIGN_LEFT },
+        { "MODEL", VRT_ALIGN_LEFT }, { "SUM", VRT_ALIGN_LEFT, .rank = 2 },
+        { "BY", VRT_ALIGN_LEFT, .rank = 1 }, { "SOURCE", VRT_ALIGN_LEFT, .least = 22 },
+        { NULL, VRT_ALIGN_LEFT },
     };
-    static const char *const cells[] = { "a-rather-long-name", "1234", "not here, size unknown" };
+    static const char *const cells[] = { "a-rather-long-name", "1234", "me",
+                                         "not here, size unknown" };
     static const struct {
         int width;
         const char *row;
     } cases[] = {
-        { 48, "a-rather-long-name  1234  not here, size unknown\n" },
-        { 47, "a-rather-long-name  not here, size unknown\n" },
+        { 52, "a-rather-long-name  1234  me  not here, size unknown\n" },
+        { 51, "a-rather-long-name  me  not here, size unknown\n" },
+        { 45, "a-rather-long-name  not here, size unknown\n" },
         { 40, "a-rather-long-name  not here, size un...\n" },
         { 30, "a-rather-long...  not here,...\n" },
         { 3, "a-rather-...  not here,...\n" },

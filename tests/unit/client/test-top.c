@@ -161,6 +161,9 @@ static void test_rates(void)
     expect_true(vrt_series_at(&top.devices[1].fps, 0) == 0);
     expect_true(vrt_series_at(&vrt_top_seen(&top, 7)->fps, 0) == 4);
     expect_true(vrt_series_at(&vrt_top_seen(&top, 7)->memory, 0) == 2 << 20);
+    /* A shard that failed is done again. */
+    look(&top, &device, -100);
+    expect_true(vrt_series_at(&top.devices[0].fps, 0) == 0);
     /* The daemon is away, and what was seen is remembered. */
     expect_true(vrt_top_take_look(&top, NULL, &error) == 0);
     expect_true(isnan(vrt_series_at(&top.devices[0].fps, 0)));

@@ -63,10 +63,10 @@ class Broken(Case):
         for path, body in [('list', {}), ('list', {'jobs': 3}), ('list', {'jobs': [3]}),
                            ('list', {'jobs': [job(frames_done='many')]}), ('devices', {}),
                            ('devices', {'devices': ['cpu']}), ('models', {'models': [{'name': 1}]}),
-                           ('show', {'id': []})]:
+                           ('show 1', {'id': []}), ('devices --trim', {})]:
             with self.subTest(path=path, body=str(body)[:60]):
                 server = FakeVrtd(self.folder, lambda _, body=body: answer(body))
-                self.complaint(path, *(['1'] if path == 'show' else []), status=3, says='')
+                self.complaint(*path.split(), status=3, says='')
                 server.close()
 
     def test_strange_but_bearable(self):
@@ -315,7 +315,7 @@ class Shown(Case):
     def test_show(self):
         out, _ = self.run_it('show', 12)
         self.assertLessEqual(max(map(len, out.splitlines())), 80)
-        for part in ('Job 12: running', '640x360, 25.0 fps, 0:08, h264 yuv420p\n', '1280x720',
+        for part in ('Job 12: running', '640x360, 25.0 fps, 0:08, h264 yuv420p\n', '1280x720\n',
                      'compact x2', '84 of 200 frames (42%)',
                      'decode 3%, compute 99%, encode 20%\n', 'Bottleneck compute\n',
                      'cpu:0: 84 frames, 4 shards', 'workspace -, peak 94 MiB',

@@ -14,7 +14,8 @@
 #include "tests/unit/http/http-client.h"
 #include "tests/unit/api/server-play.h"
 
-/* Sends a body, behind which `n_files` descriptors come. Return: the status; play_answer. */
+/* Sends a body, behind which `n_files` descriptors come; the output holds something where it is
+ * called full.mkv. Return: the status; play_answer. */
 static int send_body(struct play *play, const char *route, const char *body, int n_files)
 {
     char request[2048];
@@ -22,7 +23,8 @@ static int send_body(struct play *play, const char *route, const char *body, int
     int fds[3], fd = http_client_connect(play->socket);
 
     for (int i = 0; i < n_files; i++)
-        fds[i] = i == 1 ? play_file("", O_RDWR) : play_file("video", O_RDONLY);
+        fds[i] = i == 1 ? play_file(strstr(body, "full.mkv") ? "precious" : "", O_RDWR) :
+                           play_file("video", O_RDONLY);
     if (n_files)
         http_client_send_files(fd, "\r\n", fds, n_files);
     for (int i = 0; i < n_files; i++)
@@ -198,6 +200,8 @@ static void test_files(void)
           "job 1 writes a .mkv file" },
         { "POST /v1/jobs/1/resume", "{\"frobnicate\":1}", 0, 400, "request.field" },
         { "POST /v1/jobs/1/pause", "", 0, 409, "job.state" },
+        { "POST /v1/jobs", "{\"input\":{\"url\":\"http://x/a.mp4\",\"name\":\"a.mp4\"},"
+          "\"output\":{\"fd\":0,\"name\":\"a.mkv\"}}", 1, 403, "fetches no inputs from elsewhere" },
         { "POST /v1/jobs/1/resume", "{" FILES "}", 2, 200, "{\"id\":1,\"state\":\"" },
     };
     static const struct step over[] = {
@@ -224,6 +228,13 @@ static void test_files(void)
     vrt_job_info_done(&info);
     expect_int(send_body(&play, "DELETE /v1/jobs/2", "", 0), 200);
     play_expect_state(&play, 2, VRT_JOB_CANCELLED);
+    /* Not over what somebody else wrote. */
+    expect_int(send_body(&play, "POST /v1/jobs/2/retry", "{\"input\":{\"fd\":0,"
+                         "\"name\":\"run-30\"},\"output\":{\"fd\":1,\"name\":\"full.mkv\"}}", 2), 200);
+    play_wait_for(&play, 2, VRT_JOB_FAILED, &info);
+    expect_str(info.error.message, "full.mkv exists and is not empty: let it be overwritten, or "
+               "give another name");
+    vrt_job_info_done(&info);
     play_steps(&play, over, VRT_ARRAY_SIZE(over));
     play_wait_for(&play, 2, VRT_JOB_DONE, &info);
     expect_int(info.state, VRT_JOB_DONE);
@@ -500,6 +511,19 @@ static void test_history(void)
     after = ask_history(&play, 2);
     expect_true(after.n_points >= 1);
     vrt_job_history_done(&after);
+    /* Its time goes on from what was stored; of what it made nothing stays. */
+    expect_int(play_show(&play, 2, &info), 200);
+    const int n_segments = (int)info.segments_done;
+    vrt_job_info_done(&info);
+    hand_over(&play, 2, "run-4000");
+    wait_for_segments(&play, 2, n_segments + 1);
+    expect_int(play_show(&play, 2, &info), 200);
+    expect_near(info.elapsed_s, 2, 1e-9);
+    vrt_job_info_done(&info);
+    expect_int(send_body(&play, "DELETE /v1/jobs/2", "", 0), 200);
+    play_wait_for(&play, 2, VRT_JOB_CANCELLED, &info);
+    expect_int(info.segments_done, 0);
+    vrt_job_info_done(&info);
     play_stop(&play);
 }
 

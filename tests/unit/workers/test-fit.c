@@ -12,6 +12,7 @@
 #include "tests/unit/test.h"
 #include "tests/unit/model/vrt-fixture.h"
 #include "tests/unit/model/weight-rule.h"
+#include "workers/plan/colour-graph.h"
 #include "workers/plan/fidelity.h"
 #include "workers/device/session/fit.h"
 
@@ -308,10 +309,31 @@ static void test_fidelity(void)
     bench_done(&bench);
 }
 
+/* Where a frame's chroma lies is where the ops take it to lie. */
+static void test_chroma_sites(void)
+{
+    static const int sites[][2] = {
+        { VRT_CHROMA_LOCATION_LEFT, VRT_CHROMA_LEFT },
+        { VRT_CHROMA_LOCATION_CENTER, VRT_CHROMA_CENTER },
+        { VRT_CHROMA_LOCATION_TOP_LEFT, VRT_CHROMA_TOP_LEFT },
+    };
+    struct vrt_frame_format format = format_of(W, H);
+    struct vrt_op_colour op;
+
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(sites); i++) {
+        format.chroma_location = sites[i][0];
+        expect_int(vrt_colour_op_of(&format, &op), 0);
+        expect_int(op.site, sites[i][1]);
+    }
+    format.matrix = VRT_FRAME_MATRIX_COUNT;
+    expect_int(vrt_colour_op_of(&format, &op), -EINVAL);
+}
+
 TEST_MAIN(
     { "plan-is-exact", test_plan_is_exact },
     { "descend", test_descend },
     { "exact", test_exact },
     { "smaller", test_smaller },
     { "fidelity", test_fidelity },
+    { "chroma-sites", test_chroma_sites },
 )
