@@ -10,9 +10,13 @@ OPAQUE = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])
 UNTOUCHED = re.compile(r'^\s*(#|case |static_assert|\w*assert)|_log_|_LOG|\bPRI\w\d+|snprintf|'
                        r'calloc')
 
-# A call on a line of its own; what only gives memory back is for a sanitizer to notice.
+# A call on a line of its own; what only gives memory back, or locks, is for a sanitizer to notice.
 STATEMENT = re.compile(r'^\s+[a-z_]\w*\([^;{}]*\);$')
-RELEASE = re.compile(r'^\s+(?:\w*free\w*|\w*_unref|\w*_done|close|uv_close)\(')
+RELEASE = re.compile(r'^\s+(?:\w*free\w*|\w*_unref|\w*_done|\w*_discard|close|uv_close|'
+                     r'pthread_mutex_lock)\(')
+
+# Failures of which only a lack of memory is known: what a buffer may answer, what says ENOMEM.
+GROWS = re.compile(r'\br = vrt_(?:buf|table)_\w+\(')
 
 SWAPS = [
     (r'(?<= )<(?= )', '<='), (r'(?<= )<=(?= )', '<'), (r'(?<= )>(?= )', '>='),
@@ -24,6 +28,11 @@ SWAPS = [
     (r'\breturn -\w+;', 'return 0;'), (r'\breturn r;', 'return 0;'),
 ]
 NUMBER = re.compile(r'(?<![\w.])(\d+)(?![\w.])')
+
+# Numbers of which the neighbour means the same: descriptors that are there, -1 for none, that all
+# went well to those who look for less than 0, and the sizes of texts.
+SAME = re.compile(r'\bfds?(?:\[\w+\])? (?:<|>=) 0\b|(?<=[=(?:] )-1\b|\breturn (?:\w+ \? )?0\b|'
+                  r'\bchar [^;=]*;')
 
 
 def masked(text):
@@ -71,6 +80,19 @@ class Source:
             self.starts.append(at)
             at += len(line) + 1
 
+    def lacks_memory(self, number):
+        """Whether line `number` asks no more than whether there was memory, or gives some back."""
+        i = number - 1
+        while i > 0 and not self.lines[i - 1].rstrip().endswith((';', '{', '}')):
+            i -= 1
+        before = i - 1
+        while before > 0 and not self.lines[before - 1].rstrip().endswith((';', '{', '}')):
+            before -= 1
+        then = self.lines[number] if number < len(self.lines) else ''
+        return bool('ENOMEM' in self.lines[number - 1] + then or RELEASE.match(then) or
+                    GROWS.search(self.lines[before]) and
+                    re.search(r'if \(r (?:<|==) 0\)', self.lines[number - 1]))
+
     def mutants(self, number):
         """All mistakes there are for line `number`, counted from 1."""
         start = self.starts[number - 1]
@@ -82,10 +104,13 @@ class Source:
             for m in re.finditer(pattern, code):
                 found.append(Mutant(self, number, f'{m.group().strip()} -> {new or "nothing"}',
                                     [(start + m.start(), start + m.end(), new)]))
+        same = [m.span() for m in SAME.finditer(code)]
         for m in NUMBER.finditer(code):
+            if any(first <= m.start() < end for first, end in same):
+                continue
             found.append(Mutant(self, number, 'constant', [
                 (start + m.start(1), start + m.end(1), str(int(m.group(1)) + 1))]))
-        for m in re.finditer(r'\bif \(', code):
+        for m in [] if self.lacks_memory(number) else re.finditer(r'\bif \(', code):
             opens = start + m.end() - 1
             closes = closing(self.code, opens)
             for kind, new in ('never', '(0 && ('), ('always', '(1 || ('):

@@ -55,9 +55,9 @@ static int append_names(struct vrt_buf *text, const struct vrt_checkpoint *check
         r = vrt_buf_printf(text, "%s\"%s\"", i ? ", " : "",
                            vrt_printable(vrt_checkpoint_tensor(checkpoint, i)->name, name,
                                          sizeof(name)));
-    if (r == 0 && n_tensors > N_NAMES_SHOWN)
-        r = vrt_buf_printf(text, ", ...");
-    return r;
+    if (r < 0 || n_tensors <= N_NAMES_SHOWN)
+        return r;
+    return vrt_buf_printf(text, ", ...");
 }
 
 static int refuse_unknown(const struct vrt_checkpoint *checkpoint, const char *source,

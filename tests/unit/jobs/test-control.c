@@ -9,6 +9,7 @@
 
 #include "base/macro.h"
 #include "daemon/jobs/history/job-history.h"
+#include "daemon/jobs/queue-context.h"
 #include "history/msg_history.h"
 #include "tests/unit/api/fake-flow.h"
 #include "tests/unit/http/http-client.h"
@@ -230,7 +231,8 @@ static void test_files(void)
     play_expect_state(&play, 2, VRT_JOB_CANCELLED);
     /* Not over what somebody else wrote. */
     expect_int(send_body(&play, "POST /v1/jobs/2/retry", "{\"input\":{\"fd\":0,"
-                         "\"name\":\"run-30\"},\"output\":{\"fd\":1,\"name\":\"full.mkv\"}}", 2), 200);
+                         "\"name\":\"run-30\"},\"output\":{\"fd\":1,\"name\":\"full.mkv\"}}", 2),
+               200);
     play_wait_for(&play, 2, VRT_JOB_FAILED, &info);
     expect_str(info.error.message, "full.mkv exists and is not empty: let it be overwritten, or "
                "give another name");
@@ -527,6 +529,28 @@ static void test_history(void)
     play_stop(&play);
 }
 
+/* Of hardware that is configured nothing is said where the codec can't be made by any. */
+static void test_left_open(void)
+{
+    static const struct {
+        const char *output;
+        int codec, hwaccel;
+    } cases[] = {
+        { "a.mkv", VRT_CODEC_AUTO, VRT_HWACCEL_AUTO },
+        { "a.gif", VRT_CODEC_GIF, VRT_HWACCEL_OFF },
+    };
+    const struct vrt_queue_params params = {
+        .left_open = { .codec = VRT_CODEC_AUTO, .hwaccel = VRT_HWACCEL_AUTO },
+    };
+
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(cases); i++) {
+        struct vrt_job_settings settings = { .codec = VRT_UNKNOWN, .hwaccel = VRT_UNKNOWN };
+        vrt_queue_settle(&params, cases[i].output, &settings);
+        expect_int(settings.codec, cases[i].codec);
+        expect_int(settings.hwaccel, cases[i].hwaccel);
+    }
+}
+
 TEST_MAIN_AFTER(signal(SIGPIPE, SIG_IGN),
     { "pause", test_pause },
     { "pause-holds", test_pause_holds },
@@ -541,4 +565,5 @@ TEST_MAIN_AFTER(signal(SIGPIPE, SIG_IGN),
     { "crash-loop", test_crash_loop },
     { "files", test_files },
     { "history", test_history },
+    { "left-open", test_left_open },
 )

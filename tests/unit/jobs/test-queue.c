@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "base/macro.h"
-#include "daemon/jobs/queue-context.h"
 #include "msg_event.h"
 #include "tests/unit/api/fake-flow.h"
 #include "tests/unit/http/http-client.h"
@@ -562,28 +561,6 @@ static void test_stop(void)
     }
 }
 
-/* Of hardware that is configured nothing is said where the codec can't be made by any. */
-static void test_left_open(void)
-{
-    static const struct {
-        const char *output;
-        int codec, hwaccel;
-    } cases[] = {
-        { "a.mkv", VRT_CODEC_AUTO, VRT_HWACCEL_AUTO },
-        { "a.gif", VRT_CODEC_GIF, VRT_HWACCEL_OFF },
-    };
-    const struct vrt_queue_params params = {
-        .left_open = { .codec = VRT_CODEC_AUTO, .hwaccel = VRT_HWACCEL_AUTO },
-    };
-
-    for (size_t i = 0; i < VRT_ARRAY_SIZE(cases); i++) {
-        struct vrt_job_settings settings = { .codec = VRT_UNKNOWN, .hwaccel = VRT_UNKNOWN };
-        vrt_queue_settle(&params, cases[i].output, &settings);
-        expect_int(settings.codec, cases[i].codec);
-        expect_int(settings.hwaccel, cases[i].hwaccel);
-    }
-}
-
 TEST_MAIN_AFTER(signal(SIGPIPE, SIG_IGN),
     { "hurry", test_hurry },        /* first: ThreadSanitizer forks only before threads */
     { "life", test_life },
@@ -602,5 +579,4 @@ TEST_MAIN_AFTER(signal(SIGPIPE, SIG_IGN),
     { "spool-shared", test_spool_shared },
     { "gone", test_gone },
     { "stop", test_stop },
-    { "left-open", test_left_open },
 )

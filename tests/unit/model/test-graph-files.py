@@ -146,8 +146,8 @@ BROKEN_ONNX = {
     'no ratio': (lambda m: replaced(m, 'c9', tensor((1, 4), (2, 1),
                                                     (9, packed([1, 1, math.pi, math.pi])))),
                  'no plain ratio'),
-    'many channels': (lambda m: setattr(m, 'channels', 64) or m.data(), 'input "input" is an input of 64 '
-                      'channels'),
+    'many channels': (lambda m: setattr(m, 'channels', 64) or m.data(), 'input "input" is an input '
+                      'of 64 channels'),
     'no result': (lambda m: setattr(m, 'result', 'nothing') or m.data(), 'has an output that no '
                   'operation makes'),
 }
@@ -259,7 +259,7 @@ class GraphFiles(unittest.TestCase):
         """Each file of a network that is to give the same."""
         yield 'ncnn, f32', self.write('a.ncnn', Ncnn(net).joined())
         crlf = Ncnn(net)
-        crlf.text = crlf.text.replace('\n', '\r\n\r\n')
+        crlf.text = crlf.text.replace('\n', '\r\n\r\n')[:-2]
         yield 'ncnn, empty lines', self.write('a.ncnn', crlf.joined())
         half = Ncnn(net, f16=True)
         self.write('half.bin', half.weights)

@@ -388,6 +388,7 @@ static void test_unknown(void)
           "looks like RVRT," },
         { "conv0.weight", "conv9.weight", "looks like the discriminator of a training run" },
         { "encoder.weight", "decoder.weight", "\"encoder.weight\", \"decoder.weight\"" },
+        { "encode.cnn0.weight", "block0.weight", "\"encode.cnn0.weight\", \"block0.weight\"" },
         { "body.0.weight", "body.1.weight", "\"body.0.weight\", \"body.1.weight\"" },
     };
 
