@@ -423,8 +423,8 @@ static int run(struct vrt_cli *cli)
     if (q.model.fd >= 0)
         r = vrt_file_open_model(cli->args.operands[0], &model, &error);
     if (r == 0)
-        r = strcmp(q.device, "all") == 0 || strchr(q.device, ',') ? compare(cli, &q, &model, &error) :
-                                           profile(cli, &q, &model, &error);
+        r = strcmp(q.device, "all") == 0 || strchr(q.device, ',') ?
+            compare(cli, &q, &model, &error) : profile(cli, &q, &model, &error);
     vrt_file_close(&model);
     vrt_model_say_pull(cli, q.model.name, &error);
     return r != 0 ? vrt_cli_fail(cli, NULL, r, &error) : VRT_EXIT_OK;
