@@ -14,7 +14,7 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
-#include "client/cluster/program.h"
+#include "client/program.h"
 
 #define ARGUMENTS_MAX 40
 #define OUTPUT_BYTES_MAX (64 << 20)

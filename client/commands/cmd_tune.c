@@ -12,7 +12,6 @@
 #include <inttypes.h>
 #include <jansson.h>
 #include <math.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,6 +22,7 @@
 #include "client/commands/profile.h"
 #include "client/commands/tune.h"
 #include "client/conn.h"
+#include "client/interrupt.h"
 #include "client/terminal/format.h"
 #include "client/terminal/progress.h"
 #include "client/terminal/table.h"
@@ -73,14 +73,6 @@ static const struct vrt_option options[] = {
     { .name = NULL },
 };
 #undef A
-
-static volatile sig_atomic_t interrupted;
-
-static void on_signal(int number)
-{
-    (void)number;
-    interrupted = 1;
-}
 
 void vrt_tune_say(struct vrt_tune *tune, double part, const char *format, ...)
 {
@@ -462,25 +454,20 @@ static int tune(struct search *search, struct vrt_error *error)
 static int run(struct vrt_cli *cli)
 {
     VRT_CLEANUP(vrt_freep) struct search *search = calloc(1, sizeof(*search));
-    const struct sigaction action = { .sa_handler = on_signal };
     struct vrt_error error = { 0 };
-    struct sigaction before_int, before_term;
+    struct vrt_interrupt interrupt;
 
     if (!search)
         return VRT_EXIT_FAILED;
     search->tune.cli = cli;
     search->tune.path = cli->args.operands[0];
-    search->tune.interrupted = &interrupted;
+    search->tune.interrupted = &vrt_interrupted;
     search->tune.input = search->tune.model = VRT_FILE_NONE;
     vrt_plan_report_init(&search->tune.plan);
     vrt_screen_init(&search->tune.screen);
-    sigaction(SIGINT, &action, &before_int);
-    sigaction(SIGTERM, &action, &before_term);
-    vrt_conn_set_interrupt(cli->conn, &interrupted);
+    vrt_interrupt_start(&interrupt, cli->conn);
     int r = tune(search, &error);
-    vrt_conn_set_interrupt(cli->conn, NULL);
-    sigaction(SIGINT, &before_int, NULL);
-    sigaction(SIGTERM, &before_term, NULL);
+    vrt_interrupt_stop(&interrupt, cli->conn);
     vrt_file_close(&search->tune.input);
     vrt_file_close(&search->tune.model);
     vrt_fields_done(vrt_plan_fields, &search->tune.plan);

@@ -15,7 +15,7 @@
 #include "base/cleanup.h"
 #include "base/macro.h"
 #include "client/cluster/film.h"
-#include "client/cluster/program.h"
+#include "client/program.h"
 #include "client/cluster/slurm-impl.h"
 #include "fields.h"
 
@@ -231,9 +231,12 @@ static void test_film(void)
     rmdir(folder);
 }
 
+static volatile sig_atomic_t n_signals;
+
 static void interrupted(int number)
 {
     (void)number;
+    n_signals++;
 }
 
 /* A signal may end any wait for what a program writes. */
@@ -254,6 +257,9 @@ static void test_program(void)
     expect_int(setitimer(ITIMER_REAL, &never, NULL), 0);
     expect_str(out.data, "in b\n");
     expect_str(err.data, "no\n");
+    expect_int(vrt_program_run(&(struct vrt_program){ (char *[]){ "sleep", "600", NULL },
+                                                      environment, .interrupt = &n_signals },
+                               &out, &err, &error), -EINTR);
     vrt_buf_done(&out);
     vrt_buf_done(&err);
     expect_int(vrt_program_run(&(struct vrt_program){ (char *[]){ "/no/such", NULL }, environment },

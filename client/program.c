@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 
-#include "client/cluster/program.h"
+#include "client/program.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,6 +12,8 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+
+#define POLL_MS 200             /* an interruption is answered within it */
 
 enum end { TO, OUT, ERR, END_COUNT };
 
@@ -78,19 +80,23 @@ static int read_some(int *fd, struct vrt_buf *buf)
 }
 
 /* Writes the input and reads both outputs, in whatever order they come. Return: 0; -errno. */
-static int talk(struct pipes *pipes, const char *input, struct vrt_buf *out, struct vrt_buf *err)
+static int talk(struct pipes *pipes, const struct vrt_program *program, struct vrt_buf *out,
+                struct vrt_buf *err)
 {
+    const char *input = program->input;
     size_t left = input ? strlen(input) : 0;
     int r = 0;
 
     while (r == 0 && (pipes->ours[OUT] >= 0 || pipes->ours[ERR] >= 0)) {
+        if (program->interrupt && *program->interrupt)
+            return vrt_raise(-EINTR);
         if (!left)
             close_end(&pipes->ours[TO]);
         struct pollfd polls[END_COUNT] = {
             { pipes->ours[TO], POLLOUT, 0 }, { pipes->ours[OUT], POLLIN, 0 },
             { pipes->ours[ERR], POLLIN, 0 },
         };
-        if (poll(polls, END_COUNT, -1) < 0) {
+        if (poll(polls, END_COUNT, program->interrupt ? POLL_MS : -1) < 0) {
             if (errno == EINTR)
                 continue;
             return vrt_raise(-errno);
@@ -128,8 +134,10 @@ int vrt_program_run(const struct vrt_program *program, struct vrt_buf *out, stru
     }
     for (int i = 0; i < END_COUNT; i++)
         close_end(&pipes.theirs[i]);
-    r = talk(&pipes, program->input, out, err);
+    r = talk(&pipes, program, out, err);
     pipes_done(&pipes);
+    if (r == -EINTR)
+        kill(pid, SIGTERM);
     while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
         continue;
     if (r < 0)
