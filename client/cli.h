@@ -78,6 +78,7 @@ struct vrt_args {
     const char *expires;
     int64_t crop;                               /* of what is compared */
     const char *fvd;                            /* likewise: I3D's weights */
+    bool vmaf;                                  /* likewise: computed by ffmpeg */
     bool cluster;                               /* of a film that Slurm restores, and: */
     int64_t nodes, gpus;                        /* VRT_UNKNOWN: not given */
     const char *partition, *account, *time_limit, *slurm_url;

@@ -156,7 +156,7 @@ _vrtctl() {
     devices:-*) _vrtctl_words "--trim --reset-peak $common" "$current" ;;
     list:-*) _vrtctl_words "--all --state --sort --reverse $common" "$current" ;;
     top:-*) _vrtctl_words "--sort $common" "$current" ;;
-    compare:-*) _vrtctl_words "--crop --fvd --picture --overwrite $common" "$current" ;;
+    compare:-*) _vrtctl_words "--crop --fvd --vmaf --picture --overwrite $common" "$current" ;;
     compare:*) compopt -o default ;;
     preview:-*) _vrtctl_words "--at --output --overwrite $common" "$current" ;;
     clean:-*) _vrtctl_words "--all --state $common" "$current" ;;

@@ -2,7 +2,7 @@
 /*
  * vrtctl compare: how near one video is to another. The user's own rights open both; the daemon has
  * them decoded and compared, and, where one is asked for, makes a picture of the worst frame as a
- * preview is made.
+ * preview is made. VMAF is computed by the user's own ffmpeg, once the daemon has found both alike.
  */
 
 #include <errno.h>
@@ -15,8 +15,10 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "client/cli.h"
+#include "client/commands/vmaf.h"
 #include "client/conn.h"
 #include "client/files.h"
+#include "client/interrupt.h"
 #include "client/terminal/format.h"
 #include "client/terminal/plot.h"
 #include "client/terminal/screen.h"
@@ -25,6 +27,7 @@
 #define PLOT_ROWS 8
 #define PLOT_COLUMNS_MIN 40
 #define N_WORST 3
+#define VMAF_SIDE_MIN 32        /* libvmaf, which checks nothing, crashes on 17 and less */
 
 #define A struct vrt_args
 static const struct vrt_option options[] = {
@@ -32,6 +35,8 @@ static const struct vrt_option options[] = {
       .help = "at each edge that don't count (default: 0)" },
     { "fvd", 0, VRT_OPTION_TEXT, offsetof(A, fvd), .argument = "FILE",
       .help = "the Frechet Video Distance, by I3D's weights" },
+    { "vmaf", 0, VRT_OPTION_FLAG, offsetof(A, vmaf),
+      .help = "VMAF of the second against the first, by ffmpeg's filter libvmaf" },
     { "picture", 0, VRT_OPTION_TEXT, offsetof(A, output), .argument = "FILE",
       .help = "the worst frame of both side by side, a PNG" },
     { "overwrite", 0, VRT_OPTION_FLAG, offsetof(A, overwrite), .help = "replace the picture" },
@@ -95,21 +100,25 @@ static int plot(const struct vrt_compare_report *report, struct vrt_buf *buf)
     return vrt_fold(vrt_plot_print(&shown, buf));
 }
 
-/* Of an older daemon, too, which knows nothing of it. */
-static void print_fvd(const struct vrt_compare_report *report)
+/* What is told only to who asks for it; of an older daemon, too, which knows nothing of FVD. */
+static void print_asked(const struct vrt_cli *cli, const struct vrt_compare_report *report)
 {
-    const bool is_told = report->fvd_clips != VRT_UNKNOWN;
+    const bool has_fvd = report->fvd_clips != VRT_UNKNOWN, has_vmaf = cli->args.vmaf;
 
     if (!isnan(report->fvd))
         printf("\n  FVD        %.2f, of %" PRId64 " clips of 16 frames", report->fvd,
                report->fvd_clips);
     if (report->fvd_warning[0])
         printf("\n  Note       %s", report->fvd_warning);
-    printf("\n  Not told   VMAF: vrtd doesn't compute it%s\n", is_told ? "" :
-           "; FVD: name I3D's weights (--fvd FILE)");
+    if (!has_fvd || !has_vmaf)
+        printf("\n  Not told   %s%s%s", has_vmaf ? "" : "VMAF: ask for it (--vmaf)",
+               has_vmaf || has_fvd ? "" : "; ",
+               has_fvd ? "" : "FVD: name I3D's weights (--fvd FILE)");
+    printf("\n");
 }
 
-static void print_report(const struct vrt_cli *cli, struct vrt_compare_report *report)
+static void print_report(const struct vrt_cli *cli, struct vrt_compare_report *report,
+                         const struct vrt_vmaf *vmaf)
 {
     VRT_CLEANUP(vrt_buf_done) struct vrt_buf buf = { .limit_bytes = 0 };
     char names[2][VRT_API_NAME_BYTES], text[2][32];
@@ -128,13 +137,17 @@ static void print_report(const struct vrt_cli *cli, struct vrt_compare_report *r
            vrt_format_psnr(report->psnr_rgb_overall, text[0], sizeof(text[0])),
            vrt_format_psnr(report->psnr_y_overall, text[1], sizeof(text[1])));
     printf("  SSIM       RGB %.4f, Y %.4f\n", report->ssim_rgb, report->ssim_y);
+    if (vmaf->frames)
+        printf("  VMAF       %.2f, harmonic mean %.2f, worst %.2f at %.3f s, of the second against "
+               "the first\n", vmaf->mean, vmaf->harmonic_mean, vmaf->min,
+               report->frames[vmaf->worst].time_s);
     const bool has_plot = report->n_frames > 1 && plot(report, &buf) == 0;
     qsort(report->frames, report->n_frames, sizeof(*report->frames), by_badness);
     printf("  Worst     ");
     for (size_t i = 0; i < n_worst; i++)
         printf("%s %.3f s (Y %s)", i ? "," : "", report->frames[i].time_s,
                vrt_format_psnr(report->frames[i].psnr_y, text[0], sizeof(text[0])));
-    print_fvd(report);
+    print_asked(cli, report);
     if (has_plot)
         printf("PSNR of Y over the time\n%s", buf.data);
 }
@@ -214,28 +227,69 @@ static int compare(struct vrt_cli *cli, const struct vrt_file *files, json_t **r
     return cli->args.output ? vrt_fold(make_picture(cli, report, &q, files, error)) : 0;
 }
 
+/* Adds it to what the daemon answered. Return: 0; -errno with `error`. */
+static int add_vmaf(const struct vrt_cli *cli, const struct vrt_compare_report *report,
+                    json_t *json, struct vrt_vmaf *ret_vmaf, struct vrt_error *error)
+{
+    const struct vrt_vmaf_params params = {
+        .reference = cli->args.operands[FIRST],
+        .distorted = cli->args.operands[SECOND],
+        .crop = cli->args.crop,
+        .n_frames = report->n_frames,
+        .interrupt = &vrt_interrupted,
+    };
+
+    if (VRT_MIN(report->width, report->height) - 2 * params.crop < VMAF_SIDE_MIN)
+        return vrt_refuse(error, vrt_raise(-EINVAL), "client.vmaf", "VMAF: a side needs %d pixels "
+                          "that aren't cropped", VMAF_SIDE_MIN);
+    int r = vrt_vmaf_compute(&params, ret_vmaf, error);
+    if (r < 0)
+        return vrt_fold(r);
+    json_object_set_new(json, "vmaf", json_real(ret_vmaf->mean));
+    json_object_set_new(json, "vmaf_harmonic_mean", json_real(ret_vmaf->harmonic_mean));
+    json_object_set_new(json, "vmaf_min", json_real(ret_vmaf->min));
+    json_object_set_new(json, "vmaf_worst_s", json_real(report->frames[ret_vmaf->worst].time_s));
+    for (size_t i = 0; i < report->n_frames; i++)
+        json_object_set_new(json_array_get(json_object_get(json, "frames"), i), "vmaf",
+                            json_real(ret_vmaf->frames[i]));
+    return 0;
+}
+
 static int run(struct vrt_cli *cli)
 {
     struct vrt_file files[N_FILES] = { VRT_FILE_NONE, VRT_FILE_NONE, VRT_FILE_NONE,
                                        VRT_FILE_NONE };
     struct vrt_compare_report report = { .fvd = NAN, .fvd_clips = VRT_UNKNOWN };
-    struct vrt_error error = { 0 };
+    struct vrt_error error = { 0 }, vmaf_error = { 0 };
+    struct vrt_vmaf vmaf = { .frames = NULL };
+    struct vrt_interrupt interrupt;
     json_t *json = NULL;
-    int exit = VRT_EXIT_OK;
+    int exit = VRT_EXIT_OK, vmaf_r = 0;
 
-    int r = open_files(cli, files, &error);
+    vrt_interrupt_start(&interrupt, cli->conn);
+    int r = cli->args.vmaf ? vrt_vmaf_check(&vrt_interrupted, &error) : 0;
+    if (r == 0)
+        r = open_files(cli, files, &error);
     if (r == 0)
         r = compare(cli, files, &json, &report, &error);
+    if (r == 0 && cli->args.vmaf)
+        vmaf_r = add_vmaf(cli, &report, json, &vmaf, &vmaf_error);
+    vrt_interrupt_stop(&interrupt, cli->conn);
     for (int i = 0; i < N_FILES; i++)
         vrt_file_close(&files[i]);
     if (r != 0 && cli->args.output)
         vrt_file_remove_created(cli->args.output, &files[PICTURE]);
-    if (r != 0)
+    if (vrt_interrupted)
+        exit = VRT_EXIT_INTERRUPTED;
+    else if (r != 0)
         exit = vrt_cli_fail(cli, NULL, r, &error);
     else if (cli->args.json)
         exit = vrt_cli_print_json(json);
     else
-        print_report(cli, &report);
+        print_report(cli, &report, &vmaf);
+    if (vmaf_r < 0 && exit == VRT_EXIT_OK)
+        exit = vrt_cli_fail(cli, NULL, vmaf_r, &vmaf_error);
+    free(vmaf.frames);
     vrt_fields_done(vrt_compare_fields, &report);
     json_decref(json);
     return exit;
@@ -244,7 +298,7 @@ static int run(struct vrt_cli *cli)
 const struct vrt_command vrt_command_compare = {
     .name = "compare",
     .operands = "FILE FILE",
-    .summary = "tell how near one video is to another: PSNR, SSIM, FVD",
+    .summary = "tell how near one video is to another: PSNR, SSIM, FVD, VMAF",
     .options = options,
     .min_operands = 2,
     .max_operands = 2,

