@@ -129,6 +129,7 @@ static void test_progress_bar(void)
         VRT_CLEANUP(vrt_freep) char *text = bar(&job, cases[i].width, false);
         expect_str(text, cases[i].text);
     }
+    expect_near(vrt_progress_frames(&job), 84, 0);
     const struct vrt_progress_style wide = {
         .width = 100, .name_width = 15, .digits = 4, .bar_width = VRT_UNKNOWN,
     };

@@ -64,6 +64,8 @@ class Completion(unittest.TestCase):
         self.assertGreaterEqual(len(COMMANDS), 10)
         self.assertEqual(complete('vrtctl '), COMMANDS)
         self.assertEqual(complete('vrtctl -'), options_of())
+        self.assertIn('--socket', options_of())
+        self.assertIn('"values":["', help_of('submit', '--json'))
         for command in COMMANDS:
             with self.subTest(command=command):
                 self.assertEqual(complete(f'vrtctl {command} -'), options_of(command))

@@ -114,7 +114,7 @@ static const struct request_case cases[] = {
     { big, "cuda:0x1", VRT_FALLBACK_WARN, -EINVAL, 0, "is no device" },
     { big, "cuda:99999999999999999999", VRT_FALLBACK_WARN, -EINVAL, 0, "is no device" },
     { big, "cuda0", VRT_FALLBACK_WARN, -EINVAL, 0, "is no device" },
-    { big, "CUDA", VRT_FALLBACK_WARN, -EINVAL, 0, "is no device" },
+    { big, "CUDA", VRT_FALLBACK_WARN, -EINVAL, 0, "all, a kind (c" },
     { big, " cuda", VRT_FALLBACK_WARN, -EINVAL, 0, "is no device" },
     { big, "cuda,auto", VRT_FALLBACK_WARN, -EINVAL, 0, "stand alone" },
     { big, "all,all", VRT_FALLBACK_WARN, -EINVAL, 0, "stand alone" },
