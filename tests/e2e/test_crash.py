@@ -29,7 +29,7 @@ LONG = '--long' in sys.argv or os.environ.get('VRTD_LONG', '') not in ('', '0')
 SEED = os.environ.get('VRTD_SEED', '20')
 
 # Of 8 frames each, as pictures of this size are given to devices.
-SHARDS = 40 if LONG and not harness.SANITIZED else 12
+SHARDS = 40 if LONG and not harness.SANITIZED else 20
 SIZE, FRAMES = '96x64', 8 * SHARDS
 
 # Kills of what is but a variant.
