@@ -25,7 +25,6 @@
 #include "msg_job.h"
 
 #define RECORD "slurm.json"
-#define FILE_BYTES_MAX (64 << 20)
 #define SUFFIX ".vrtd"
 
 #define T struct vrt_film
@@ -118,7 +117,7 @@ static int write_file(const char *folder, const char *name, const struct vrt_buf
 static int write_fields(const char *folder, const char *name, const struct vrt_field *fields,
                         const void *object, struct vrt_error *error)
 {
-    struct vrt_buf text = { .limit_bytes = FILE_BYTES_MAX };
+    struct vrt_buf text = { .limit_bytes = VRT_FILM_FILE_BYTES_MAX };
     int r = vrt_fields_print(fields, object, &text);
 
     r = r < 0 ? vrt_refuse_errno(error, r, name) : write_file(folder, name, &text, error);
@@ -130,7 +129,7 @@ int vrt_film_read(const char *folder, const char *name, json_t **ret_json,
                   struct vrt_error *error)
 {
     char path[VRT_API_PATH_BYTES], part[16384];
-    struct vrt_buf text = { .limit_bytes = FILE_BYTES_MAX };
+    struct vrt_buf text = { .limit_bytes = VRT_FILM_FILE_BYTES_MAX };
     ssize_t n = 0;
     int r = path_of(folder, name, path);
 
@@ -149,14 +148,12 @@ int vrt_film_read(const char *folder, const char *name, json_t **ret_json,
     return r < 0 ? vrt_refuse_errno(error, vrt_fold(r), path) : 0;
 }
 
-static int save(const struct vrt_film *film, struct vrt_error *error)
+int vrt_film_save(const struct vrt_film *film, struct vrt_error *error)
 {
     return vrt_fold(write_fields(film->folder, RECORD, film_fields, film, error));
 }
 
-/* Writes a text as a shell's word: in its quotes nothing needs escaping but a quote. Return: 0;
- * -errno. */
-static int quote(const char *text, struct vrt_buf *word)
+int vrt_film_quote(const char *text, struct vrt_buf *word)
 {
     int r = vrt_buf_printf(word, "'");
 
@@ -167,14 +164,14 @@ static int quote(const char *text, struct vrt_buf *word)
 
 static int write_script(const struct vrt_film *film, struct vrt_error *error)
 {
-    struct vrt_buf text = { .limit_bytes = FILE_BYTES_MAX };
-    struct vrt_buf program = { .limit_bytes = FILE_BYTES_MAX }, folder = program;
+    struct vrt_buf text = { .limit_bytes = VRT_FILM_FILE_BYTES_MAX };
+    struct vrt_buf program = { .limit_bytes = VRT_FILM_FILE_BYTES_MAX }, folder = program;
     char found[VRT_API_PATH_BYTES];
 
-    int r = quote(vrt_folder_of_part("daemon/vrtd", VRT_VRTD_PROGRAM, found, sizeof(found)),
-                  &program);
+    int r = vrt_film_quote(vrt_folder_of_part("daemon/vrtd", VRT_VRTD_PROGRAM, found,
+                                              sizeof(found)), &program);
     if (r == 0)
-        r = quote(film->folder, &folder);
+        r = vrt_film_quote(film->folder, &folder);
     if (r == 0)
         r = vrt_buf_printf(&text, task_script, program.data, folder.data);
     vrt_buf_done(&program);
@@ -277,7 +274,7 @@ int vrt_film_make(const struct vrt_args *args, const struct vrt_job_request *req
     if (r == 0)
         r = write_script(&film, error);
     if (r == 0)
-        r = save(&film, error);
+        r = vrt_film_save(&film, error);
     if (r < 0) {
         struct vrt_error ignored = { .id = NULL };
         (void)!vrt_film_remove(&film, &ignored);
@@ -287,8 +284,7 @@ int vrt_film_make(const struct vrt_args *args, const struct vrt_job_request *req
     return 0;
 }
 
-/* Its record, by its folder. Return: 0; -errno with `error`. */
-static int load(struct vrt_film *film, struct vrt_error *error)
+int vrt_film_load(struct vrt_film *film, struct vrt_error *error)
 {
     json_t *json = NULL;
     int r = vrt_film_read(film->folder, RECORD, &json, error);
@@ -322,7 +318,7 @@ int vrt_film_open(const char *path, struct vrt_film *ret_film, struct vrt_error 
         return vrt_refuse(error, vrt_raise(-EPERM), "client.cluster", "%s is another user's: a "
                           "film is for whoever submitted it", film.folder);
     if (r == 0)
-        r = load(&film, &why);
+        r = vrt_film_load(&film, &why);
     if (r == -ENOENT)
         return vrt_refuse(error, r, "client.cluster", "no cluster restores %s: there is no %s/%s",
                           path, film.folder, RECORD);
@@ -331,65 +327,6 @@ int vrt_film_open(const char *path, struct vrt_film *ret_film, struct vrt_error 
                           film.folder, RECORD, why.message);
     *ret_film = film;
     return 0;
-}
-
-/* One of its jobs. */
-struct part_job {
-    const char *name, *parts;
-    const char *array, *dependency;         /* NULL: none */
-    bool is_light;                  /* it needs neither cards nor a whole node */
-};
-
-/* Submits it. Return: 0; -errno with `error`. */
-static int submit(const struct vrt_film *film, const struct part_job *job, int64_t *ret_id,
-                  struct vrt_error *error)
-{
-    struct vrt_buf script = { .limit_bytes = FILE_BYTES_MAX };
-    struct vrt_buf folder = { .limit_bytes = FILE_BYTES_MAX };
-    char title[32];
-
-    snprintf(title, sizeof(title), "vrtd-%s", job->name);
-    int r = quote(film->folder, &folder);
-    if (r == 0)
-        r = vrt_buf_printf(&script, "#!/bin/sh\nexec sh %s/task.sh %s\n", folder.data,
-                           job->parts);
-    vrt_buf_done(&folder);
-    r = r < 0 ? vrt_refuse_errno(error, r, "Slurm's script") :
-        vrt_slurm_submit(film->slurm_url, &(struct vrt_slurm_batch){
-        .name = title,
-        .comment = film->tag,
-        .script = script.data,
-        .folder = film->folder,
-        .output = job->array ? "logs/%x-%a.log" : "logs/%x.log",
-        .array = job->array,
-        .dependency = job->dependency,
-        .wants = {
-            .partition = film->partition[0] ? film->partition : NULL,
-            .account = film->account[0] ? film->account : NULL,
-            .time = film->time[0] ? film->time : NULL,
-            .gpus = job->is_light ? 0 : film->gpus,
-            .whole_node = !job->is_light && !film->gpus,
-            .excluded = film->excluded[0] ? film->excluded : NULL,
-        },
-    }, ret_id, error);
-    vrt_buf_done(&script);
-    return vrt_fold(r);
-}
-
-/* Ends whatever Slurm has of it: also what was never noted. */
-static int end_jobs(const struct vrt_film *film, struct vrt_error *error)
-{
-    VRT_CLEANUP(vrt_freep) struct vrt_slurm_job *jobs = NULL;
-    int64_t last = 0;
-    size_t n = 0;
-    int r = vrt_slurm_list(film->slurm_url, film->tag, &jobs, &n, error);
-
-    for (size_t i = 0; r == 0 && i < n; i++) {
-        if (jobs[i].batch != last)
-            r = vrt_slurm_cancel(film->slurm_url, jobs[i].batch, error);
-        last = jobs[i].batch;
-    }
-    return vrt_fold(r);
 }
 
 int vrt_film_lock(struct vrt_film *film, int *ret_fd, struct vrt_error *error)
@@ -408,124 +345,13 @@ int vrt_film_lock(struct vrt_film *film, int *ret_fd, struct vrt_error *error)
     if (r < 0 && errno != ENOLCK && errno != ENOSYS && errno != EOPNOTSUPP)
         r = vrt_refuse_errno(error, vrt_raise(-errno), path);
     else
-        r = load(film, error);
+        r = vrt_film_load(film, error);
     if (r < 0) {
         close(fd);
         return vrt_fold(r);
     }
     *ret_fd = fd;
     return 0;
-}
-
-/* Submits all of its jobs. Return: 0; -errno with `error`. */
-static int submit_all(struct vrt_film *film, struct vrt_error *error)
-{
-    char part[64], array[32], after[64];
-    const struct {
-        struct part_job job;
-        const char *condition;      /* with `before`, the job before */
-        const int64_t *before;
-        int64_t *ret_id;
-    } jobs[] = {
-        { { "plan", "plan" }, NULL, NULL, &film->plan },
-        { { "part", part, array }, "afterok", &film->plan, &film->array },
-        /* Where all parts are done, this can't come true, and Slurm ends it before it begins. */
-        { { "rest", "0/1" }, "afternotok", &film->array, &film->rest },
-        { { "join", "join", .is_light = true }, "afterany", &film->rest, &film->join },
-    };
-
-    snprintf(part, sizeof(part), "\"$SLURM_ARRAY_TASK_ID/%" PRId64 "\"", film->nodes);
-    snprintf(array, sizeof(array), "0-%" PRId64, film->nodes - 1);
-    for (size_t i = 0; i < VRT_ARRAY_SIZE(jobs); i++) {
-        struct part_job job = jobs[i].job;
-        if (jobs[i].condition) {
-            snprintf(after, sizeof(after), "%s:%" PRId64, jobs[i].condition, *jobs[i].before);
-            job.dependency = after;
-        }
-        int r = submit(film, &job, jobs[i].ret_id, error);
-        if (r < 0)
-            return vrt_fold(r);
-    }
-    return 0;
-}
-
-/* Ends the jobs that were submitted a moment ago. */
-static void take_back(const struct vrt_film *film)
-{
-    const int64_t ids[] = { film->join, film->rest, film->array, film->plan };
-    struct vrt_error ignored = { .id = NULL };
-
-    for (size_t i = 0; i < VRT_ARRAY_SIZE(ids); i++)
-        if (ids[i])
-            (void)!vrt_slurm_cancel(film->slurm_url, ids[i], &ignored);
-}
-
-/* Notes what was submitted, unless somebody else has submitted the film meanwhile: his jobs make
- * it. Return: 0; -errno with `error`. */
-static int settle(struct vrt_film *film, struct vrt_error *error)
-{
-    struct vrt_film now = *film;
-    int r = load(&now, error);
-
-    if (r < 0)
-        return vrt_fold(r);
-    if (strcmp(now.submitter, film->submitter) == 0)
-        return vrt_fold(save(film, error));
-    take_back(film);
-    *film = now;
-    return 0;
-}
-
-int vrt_film_submit(struct vrt_film *film, struct vrt_error *error)
-{
-    char host[40] = "";
-    int r = end_jobs(film, error);
-
-    if (r < 0)
-        return vrt_fold(r);
-    gethostname(host, sizeof(host) - 1);
-    snprintf(film->submitter, sizeof(film->submitter), "%s.%ld.%" PRId64, host, (long)getpid(),
-             vrt_clock_wall_ns());
-    film->submissions++;
-    film->is_cancelled = false;
-    film->plan = film->array = film->rest = film->join = 0;
-    /* Before anything can be lost. */
-    r = save(film, error);
-    if (r < 0)
-        return vrt_fold(r);
-    r = submit_all(film, error);
-    if (r == 0)
-        r = settle(film, error);
-    if (r >= 0)
-        return 0;
-    /* What there is of it would wait in vain, also where Slurm's answer got lost. */
-    struct vrt_error ignored = { .id = NULL };
-    (void)!end_jobs(film, &ignored);
-    return vrt_fold(r);
-}
-
-int vrt_film_cancel(struct vrt_film *film, struct vrt_error *error)
-{
-    film->is_cancelled = true;
-    int r = save(film, error);
-
-    return r < 0 ? vrt_fold(r) : vrt_fold(end_jobs(film, error));
-}
-
-int vrt_film_hold(const struct vrt_film *film, bool held, struct vrt_error *error)
-{
-    VRT_CLEANUP(vrt_freep) struct vrt_slurm_job *jobs = NULL;
-    int64_t last = 0;
-    size_t n = 0;
-    int r = vrt_slurm_list(film->slurm_url, film->tag, &jobs, &n, error);
-
-    for (size_t i = 0; r == 0 && i < n; i++) {
-        if (strcmp(jobs[i].state, "PENDING") != 0 || jobs[i].batch == last)
-            continue;
-        last = jobs[i].batch;
-        r = vrt_slurm_hold(film->slurm_url, last, held, error);
-    }
-    return vrt_fold(r);
 }
 
 /* Removes a folder with what is in it, so deep. Return: 0; -errno. */

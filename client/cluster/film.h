@@ -117,8 +117,22 @@ int vrt_film_forget_notes(const struct vrt_film *film, struct vrt_error *error) 
  * submitting it made. Return: 0; -errno with `error`. */
 int vrt_film_remove(const struct vrt_film *film, struct vrt_error *error) VRT_MUST_CHECK;
 
+/* For film*.c. */
+
+/* Of a file of the folder. */
+#define VRT_FILM_FILE_BYTES_MAX (64 << 20)
+
 /* Reads a file of the folder. Return: 0, *ret_json is the caller's; -ENOENT, -EINVAL, -errno with
- * `error`. For film*.c. */
+ * `error`. */
 struct json_t;
 int vrt_film_read(const char *folder, const char *name, struct json_t **ret_json,
                   struct vrt_error *error) VRT_MUST_CHECK;
+
+/* Its record, by its folder. Return: 0; -errno with `error`. */
+int vrt_film_load(struct vrt_film *film, struct vrt_error *error) VRT_MUST_CHECK;
+int vrt_film_save(const struct vrt_film *film, struct vrt_error *error) VRT_MUST_CHECK;
+
+/* Appends a text as a shell's word: in its quotes nothing needs escaping but a quote. Return: 0;
+ * -errno. */
+struct vrt_buf;
+int vrt_film_quote(const char *text, struct vrt_buf *word) VRT_MUST_CHECK;
