@@ -77,6 +77,27 @@ bool vrt_folder_is_empty(const char *path)
     return list && !has_some;
 }
 
+int vrt_folder_make(const char *folder, mode_t mode, struct vrt_error *error)
+{
+    VRT_CLEANUP(vrt_freep) char *path = strdup(folder);
+
+    if (!path)
+        return vrt_refuse_errno(error, vrt_raise(-ENOMEM), folder);
+    for (char *slash = path; slash;) {
+        slash = strchr(slash + 1, '/');
+        if (slash)
+            *slash = '\0';
+        const bool is_made = mkdir(path, mode) == 0;
+        if (is_made)
+            vrt_sync_name(path);
+        else if (errno != EEXIST)
+            return refuse(path, -errno, strerror(errno), error);
+        if (slash)
+            *slash = '/';
+    }
+    return 0;
+}
+
 int vrt_folder_open_output(const char *path, bool overwrite, const struct vrt_file *input,
                            struct vrt_file *ret_file, struct vrt_error *error)
 {

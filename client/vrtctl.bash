@@ -145,7 +145,7 @@ _vrtctl() {
         ;;
     cluster:-*) _vrtctl_words "--slurm-url $common" "$current" ;;
     cluster:*)
-        _vrtctl_words 'list show follow cancel hold release retry remove' "$current"
+        _vrtctl_words 'list show follow wait cancel hold release retry remove' "$current"
         compopt -o default
         ;;
     token:-*) _vrtctl_words "--admin --expires $common" "$current" ;;
@@ -163,9 +163,16 @@ _vrtctl() {
     pause:-* | cancel:-* | wait:-*) _vrtctl_words "--all $common" "$current" ;;
     *:-*) _vrtctl_words "$common" "$current" ;;
     devices:*) _vrtctl_devices "$current" ;;
-    show:* | retry:* | clean:* | preview:* | logs:*) _vrtctl_words "$(_vrtctl_ask list --all)" "$current" ;;
-    watch:* | wait:* | pause:* | resume:* | priority:* | cancel:*)
+    clean:* | preview:* | logs:*) _vrtctl_words "$(_vrtctl_ask list --all)" "$current" ;;
+    priority:*) _vrtctl_words "$(_vrtctl_ask list)" "$current" ;;
+    # Jobs, or files: films' results.
+    show:* | retry:*)
+        _vrtctl_words "$(_vrtctl_ask list --all)" "$current"
+        compopt -o default
+        ;;
+    watch:* | wait:* | pause:* | resume:* | cancel:*)
         _vrtctl_words "$(_vrtctl_ask list)" "$current"
+        compopt -o default
         ;;
     esac
 }

@@ -2,10 +2,12 @@
 # fish completion for vrtctl: commands and options as it lists them itself (--help --json), devices,
 # models and jobs of the running daemon.
 
-# The values of the first key (id, name) of each line that `vrtctl $argv --json` prints.
+# The values of the first key (id, name) of each line that `vrtctl $argv --json` prints; of films
+# their results' paths.
 function __vrtctl_ask
     $argv[1] --timeout 1 $argv[2..] --json 2>/dev/null |
-        string match -rg '^\{"(?:id|name)":"?([^",}]*)'
+        string match -rg \
+            '^\{(?|"(?:id|name)":"?([^",}]*)|.*"output":"([^"]*)".*"kind":"film"\}$)'
 end
 
 # What an argument of this kind (FILE, MODEL, ID, ...) may be; $program and $command are known.
@@ -21,7 +23,7 @@ function __vrtctl_values -a kind current -S
             set -l before (string match -r '^.*,' -- $current)
             string match -q DEVICES $kind; and set -l words auto all cpu cuda xpu mps cpu:-1
             printf '%s\n' "$before"$words "$before"(__vrtctl_ask $program devices)
-        case 'ID*' '[ID]*'
+        case 'ID*' '[ID*'
             contains -- $command show retry clean preview logs; and set -l all --all
             __vrtctl_ask $program list $all
         case '*TOKEN*'

@@ -3,12 +3,14 @@
 # zsh completion for vrtctl: commands and options as it lists them itself (--help --json), devices,
 # models and jobs of the running daemon.
 
-# The values of the first key (id, name) of each line that `vrtctl "$@" --json` prints, in reply.
+# The values of the first key (id, name) of each line that `vrtctl "$@" --json` prints, of films
+# their results' paths, in reply.
 _vrtctl_ask() {
     local line
     reply=()
     for line in ${(f)"$($program --timeout 1 "$@" --json 2>/dev/null)"}; do
-        [[ $line =~ '^\{"(id|name)":"?([^",}]*)' ]] && reply+=($match[2])
+        [[ $line =~ '^\{"(id|name)":"?([^",}]*)' ||
+            $line =~ '("output"):"([^"]*)".*"kind":"film"\}$' ]] && reply+=($match[2])
     done
 }
 
@@ -39,7 +41,7 @@ _vrtctl_values() {
         [[ $1 == DEVICES ]] && reply+=(auto all cpu cuda xpu mps cpu:-1)
         compadd -- $reply
         ;;
-    ID* | '[ID]'*)
+    ID* | '[ID'*)
         _vrtctl_ask list ${${(M)command:#(show|retry|clean|preview|logs)}:+--all}
         compadd -- $reply
         ;;

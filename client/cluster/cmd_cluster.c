@@ -9,7 +9,6 @@
 #include <jansson.h>
 #include <stddef.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -31,38 +30,6 @@
 /* Submissions of a film that Slurm lost, with the first. */
 #define SUBMISSIONS_MAX 2
 
-/* What show tells, with --json. */
-struct report {
-    struct vrt_film film;
-    struct vrt_film_look look;
-};
-
-#define T struct report
-#define IN_FILM(type, member, ...) VRT_FIELD_IN(type, T, film, member, __VA_ARGS__)
-#define IN_LOOK(type, member, ...) VRT_FIELD_IN(type, T, look, member, __VA_ARGS__)
-static const struct vrt_field report_fields[] = {
-    IN_FILM(TEXT, input, 0, .size = sizeof(((T *)0)->film.input)),
-    IN_FILM(TEXT, output, 0, .size = sizeof(((T *)0)->film.output)),
-    IN_FILM(TEXT, folder, 0, .size = sizeof(((T *)0)->film.folder)),
-    IN_LOOK(ENUM, state, 0, .names = vrt_film_state_names),
-    IN_LOOK(INT, frames_total, VRT_FIELD_NULLABLE, .min = 0, .max = INT64_MAX),
-    IN_LOOK(INT, frames_done, 0, .min = 0, .max = INT64_MAX),
-    IN_LOOK(INT, segments_total, VRT_FIELD_NULLABLE, .min = 0, .max = INT64_MAX),
-    IN_LOOK(INT, segments_done, 0, .min = 0, .max = INT64_MAX),
-    IN_LOOK(INT, tasks_running, 0, .min = 0, .max = INT64_MAX),
-    IN_LOOK(INT, tasks_waiting, 0, .min = 0, .max = INT64_MAX),
-    IN_LOOK(TEXT, reason, 0, .size = sizeof(((T *)0)->look.reason)),
-    IN_LOOK(TEXT, error, 0, .size = sizeof(((T *)0)->look.error)),
-    IN_FILM(INT, nodes, 0, .min = 1, .max = VRT_FILM_NODES_MAX),
-    IN_FILM(INT, plan, 0, .min = 0, .max = INT64_MAX),
-    IN_FILM(INT, array, 0, .min = 0, .max = INT64_MAX),
-    IN_FILM(INT, rest, 0, .min = 0, .max = INT64_MAX),
-    IN_FILM(INT, join, 0, .min = 0, .max = INT64_MAX),
-    IN_FILM(INT, submissions, 0, .min = 0, .max = INT32_MAX),
-    VRT_FIELDS_END,
-};
-#undef T
-
 /* The name of a film, for a person. */
 static const char *shown(const struct vrt_film *film, char *buffer, int size)
 {
@@ -73,11 +40,10 @@ static const char *shown(const struct vrt_film *film, char *buffer, int size)
 static int tell(const struct vrt_cli *cli, const struct vrt_film *film,
                 const struct vrt_film_look *look)
 {
-    const struct report report = { *film, *look };
     char name[VRT_API_NAME_BYTES], done[16], error[VRT_API_TEXT_BYTES];
 
     if (cli->args.json) {
-        json_t *json = vrt_fields_encode(report_fields, &report);
+        json_t *json = vrt_film_report(film, look);
         const int exit = json ? vrt_cli_print_json(json) : VRT_EXIT_FAILED;
         json_decref(json);
         return exit;
@@ -146,6 +112,12 @@ int vrt_cluster_submit(const struct vrt_cli *cli, const struct vrt_job_request *
     int r = vrt_film_make(&cli->args, request, &film, error);
     if (r < 0)
         return vrt_fold(r);
+    struct vrt_error unlisted = { .id = NULL };
+    if (vrt_film_index_add(&film, &unlisted) < 0) {
+        char why[1][VRT_API_TEXT_BYTES];
+        snprintf(why[0], sizeof(why[0]), "vrtctl list won't show it: %.400s", unlisted.message);
+        vrt_cli_warn(cli, shown(&film, name, sizeof(name)), why, 1);
+    }
     r = vrt_film_submit(&film, error);
     if (r < 0) {
         struct vrt_error ignored = { .id = NULL };
@@ -237,18 +209,16 @@ static int conclude(const struct vrt_cli *cli, const struct vrt_film *film,
     return VRT_EXIT_FAILED;
 }
 
-/* Whether the film, which was there, is done: whoever else follows it has removed its folder. The
- * tag has the time when it was made. */
+/* Whether the film, which was there, is done: whoever else follows it has removed its folder. */
 static bool was_concluded(const struct vrt_film *film)
 {
-    const int64_t made_ns = strtoll(film->tag + strlen(VRT_FILM_TAG), NULL, 16);
     struct stat st;
 
     return access(film->folder, F_OK) < 0 && errno == ENOENT && stat(film->output, &st) == 0 &&
-           st.st_size > 0 && st.st_mtime >= made_ns / VRT_NS_PER_S;
+           st.st_size > 0 && st.st_mtime >= vrt_film_made_ns(film) / VRT_NS_PER_S;
 }
 
-static int follow(const struct vrt_cli *cli, struct vrt_film *film)
+static int follow(const struct vrt_cli *cli, struct vrt_film *film, bool quiet)
 {
     struct vrt_film_look look, before = { .state = -1, .frames_total = VRT_UNKNOWN };
     bool is_silent = false, was_lost = false;
@@ -276,11 +246,11 @@ static int follow(const struct vrt_cli *cli, struct vrt_film *film)
             continue;
         }
         is_silent = false;
-        if (is_news(&before, &look))
-            (void)tell(cli, film, &look);
-        before = look;
         const bool may_try = look.state == VRT_FILM_FAILED && look.may_help &&
                              film->submissions < SUBMISSIONS_MAX;
+        if (is_news(&before, &look) && (!quiet || look.state == VRT_FILM_DONE))
+            (void)tell(cli, film, &look);
+        before = look;
         if (look.state > VRT_FILM_LOST && !may_try)
             return conclude(cli, film, &look);
         /* Not at the first look: it may be between two states. */
@@ -293,13 +263,13 @@ static int follow(const struct vrt_cli *cli, struct vrt_film *film)
     }
 }
 
-int vrt_cluster_follow(const struct vrt_cli *cli, const char *path)
+int vrt_cluster_follow(const struct vrt_cli *cli, const char *path, bool quiet)
 {
     struct vrt_error error = { .id = NULL };
     struct vrt_film film;
 
     if (vrt_film_open(path, &film, &error) == 0)
-        return follow(cli, &film);
+        return follow(cli, &film, quiet);
     vrt_cli_complain(cli, NULL, &error);
     return VRT_EXIT_FAILED;
 }
@@ -365,6 +335,8 @@ static const struct {
 } verbs[] = {
     { "show", show, false },      { "cancel", cancel, true }, { "hold", hold, true },
     { "release", release, true }, { "retry", retry, true },   { "remove", remove_film, true },
+    /* To its end, by vrt_cluster_follow(). */
+    { "follow", NULL, false },    { "wait", NULL, false },
 };
 
 /* All films of the user's that Slurm has jobs of. Return: enum vrt_exit. */
@@ -395,43 +367,102 @@ static int list(const struct vrt_cli *cli)
     return VRT_EXIT_OK;
 }
 
+/* Does to the film called so what the word says. Return: enum vrt_exit; all was said. */
 static int run_one(const struct vrt_cli *cli, size_t verb, const char *path)
 {
     struct vrt_error error = { .id = NULL };
+    char printable[VRT_API_NAME_BYTES];
     struct vrt_film film;
-    int fd = -1, r = vrt_film_open(path, &film, &error);
 
+    if (!verbs[verb].run)
+        return vrt_cluster_follow(cli, path, strcmp(verbs[verb].name, "wait") == 0);
+    int fd = -1, r = vrt_film_open(path, &film, &error);
     if (r == 0 && verbs[verb].locks)
         r = vrt_film_lock(&film, &fd, &error);
     if (r == 0)
         r = verbs[verb].run(cli, &film, &error);
     vrt_closep(&fd);
     if (r < 0)
-        vrt_cli_complain(cli, NULL, &error);
+        vrt_cli_complain(cli, vrt_printable(path, printable, sizeof(printable)), &error);
     return r < 0 ? VRT_EXIT_FAILED : VRT_EXIT_OK;
+}
+
+/* The verb that the word is; VRT_ARRAY_SIZE(verbs): none. */
+static size_t find_verb(const char *word)
+{
+    size_t verb = 0;
+
+    while (verb < VRT_ARRAY_SIZE(verbs) && strcmp(word, verbs[verb].name) != 0)
+        verb++;
+    return verb;
+}
+
+bool vrt_cluster_is_path(const char *operand)
+{
+    return operand[strspn(operand, "0123456789")] || !operand[0];
+}
+
+/* What the command line gets wrong about the film called so. Return: enum vrt_exit. */
+static int check_film(const struct vrt_cli *cli, const char *path)
+{
+    const struct vrt_args *args = &cli->args;
+    struct vrt_error ignored = { .id = NULL };
+    char printable[VRT_API_NAME_BYTES];
+    struct vrt_film film;
+
+    if (vrt_film_open(path, &film, &ignored) == -ENOENT)
+        return vrt_cli_misused(cli, "\"%s\" is not a job's number, nor the result of a film that a "
+                               "cluster restores; vrtctl list shows both",
+                               vrt_printable(path, printable, sizeof(printable)));
+    if (args->output || args->model || args->reference || args->overwrite || args->history)
+        return vrt_cli_misused(cli, "%s is a cluster's film: --output, --model, --reference, "
+                               "--overwrite and --history are for jobs of a vrtd",
+                               vrt_printable(path, printable, sizeof(printable)));
+    return VRT_EXIT_OK;
+}
+
+bool vrt_cluster_take(struct vrt_cli *cli, const char *word, int *ret_exit)
+{
+    struct vrt_args *args = &cli->args;
+    const size_t verb = find_verb(word);
+    int n = 0, exit = VRT_EXIT_OK;
+
+    for (int i = 0; i < args->n_operands && exit == VRT_EXIT_OK; i++)
+        if (vrt_cluster_is_path(args->operands[i]))
+            exit = check_film(cli, args->operands[i]);
+    *ret_exit = exit;
+    if (exit != VRT_EXIT_OK)
+        return false;
+    for (int i = 0; i < args->n_operands; i++) {
+        if (!vrt_cluster_is_path(args->operands[i])) {
+            args->operands[n++] = args->operands[i];
+            continue;
+        }
+        const int one = run_one(cli, verb, args->operands[i]);
+        *ret_exit = one != VRT_EXIT_OK ? one : *ret_exit;
+    }
+    const bool was_all = n == 0 && args->n_operands > 0 && !args->all;
+    args->n_operands = n;
+    return !was_all;
 }
 
 static int run(struct vrt_cli *cli)
 {
     const struct vrt_args *args = &cli->args;
     const char *word = args->n_operands ? args->operands[0] : "list";
-    const bool follows = strcmp(word, "follow") == 0;
+    const size_t verb = find_verb(word);
     int exit = VRT_EXIT_OK;
-    size_t verb = 0;
 
     if (strcmp(word, "list") == 0)
         return args->n_operands > 1 ? vrt_cli_misused(cli, "list names no film: show does") :
                list(cli);
-    while (!follows && verb < VRT_ARRAY_SIZE(verbs) && strcmp(word, verbs[verb].name) != 0)
-        verb++;
     if (verb == VRT_ARRAY_SIZE(verbs))
-        return vrt_cli_misused(cli, "cluster: expected list, show, follow, cancel, hold, release, "
-                               "retry or remove");
+        return vrt_cli_misused(cli, "cluster: expected list, show, follow, wait, cancel, hold, "
+                               "release, retry or remove");
     if (args->n_operands < 2)
         return vrt_cli_misused(cli, "cluster %s: which film? Name its result", word);
     for (int i = 1; i < args->n_operands; i++) {
-        const int one = follows ? vrt_cluster_follow(cli, args->operands[i]) :
-                        run_one(cli, verb, args->operands[i]);
+        const int one = run_one(cli, verb, args->operands[i]);
         exit = one != VRT_EXIT_OK ? one : exit;
     }
     return exit;
@@ -445,7 +476,7 @@ static const struct vrt_option options[] = {
 
 const struct vrt_command vrt_command_cluster = {
     .name = "cluster",
-    .operands = "[list | show|follow|cancel|hold|release|retry|remove FILM...]",
+    .operands = "[list | show|follow|wait|cancel|hold|release|retry|remove FILM...]",
     .summary = "films that the machines of a Slurm cluster restore",
     .options = options,
     .max_operands = 10000,

@@ -32,6 +32,38 @@ const char *const vrt_film_state_names[] = {
     [VRT_FILM_STATE_COUNT] = NULL,
 };
 
+/* What --json says. */
+struct report {
+    struct vrt_film film;
+    struct vrt_film_look look;
+};
+
+#define T struct report
+#define IN_FILM(type, member, ...) VRT_FIELD_IN(type, T, film, member, __VA_ARGS__)
+#define IN_LOOK(type, member, ...) VRT_FIELD_IN(type, T, look, member, __VA_ARGS__)
+static const struct vrt_field report_fields[] = {
+    IN_FILM(TEXT, input, 0, .size = sizeof(((T *)0)->film.input)),
+    IN_FILM(TEXT, output, 0, .size = sizeof(((T *)0)->film.output)),
+    IN_FILM(TEXT, folder, 0, .size = sizeof(((T *)0)->film.folder)),
+    IN_LOOK(ENUM, state, 0, .names = vrt_film_state_names),
+    IN_LOOK(INT, frames_total, VRT_FIELD_NULLABLE, .min = 0, .max = INT64_MAX),
+    IN_LOOK(INT, frames_done, 0, .min = 0, .max = INT64_MAX),
+    IN_LOOK(INT, segments_total, VRT_FIELD_NULLABLE, .min = 0, .max = INT64_MAX),
+    IN_LOOK(INT, segments_done, 0, .min = 0, .max = INT64_MAX),
+    IN_LOOK(INT, tasks_running, 0, .min = 0, .max = INT64_MAX),
+    IN_LOOK(INT, tasks_waiting, VRT_FIELD_NULLABLE, .min = 0, .max = INT64_MAX),
+    IN_LOOK(TEXT, reason, 0, .size = sizeof(((T *)0)->look.reason)),
+    IN_LOOK(TEXT, error, 0, .size = sizeof(((T *)0)->look.error)),
+    IN_FILM(INT, nodes, 0, .min = 1, .max = VRT_FILM_NODES_MAX),
+    IN_FILM(INT, plan, 0, .min = 0, .max = INT64_MAX),
+    IN_FILM(INT, array, 0, .min = 0, .max = INT64_MAX),
+    IN_FILM(INT, rest, 0, .min = 0, .max = INT64_MAX),
+    IN_FILM(INT, join, 0, .min = 0, .max = INT64_MAX),
+    IN_FILM(INT, submissions, 0, .min = 0, .max = INT32_MAX),
+    VRT_FIELDS_END,
+};
+#undef T
+
 /* What of a task's note counts here. */
 struct note {
     char state[16], node[64], error_id[64];
@@ -141,10 +173,16 @@ static void find_error(const struct vrt_film *film, struct vrt_film_look *look)
     }
 }
 
+/* Whether a task's note says that it is in that state. */
+static bool says(const struct vrt_film *film, const char *name, const char *state)
+{
+    return strcmp(read_note(film, name).state, state) == 0;
+}
+
 static bool has_failed(const struct vrt_film *film)
 {
     for (int64_t i = 0; i < N_WHOLE; i++)
-        if (strcmp(read_ith(film, i).state, "failed") == 0)
+        if (says(film, whole_names[i], "failed"))
             return true;
     return false;
 }
@@ -199,7 +237,7 @@ int vrt_film_look(const struct vrt_film *film, struct vrt_film_look *ret_look,
 
     /* Slurm is asked first: what has ended since has said so. */
     int r = vrt_slurm_list(film->slurm_url, film->tag, &jobs, &n, error);
-    const bool is_done = strcmp(read_note(film, "join").state, "done") == 0;
+    const bool is_done = says(film, "join", "done");
     if (r < 0 && !is_done)
         return vrt_fold(r);
     count_jobs(film, jobs, n, &look, &counts);
@@ -220,4 +258,40 @@ int vrt_film_look(const struct vrt_film *film, struct vrt_film_look *ret_look,
     find_full_disk(film, &look);
     *ret_look = look;
     return 0;
+}
+
+void vrt_film_glance(const struct vrt_film *film, struct vrt_film_look *ret_look)
+{
+    struct vrt_film_look look = {
+        .frames_total = VRT_UNKNOWN,
+        .segments_total = VRT_UNKNOWN,
+        .tasks_waiting = VRT_UNKNOWN,
+    };
+
+    for (int64_t i = 0; i < N_WHOLE + film->nodes; i++)
+        look.tasks_running += strcmp(read_ith(film, i).state, "running") == 0;
+    look.state = says(film, "join", "done") ? VRT_FILM_DONE :
+                 film->is_cancelled ? VRT_FILM_CANCELLED :
+                 has_failed(film) ? VRT_FILM_FAILED :
+                 says(film, "join", "running") ? VRT_FILM_JOINING :
+                 says(film, "plan", "running") ? VRT_FILM_PLANNING :
+                 look.tasks_running ? VRT_FILM_RESTORING : VRT_FILM_WAITING;
+    if (look.state >= VRT_FILM_DONE)
+        look.tasks_running = 0;
+    count_segments(film, &look);
+    if (look.state != VRT_FILM_DONE)
+        find_error(film, &look);
+    *ret_look = look;
+}
+
+json_t *vrt_film_report(const struct vrt_film *film, const struct vrt_film_look *look)
+{
+    const struct report report = { *film, *look };
+    json_t *json = vrt_fields_encode(report_fields, &report);
+
+    if (json && json_object_set_new(json, "kind", json_string("film")) < 0) {
+        json_decref(json);
+        return NULL;
+    }
+    return json;
 }

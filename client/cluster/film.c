@@ -298,6 +298,11 @@ int vrt_film_load(struct vrt_film *film, struct vrt_error *error)
            vrt_refuse(error, vrt_raise(-EINVAL), "client.cluster", "its tag is none");
 }
 
+int64_t vrt_film_made_ns(const struct vrt_film *film)
+{
+    return strtoll(film->tag + strlen(VRT_FILM_TAG), NULL, 16);
+}
+
 int vrt_film_open(const char *path, struct vrt_film *ret_film, struct vrt_error *error)
 {
     struct vrt_film film = { .nodes = 1 };
@@ -385,8 +390,10 @@ int vrt_film_remove(const struct vrt_film *film, struct vrt_error *error)
     /* attempts/NAME/1/00000.seg */
     int r = remove_tree(AT_FDCWD, film->folder, 5);
 
-    /* The tag has the time when it was made, and the empty file for its output with it. */
+    if (r == 0)
+        vrt_film_index_drop(film);
+    /* When it was made, the empty file for its output was. */
     vrt_file_remove_placeholder(film->output,
-                                strtoll(film->tag + strlen(VRT_FILM_TAG), NULL, 16));
+                                vrt_film_made_ns(film));
     return r < 0 ? vrt_refuse_errno(error, vrt_raise(r), film->folder) : 0;
 }

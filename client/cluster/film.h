@@ -100,6 +100,34 @@ int vrt_film_submit(struct vrt_film *film, struct vrt_error *error) VRT_MUST_CHE
 int vrt_film_look(const struct vrt_film *film, struct vrt_film_look *ret_look,
                   struct vrt_error *error) VRT_MUST_CHECK;
 
+/* How it stands as far as its own folder tells, without a word to Slurm, which may not answer: that
+ * it is held or lost is not known so, nor how many of its tasks wait (VRT_UNKNOWN). */
+void vrt_film_glance(const struct vrt_film *film, struct vrt_film_look *ret_look);
+
+/* What --json says of it, whose "kind" is "film". Return: the caller's; NULL: no memory. */
+struct json_t;
+struct json_t *vrt_film_report(const struct vrt_film *film, const struct vrt_film_look *look)
+    VRT_MUST_CHECK;
+
+/* When it was made, since 1970. */
+int64_t vrt_film_made_ns(const struct vrt_film *film);
+
+/*
+ * The index of the user's films: films/TAG in his state folder (base/folder.h) is a link to a
+ * film's folder. It only says where to look: a film without an entry is as good as any.
+ */
+
+/* Return: 0; -errno with `error`. */
+int vrt_film_index_add(const struct vrt_film *film, struct vrt_error *error) VRT_MUST_CHECK;
+
+void vrt_film_index_drop(const struct vrt_film *film);
+
+/* The films in it, in the order in which they were made; entries without a film go. Return: 0,
+ * *ret_films is the caller's, to be freed; 1: likewise, but one can't be read, as `error` says;
+ * -errno with `error`. */
+int vrt_film_index_read(struct vrt_film **ret_films, size_t *ret_n,
+                        struct vrt_error *error) VRT_MUST_CHECK;
+
 /* Ends its jobs. What was made stays, and vrt_film_submit() goes on with it. Under the lock.
  * Return: 0; -errno with `error`. */
 int vrt_film_cancel(struct vrt_film *film, struct vrt_error *error) VRT_MUST_CHECK;
@@ -124,7 +152,6 @@ int vrt_film_remove(const struct vrt_film *film, struct vrt_error *error) VRT_MU
 
 /* Reads a file of the folder. Return: 0, *ret_json is the caller's; -ENOENT, -EINVAL, -errno with
  * `error`. */
-struct json_t;
 int vrt_film_read(const char *folder, const char *name, struct json_t **ret_json,
                   struct vrt_error *error) VRT_MUST_CHECK;
 

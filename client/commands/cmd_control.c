@@ -13,6 +13,7 @@
 #include "api.h"
 #include "base/cleanup.h"
 #include "client/cli.h"
+#include "client/cluster/cluster.h"
 #include "client/control/control.h"
 #include "client/commands/jobs.h"
 #include "client/conn.h"
@@ -53,12 +54,13 @@ int vrt_jobs_cancel(struct vrt_cli *cli, long long id)
     return conclude(cli, id, vrt_control_cancel(cli, id, &said, &error), &said, &error);
 }
 
-/* The input is the second operand, unless that is another job's number. */
+/* The input is the second operand behind a job's number, unless that is another's. */
 static const char *given_input(const struct vrt_cli *cli)
 {
-    const char *text = cli->args.n_operands == 2 ? cli->args.operands[1] : NULL;
+    char *const *operands = cli->args.operands;
 
-    return text && text[strspn(text, "0123456789")] ? text : NULL;
+    return cli->args.n_operands == 2 && !vrt_cluster_is_path(operands[0]) &&
+           vrt_cluster_is_path(operands[1]) ? operands[1] : NULL;
 }
 
 static int resume_one(struct vrt_cli *cli, long long id)
@@ -81,32 +83,35 @@ static int retry_one(struct vrt_cli *cli, long long id)
 
 /* What is done to each of several jobs. */
 struct deed {
+    const char *word;           /* what vrtctl cluster calls it */
     int (*one)(struct vrt_cli *cli, long long id);
     unsigned states;            /* those that --all means */
     const char *nothing;        /* is said where there is none of them */
 };
 
 static const struct deed pausing = {
-    pause_one, 1U << VRT_JOB_QUEUED | 1U << VRT_JOB_FETCHING | 1U << VRT_JOB_RUNNING,
+    "hold", pause_one, 1U << VRT_JOB_QUEUED | 1U << VRT_JOB_FETCHING | 1U << VRT_JOB_RUNNING,
     "no job of yours waits or runs",
 };
 
 static const struct deed cancelling = {
-    vrt_jobs_cancel, ~VRT_JOBS_OVER, "no job of yours waits or runs",
+    "cancel", vrt_jobs_cancel, ~VRT_JOBS_OVER, "no job of yours waits or runs",
 };
 
 /* One after the other. Return: enum vrt_exit, of the last that didn't go well. */
 static int each(struct vrt_cli *cli, const struct deed *deed)
 {
     VRT_CLEANUP(vrt_freep) long long *ids = NULL;
-    int n = 0;
+    int n = 0, films;
 
+    if (!vrt_cluster_take(cli, deed->word, &films))
+        return films;
     int exit = vrt_jobs_named(cli, deed->states, deed->nothing, &ids, &n);
     for (int i = 0; ids && i < n && exit != VRT_EXIT_UNREACHABLE; i++) {
         int r = deed->one(cli, ids[i]);
         exit = r != VRT_EXIT_OK ? r : exit;
     }
-    return exit;
+    return exit != VRT_EXIT_OK ? exit : films;
 }
 
 static int run_pause(struct vrt_cli *cli)
@@ -139,11 +144,11 @@ static int run_priority(struct vrt_cli *cli)
 }
 
 static const struct deed resuming = {
-    resume_one, VRT_CONTROL_RESUMABLE, "no job of yours waits to be resumed",
+    "release", resume_one, VRT_CONTROL_RESUMABLE, "no job of yours waits to be resumed",
 };
 
 static const struct deed retrying = {
-    retry_one, 1U << VRT_JOB_FAILED, "no job of yours failed",
+    "retry", retry_one, 1U << VRT_JOB_FAILED, "no job of yours failed",
 };
 
 static int revive(struct vrt_cli *cli, const struct deed *deed)
@@ -201,7 +206,7 @@ static const struct vrt_option file_options[] = {
 
 const struct vrt_command vrt_command_pause = {
     .name = "pause",
-    .operands = "ID... | --all",
+    .operands = "ID|FILM... | --all",
     .summary = "let jobs rest, and their devices do other work",
     .options = active_options,
     .min_operands = 1,
@@ -211,7 +216,7 @@ const struct vrt_command vrt_command_pause = {
 
 const struct vrt_command vrt_command_resume = {
     .name = "resume",
-    .operands = "ID... | ID INPUT | --all",
+    .operands = "ID|FILM... | ID INPUT | --all",
     .summary = "let jobs go on that are paused, or need their files again",
     .options = file_options,
     .min_operands = 1,
@@ -221,7 +226,7 @@ const struct vrt_command vrt_command_resume = {
 
 const struct vrt_command vrt_command_retry = {
     .name = "retry",
-    .operands = "ID... | ID INPUT | --all",
+    .operands = "ID|FILM... | ID INPUT | --all",
     .summary = "try failed jobs again, from what is stored, and cancelled ones anew",
     .options = file_options,
     .min_operands = 1,
@@ -240,7 +245,7 @@ const struct vrt_command vrt_command_priority = {
 
 const struct vrt_command vrt_command_cancel = {
     .name = "cancel",
-    .operands = "ID... | --all",
+    .operands = "ID|FILM... | --all",
     .summary = "cancel jobs, and remove what is stored of their results",
     .options = active_options,
     .min_operands = 1,

@@ -11,6 +11,7 @@
 
 #include "base/cleanup.h"
 #include "client/cli.h"
+#include "client/cluster/cluster.h"
 #include "client/terminal/format.h"
 #include "client/terminal/progress.h"
 #include "client/terminal/screen.h"
@@ -156,15 +157,9 @@ static int add_note(const struct vrt_job_info *job, struct vrt_table *table)
 
 static int print_table(const struct vrt_cli *cli, const struct list *list)
 {
-    bool is_all = cli->args.all || cli->args.state;
     struct vrt_table table;
     int r = 0;
 
-    if (list->n == 0) {
-        puts(is_all ? "no such job is remembered" :
-             "no job is waiting or running; vrtctl list --all shows those that are over");
-        return 0;
-    }
     vrt_table_init(&table, columns);
     for (size_t i = 0; r == 0 && i < list->n; i++) {
         struct vrt_job_info job;
@@ -197,9 +192,15 @@ static int run_list(struct vrt_cli *cli)
         sort(&list, sort_keys[args->sort]);
     for (size_t i = 0; r == 0 && args->json && i < list.n; i++)
         vrt_cli_print_json(list.jobs[args->reverse ? list.n - 1 - i : i]);
-    if (r == 0 && !args->json)
+    if (r == 0 && !args->json && list.n > 0)
         r = print_table(cli, &list);
+    const bool has_jobs = list.n > 0;
     list_done(&list);
+    /* Also where no daemon answers: none takes part in them. */
+    const size_t n_films = vrt_cluster_list(cli, states, has_jobs);
+    if (r == 0 && !args->json && !has_jobs && n_films == 0)
+        puts(args->all || args->state ? "no such job is remembered" :
+             "no job is waiting or running; vrtctl list --all shows those that are over");
     if (r < 0)
         vrt_refuse_errno(&error, r, "listing jobs");
     return r != 0 ? vrt_cli_fail(cli, NULL, r, &error) : VRT_EXIT_OK;
@@ -228,8 +229,10 @@ static const struct vrt_option wait_options[] = {
 static int watch(struct vrt_cli *cli, bool quiet)
 {
     VRT_CLEANUP(vrt_freep) long long *ids = NULL;
-    int n = 0;
+    int n = 0, films;
 
+    if (!vrt_cluster_take(cli, quiet ? "wait" : "follow", &films))
+        return films;
     int exit = vrt_jobs_named(cli, ~VRT_JOBS_OVER, "no job of yours waits or runs", &ids, &n);
     const struct vrt_watch_params params = {
         .ids = ids,
@@ -238,7 +241,9 @@ static int watch(struct vrt_cli *cli, bool quiet)
         .say_how_to_cancel = quiet,
     };
     /* Without a number all are watched, for ever. */
-    return exit == VRT_EXIT_OK && !(cli->args.all && n == 0) ? vrt_watch(cli, &params) : exit;
+    if (exit == VRT_EXIT_OK && !(cli->args.all && n == 0))
+        exit = vrt_watch(cli, &params);
+    return exit != VRT_EXIT_OK ? exit : films;
 }
 
 static int run_watch(struct vrt_cli *cli)
@@ -254,14 +259,14 @@ static int run_wait(struct vrt_cli *cli)
 const struct vrt_command vrt_command_list = {
     .name = "list",
     .operands = "",
-    .summary = "list the jobs that wait or run, or that are over",
+    .summary = "list the jobs and films that wait or run, or that are over",
     .options = list_options,
     .run = run_list,
 };
 
 const struct vrt_command vrt_command_watch = {
     .name = "watch",
-    .operands = "[ID]...",
+    .operands = "[ID|FILM]...",
     .summary = "show the progress of jobs, or of all of them, as it happens",
     .max_operands = 10000,
     .run = run_watch,
@@ -269,7 +274,7 @@ const struct vrt_command vrt_command_watch = {
 
 const struct vrt_command vrt_command_wait = {
     .name = "wait",
-    .operands = "ID... | --all",
+    .operands = "ID|FILM... | --all",
     .summary = "wait until jobs are over, and say how they ended",
     .options = wait_options,
     .min_operands = 1,

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "client/cli.h"
+#include "client/cluster/cluster.h"
 #include "client/show/history.h"
 #include "client/conn.h"
 #include "client/terminal/format.h"
@@ -302,8 +303,10 @@ static int show(struct vrt_cli *cli, long long id)
 
 static int run(struct vrt_cli *cli)
 {
-    int exit = VRT_EXIT_OK;
+    int exit;
 
+    if (!vrt_cluster_take(cli, "show", &exit))
+        return exit;
     for (int i = 0; i < cli->args.n_operands && exit != VRT_EXIT_UNREACHABLE; i++) {
         long long id = vrt_cli_job_id(cli, i);
         if (!id)
@@ -324,7 +327,7 @@ static const struct vrt_option show_options[] = {
 
 const struct vrt_command vrt_command_show = {
     .name = "show",
-    .operands = "ID...",
+    .operands = "ID|FILM...",
     .summary = "show everything about jobs",
     .options = show_options,
     .min_operands = 1,

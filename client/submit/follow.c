@@ -68,7 +68,7 @@ static int follow_films(const struct vrt_submissions *s)
 
     for (size_t i = 0; i < s->n_items; i++) {
         const int one = s->items[i].is_submitted ?
-                        vrt_cluster_follow(s->cli, s->items[i].output) : VRT_EXIT_OK;
+                        vrt_cluster_follow(s->cli, s->items[i].output, false) : VRT_EXIT_OK;
         exit = one != VRT_EXIT_OK ? one : exit;
     }
     return exit;

@@ -17,7 +17,6 @@
 
 #include "base/cleanup.h"
 #include "base/codecs.h"
-#include "base/io/write.h"
 #include "base/macro.h"
 #include "client/commands/jobs.h"
 #include "client/conn.h"
@@ -25,7 +24,6 @@
 #include "client/folders.h"
 
 #define FOLDER_MODE 0777        /* less the umask */
-#define NAME_BYTES 200          /* that a sentence shows of a path */
 
 /* Endings of videos, for who names no others. */
 static const char *const endings[] = {
@@ -161,37 +159,13 @@ static int take(const struct vrt_cli *cli, struct vrt_series *series, FTS *walk,
     return vrt_fold(add(series, base, e->fts_path));
 }
 
-/* Makes a folder, and those that it is in. Return: 0; -errno with `error`. */
-static int make_folders(const char *folder, struct vrt_error *error)
-{
-    VRT_CLEANUP(vrt_freep) char *path = strdup(folder);
-    char name[NAME_BYTES];
-
-    if (!path)
-        return vrt_refuse_errno(error, vrt_raise(-ENOMEM), "submitting");
-    for (char *slash = path; slash;) {
-        slash = strchr(slash + 1, '/');
-        if (slash)
-            *slash = '\0';
-        const bool is_made = mkdir(path, FOLDER_MODE) == 0;
-        if (is_made)
-            vrt_sync_name(path);
-        else if (errno != EEXIST)
-            return vrt_refuse(error, vrt_raise(-errno), "client.file", "%s: %s",
-                              vrt_printable(path, name, sizeof(name)), strerror(errno));
-        if (slash)
-            *slash = '/';
-    }
-    return 0;
-}
-
 /* Return: 0; -errno with `error`. */
 static int walk(const struct vrt_cli *cli, struct vrt_series *series, struct vrt_error *error)
 {
     char *const roots[] = { cli->args.operands[0], NULL };
     struct stat out = { 0 }, root;
     FTSENT *e;
-    int r = cli->args.dry_run ? 0 : make_folders(cli->args.output_dir, error);
+    int r = cli->args.dry_run ? 0 : vrt_folder_make(cli->args.output_dir, FOLDER_MODE, error);
 
     if (r < 0)
         return r;
@@ -347,7 +321,7 @@ int vrt_series_make_folder(const char *output, struct vrt_error *error)
 {
     VRT_CLEANUP(vrt_freep) char *folder = strndup(output, (size_t)(strrchr(output, '/') - output));
 
-    return folder ? vrt_fold(make_folders(folder, error)) :
+    return folder ? vrt_fold(vrt_folder_make(folder, FOLDER_MODE, error)) :
            vrt_refuse_errno(error, vrt_raise(-ENOMEM), "submitting");
 }
 

@@ -27,6 +27,8 @@ class Film:
 
     def __init__(self, source, target, config=None, **request):
         self.folder, self.target, self.config = target + '.vrtd', target, config
+        if source is None:      # vrtctl has made it
+            return
         os.mkdir(self.folder, 0o700)
         request.setdefault('device', 'cpu')
         request['input'] = {'name': os.path.basename(source), 'path': source}

@@ -5,6 +5,7 @@ that of one vrtd, to the last byte."""
 import contextlib
 import json
 import os
+import shutil
 import signal
 import subprocess
 
@@ -182,6 +183,115 @@ class Once(harness.Case):
         self.expect(made, '0/2', FAILED, 'begun 3 times')
         self.expect(made, '1/2')
         self.assertEqual((made.note('1')['state'], made.note('1')['starts']), ('done', 0))
+
+    def stand_in(self):
+        """Programs called as Slurm's, which note what they are asked; squeue shows the file jobs.
+        The function that runs vrtctl with them, and that tells what they were asked since."""
+        folder, asked = self.path('bin'), self.path('asked')
+        os.mkdir(folder)
+        for name in ('sbatch', 'squeue', 'scancel', 'scontrol'):
+            path = os.path.join(folder, name)
+            with open(path, 'w', encoding='utf-8') as f:
+                f.write(f'#!/bin/sh\necho {name} "$@" >>{asked}\ncase {name} in\n'
+                        f'sbatch) cat >/dev/null; echo 7 ;;\nsqueue) cat {self.path("jobs")} ;;\n'
+                        'esac 2>/dev/null\nexit 0\n')
+                os.fchmod(f.fileno(), 0o755)
+
+        def ctl(*arguments, **more):
+            more.setdefault('XDG_STATE_HOME', self.path('films'))
+            return self.vrtctl(*arguments, PATH=folder + os.pathsep + os.environ['PATH'], **more)
+
+        def was_asked():
+            with contextlib.suppress(FileNotFoundError), open(asked, encoding='utf-8') as f:
+                os.unlink(asked)
+                return f.read()
+            return ''
+        return ctl, was_asked
+
+    def test_list(self):
+        """Films beside the daemon's jobs, without a word to Slurm; and their paths in the place of
+        jobs' numbers."""
+        ctl, was_asked = self.stand_in()
+        target, index = self.path('a film.mp4'), self.path('films/vrtd/films')
+
+        def submit():
+            ctl('submit', '--cluster', '-d', 'cpu', '--nodes', 2, '-o', target, self.source)
+            self.assertEqual(was_asked().count('sbatch'), 4)
+            return Film(None, target, self.conf)
+
+        def expect_listed(*wanted, options=()):
+            """Its state, segments made and planned; or nothing."""
+            films = [f for f in map(json.loads, ctl('list', '--json', *options).stdout.splitlines())
+                     if f.get('kind') == 'film']
+            self.assertEqual([f[k] for f in films for k in ('output', 'state', 'segments_done',
+                                                            'segments_total')],
+                             [target, *wanted] if wanted else [])
+            self.assertEqual(was_asked(), '')
+
+        expect_listed()
+        made = submit()
+        expect_listed('waiting', 0, None)
+        os.mkdir(made.path('tasks'))
+        for task, state, wanted in (
+                ('plan', 'running', 'planning'), ('plan', 'done', 'waiting'),
+                ('1', 'running', 'restoring'), ('1', 'interrupted', 'waiting'),
+                ('join', 'running', 'joining'), ('rest', 'failed', 'failed')):
+            made.write(f'tasks/{task}.json', {'state': state, 'error': 'no such luck'})
+            expect_listed(wanted, 0, None, options=['--all'])
+        expect_listed()
+        expect_listed('failed', 0, None, options=['--state', 'failed,done'])
+        shutil.rmtree(made.path('tasks'))
+        self.expect(made, 'plan')
+        self.expect(made, '0/2')
+        n, n_all = len(made.segments()), len(made.read('plan.json')['segments'])
+        self.assertTrue(0 < n < n_all)
+        expect_listed('waiting', n, n_all)
+        self.assertRegex(ctl('list').stdout, rf'waiting +\d\d% +{n}/{n_all} .*a film\.mp4\n')
+        # No daemon takes part: those that are known are listed, and that it is gone is said.
+        gone = ctl('list', status=3, VRTD_SOCKET='/nowhere')
+        self.assertIn(target, gone.stdout)
+        self.assertIn('/nowhere', gone.stderr)
+
+        with open(self.path('jobs'), 'w', encoding='utf-8') as f:
+            f.write(f'7|7|N/A|PENDING|Priority||{made.read("slurm.json")["tag"]}|{made.folder}\n')
+        for verb, wanted in (('pause', 'scontrol hold 7'), ('resume', 'scontrol release 7'),
+                             ('cancel', 'scancel --quiet 7')):
+            ctl(verb, target)
+            self.assertIn(wanted, was_asked())
+        # Beside jobs; where a word is neither, nothing is done.
+        done = ctl('show', target, 99, status=4)
+        self.assertIn('a film.mp4: waiting', done.stdout)
+        self.assertIn('number 99', done.stderr)
+        was_asked()
+        for verb, *operands in (('cancel', target, 'no film.mp4'), ('retry', '-o', 'x', target),
+                                ('show', '--history', target)):
+            ctl(verb, *operands, status=2)
+        expect_listed()
+        expect_listed('cancelled', n, n_all, options=['--state', 'cancelled'])
+        os.unlink(self.path('jobs'))
+        ctl('retry', target)
+        self.assertEqual(was_asked().count('sbatch'), 4)
+        for part in ('1/2', '0/1', 'join'):
+            self.expect(made, part)
+        expect_listed()
+        expect_listed('done', n_all, n_all, options=['--all'])
+        self.assertIn('done, 100%', ctl('wait', target).stdout)
+        was_asked()
+        self.assertEqual(digest(target), self.wanted(self.source, 'in.mp4'))
+        self.assertEqual(os.listdir(index), [])
+
+        # Its entry goes with its folder, however that goes.
+        target = self.path('another.mp4')
+        shutil.rmtree(submit().folder)
+        expect_listed(options=['--all'])
+        self.assertEqual(os.listdir(index), [])
+        os.unlink(target)
+        submit()
+        ctl('cluster', 'remove', target)
+        self.assertEqual(os.listdir(index), [])
+        said = ctl('submit', '--cluster', '-d', 'cpu', '-o', target, self.source,
+                   XDG_STATE_HOME=self.source)
+        self.assertIn("vrtctl list won't show it", said.stderr)
 
 
 if __name__ == '__main__':

@@ -55,6 +55,7 @@ class Cluster(harness.Case):
         os.makedirs(self.path('conf/vrtd'), exist_ok=True)
         self.configure()
         self.slurm.env['XDG_CONFIG_HOME'] = self.path('conf')
+        self.slurm.env['XDG_STATE_HOME'] = self.path('state-home')
         # What a user may have set for himself, and would hide jobs, or make other ones of them.
         self.slurm.env.update(SQUEUE_STATES='SUSPENDED', SQUEUE_FORMAT='%j',
                               SCANCEL_STATE='RUNNING', SBATCH_ARRAY_INX='0-2',
@@ -124,6 +125,7 @@ class Cluster(harness.Case):
         self.assertIn('is there already', self.ctl('submit', '--cluster', '-d', 'cpu', '-o',
                                                    target, self.source, status=1))
         self.assertIn('`x`.mp4: ', self.ctl('cluster'))
+        self.assertIn(target, self.ctl('list', '--socket', self.daemon.socket))
         self.await_made(target)
         for place, folders, files in os.walk(folder):
             for name in folders + files:
@@ -146,7 +148,7 @@ class Cluster(harness.Case):
                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT, text=True) as follower:
             self.assertIn('tasks', follower.stdout.readline())
-            self.ctl('cluster', 'cancel', target)
+            self.ctl('cancel', target)
             said = follower.communicate(timeout=harness.PATIENCE_S)[0]
         self.assertIn('was cancelled', said)
         self.assertNotIn('submitted again', said)

@@ -208,7 +208,8 @@ class Case(unittest.TestCase):
 
     def vrtctl(self, *arguments, status=0, daemon=None, **options):
         """Runs vrtctl, checks its exit status (None: any), returns what it printed."""
-        environment = dict(os.environ, VRTD_SOCKET=(daemon or self.daemon).socket, **options)
+        environment = {**os.environ, 'VRTD_SOCKET': (daemon or self.daemon).socket,
+                       'XDG_STATE_HOME': self.path('state-home'), **options}
         done = subprocess.run([VRTCTL, *map(str, arguments)], capture_output=True, text=True,
                               env=environment, timeout=PATIENCE_S, stdin=subprocess.DEVNULL)
         if status is not None and done.returncode != status:

@@ -4,6 +4,7 @@
 
 usage: test_completion.py VRTCTL SOURCE_ROOT [unittest arguments]
 """
+import json
 import os
 import re
 import shutil
@@ -53,6 +54,7 @@ class Completion(unittest.TestCase):
     def setUp(self):
         self.folder = tempfile.mkdtemp(prefix='vrtctl-')
         self.addCleanup(shutil.rmtree, self.folder)
+        os.environ['XDG_STATE_HOME'] = self.folder
         self.server = server = FakeVrtd(self.folder, lambda r: answer({
             '/v1/jobs': {'jobs': [{'id': 7, 'state': 'queued'}, {'id': 71, 'state': 'paused'}]},
             '/v1/devices': {'devices': [{'name': 'cpu:0'}, {'name': 'cpu:1'}]},
@@ -101,6 +103,17 @@ class Completion(unittest.TestCase):
         self.assertEqual(complete(f'{VRTCTL} --socket {self.folder}/none show '), set())
 
 
+def make_film(folder):
+    """A cluster's film, in an index of films below; the path of its result."""
+    result, index = os.path.join(folder, 'a film.mkv'), os.path.join(folder, 'vrtd/films')
+    os.mkdir(result + '.vrtd')
+    os.makedirs(index)
+    os.symlink(result + '.vrtd', os.path.join(index, 'vrtd:1.a'))
+    with open(result + '.vrtd/slurm.json', 'w', encoding='utf-8') as f:
+        json.dump({'tag': 'vrtd:1.a', 'input': '/in.mkv', 'output': result, 'nodes': 1}, f)
+    return result
+
+
 def offered(shell, program, line, *arguments):
     """What a shell prints that runs `program` with `line`, without what it says of each word."""
     done = subprocess.run([*shell, program, *arguments], capture_output=True, text=True, timeout=60,
@@ -138,6 +151,7 @@ class Asking(unittest.TestCase):
     def setUp(self):
         self.folder = tempfile.mkdtemp(prefix='vrtctl-')
         self.addCleanup(shutil.rmtree, self.folder)
+        os.environ['XDG_STATE_HOME'] = self.folder
 
     def check(self, complete, list_before):
         commands = sorted(COMMANDS)
@@ -157,13 +171,14 @@ class Asking(unittest.TestCase):
             '/v1/models': {'models': [{'name': 'compact-x2'}]}}[r.path.partition('?')[0]]))
         self.addCleanup(server.close)
         start = f'vrtctl --socket {server.path}'
-        for command in ('pause', 'show'):
-            self.assertEqual(complete(f'{start} {command} '), {'7', '71'})
+        films = {make_film(self.folder)}
+        for command in ('pause', 'show', 'watch'):
+            self.assertEqual(complete(f'{start} {command} '), {'7', '71'} | films)
             self.assertIn(f'active={str(command != "show").lower()}', server.requests[-1].path)
         self.assertEqual(complete(f'{start} submit --model compa'), {'compact-x2'})
         self.assertEqual(complete(f'{start} submit -d al,cpu:'),
                          {list_before + name for name in ('cpu:0', 'cpu:-1')})
-        self.assertEqual(complete(f'vrtctl --socket {self.folder}/none show '), set())
+        self.assertEqual(complete(f'vrtctl --socket {self.folder}/none show '), films)
 
     @unittest.skipUnless(shutil.which('fish'), 'fish is not installed')
     def test_fish(self):

@@ -67,6 +67,8 @@ class Case(unittest.TestCase):
     def setUp(self):
         self.folder = os.path.realpath(tempfile.mkdtemp(prefix='vrtctl-'))
         self.addCleanup(shutil.rmtree, self.folder)
+        # Where whoever runs the tests has no films.
+        os.environ['XDG_STATE_HOME'] = self.path('state-home')
         self.server = None
         with open(self.path('video.mp4'), 'w', encoding='utf-8') as f:
             f.write('moving pictures')
