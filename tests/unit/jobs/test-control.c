@@ -5,6 +5,7 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "base/macro.h"
@@ -15,6 +16,15 @@
 #include "tests/unit/http/http-client.h"
 #include "tests/unit/api/server-play.h"
 
+/* A file that holds something, on a file system of its own: none that is gone had its number. */
+static int full_file(void)
+{
+    int fd = memfd_create("full", MFD_CLOEXEC);
+
+    expect_int(write(fd, "precious", 8), 8);
+    return fd;
+}
+
 /* Sends a body, behind which `n_files` descriptors come; the output holds something where it is
  * called full.mkv. Return: the status; play_answer. */
 static int send_body(struct play *play, const char *route, const char *body, int n_files)
@@ -24,8 +34,8 @@ static int send_body(struct play *play, const char *route, const char *body, int
     int fds[3], fd = http_client_connect(play->socket);
 
     for (int i = 0; i < n_files; i++)
-        fds[i] = i == 1 ? play_file(strstr(body, "full.mkv") ? "precious" : "", O_RDWR) :
-                           play_file("video", O_RDONLY);
+        fds[i] = i != 1 ? play_file("video", O_RDONLY) :
+                 strstr(body, "full.mkv") ? full_file() : play_file("", O_RDWR);
     if (n_files)
         http_client_send_files(fd, "\r\n", fds, n_files);
     for (int i = 0; i < n_files; i++)
