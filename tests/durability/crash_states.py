@@ -103,6 +103,15 @@ class Disk:
             pending = rest
         return found
 
+    def after(self, changes):
+        """Applies them, one after the other. Yields of each that changes what a crash leaves, and
+        of each thing that it may leave: (which; its files; those that programs see; where)."""
+        for entry, data in changes:
+            if self.apply(entry, data):
+                now = self.files(self.names, self.data)
+                for kind, files in self.states().items():
+                    yield kind, files, now, f'after {entry}, of {kind}'
+
     def states(self):
         """What a crash may leave now."""
         return {'what was synced': self.files(self.kept_names, self.kept),

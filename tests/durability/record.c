@@ -182,43 +182,40 @@ ssize_t pwrite64(int fd, const void *data, size_t n, off_t offset)
     return pwrite(fd, data, n, offset);
 }
 
-/* Each part by itself, which may come to less than was asked for. */
-ssize_t writev(int fd, const struct iovec *parts, int n)
+/* Each part by itself, at the offset or, -1, where the file stands; it may come to less than was
+ * asked for. */
+static ssize_t write_parts(int fd, const struct iovec *parts, int n, off_t offset)
 {
-    static __typeof__(writev) *real;
-    struct stat status;
     ssize_t total = 0;
 
-    if (!real)
-        real = REAL(writev);
-    if (!is_file(fd, &status, false))
-        return real(fd, parts, n);
     for (int i = 0; i < n; i++) {
-        const ssize_t done = write(fd, parts[i].iov_base, parts[i].iov_len);
+        const void *data = parts[i].iov_base;
+        const size_t size = parts[i].iov_len;
+        const ssize_t done = offset < 0 ? write(fd, data, size) :
+                                          pwrite(fd, data, size, offset + total);
 
         if (done < 0)
             return total ? total : done;
         total += done;
-        if ((size_t)done < parts[i].iov_len)
+        if ((size_t)done < size)
             break;
     }
     return total;
 }
 
+ssize_t writev(int fd, const struct iovec *parts, int n)
+{
+    static __typeof__(writev) *real;
+    struct stat status;
+
+    if (!real)
+        real = REAL(writev);
+    return is_file(fd, &status, false) ? write_parts(fd, parts, n, -1) : real(fd, parts, n);
+}
+
 ssize_t pwritev(int fd, const struct iovec *parts, int n, off_t offset)
 {
-    ssize_t total = 0;
-
-    for (int i = 0; i < n; i++) {
-        const ssize_t done = pwrite(fd, parts[i].iov_base, parts[i].iov_len, offset + total);
-
-        if (done < 0)
-            return total ? total : done;
-        total += done;
-        if ((size_t)done < parts[i].iov_len)
-            break;
-    }
-    return total;
+    return write_parts(fd, parts, n, offset);
 }
 
 ssize_t pwritev64(int fd, const struct iovec *parts, int n, off_t offset)

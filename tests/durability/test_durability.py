@@ -74,37 +74,31 @@ class Durability(harness.FolderCase):
         """Whether in each state that a crash may leave the files are what its store says of them.
         Return: (segments, results) that were looked at."""
         seen, kinds = (set(), set()), set()
-        for entry, data in changes:
-            if not disk.apply(entry, data):
+        for kind, files, now, where in disk.after(changes):
+            known = told(files.get('state/vrtd.db'), files.get('state/vrtd.db-wal'))
+            if known is None:
                 continue
-            now = disk.files(disk.names, disk.data)
-            for kind, files in disk.states().items():
-                known = told(files.get('state/vrtd.db'), files.get('state/vrtd.db-wal'))
-                if known is None:
+            kinds.add(kind)
+            jobs, segments = known
+            for path in files:
+                # This name says that it is complete.
+                if '/joined.' in path and path in now:
+                    self.look_at(files, now, path, where)
+            for job in (job for job, state in jobs.items() if state == 'done'):
+                seen[1].add(job)
+                results = results_of(now, target)
+                self.assertTrue(results)
+                for path in results:
+                    self.look_at(files, now, path, where)
+            last = {job: number for job, number, *_ in segments}
+            for job, number, size, tail in segments:
+                if jobs[job] == 'done':
                     continue
-                kinds.add(kind)
-                where = f'after {entry}, of {kind}'
-                jobs, segments = known
-                for path in files:
-                    # This name says that it is complete.
-                    if '/joined.' in path and path in now:
-                        self.look_at(files, now, path, where)
-                for job, state in jobs.items():
-                    if state == 'done':
-                        seen[1].add(job)
-                        results = results_of(now, target)
-                        self.assertTrue(results)
-                        for path in results:
-                            self.look_at(files, now, path, where)
-                last = {job: number for job, number, *_ in segments}
-                for job, number, size, tail in segments:
-                    if jobs[job] == 'done':
-                        continue
-                    seen[0].add((job, number))
-                    path = f'state/spool/{job}/{number:05}'
-                    self.look_at(files, now, path + '.seg', where, size)
-                    if tail and number == last[job]:
-                        self.look_at(files, now, path + '.tail', where, tail)
+                seen[0].add((job, number))
+                path = f'state/spool/{job}/{number:05}'
+                self.look_at(files, now, path + '.seg', where, size)
+                if tail and number == last[job]:
+                    self.look_at(files, now, path + '.tail', where, tail)
         self.assertEqual(len(kinds), 3)
         return seen
 
@@ -155,19 +149,14 @@ class Durability(harness.FolderCase):
             ends = [made.run(part) for part in ('plan', '1/2', '0/2', 'join')]
         changes, seen = recorder.stop(), set()
         self.assertEqual([status for status, _ in ends], [DONE] * 4, ends)
-        for entry, data in changes:
-            if not disk.apply(entry, data):
-                continue
-            now = disk.files(disk.names, disk.data)
-            for kind, files in disk.states().items():
-                where = f'after {entry}, of {kind}'
-                for path in files:
-                    if path in now and path.startswith(('b.mp4.vrtd/segments/', PLAN)):
-                        self.look_at(files, now, path, where)
-                        seen.add((kind, path))
-                if b'"done"' in files.get('b.mp4.vrtd/tasks/join.json', b''):
-                    self.look_at(files, now, 'b.mp4', where)
-                    seen.add((kind, 'b.mp4'))
+        for kind, files, now, where in disk.after(changes):
+            for path in files:
+                if path in now and path.startswith(('b.mp4.vrtd/segments/', PLAN)):
+                    self.look_at(files, now, path, where)
+                    seen.add((kind, path))
+            if b'"done"' in files.get('b.mp4.vrtd/tasks/join.json', b''):
+                self.look_at(files, now, 'b.mp4', where)
+                seen.add((kind, 'b.mp4'))
         # Three segments, the plan and the result, in three states.
         self.assertEqual(len(seen), 15, seen)
 
