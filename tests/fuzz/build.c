@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "model/carrier/carrier.h"
 #include "model/network.h"
 
 void fuzz_build(const struct vrt_network *network)
@@ -33,10 +34,17 @@ int fuzz_read(fuzz_reader *read, const uint8_t *data, size_t size)
     struct vrt_network *network = NULL;
     struct vrt_dag *dag = NULL;
 
+    struct vrt_checkpoint *checkpoint = NULL;
+
     int r = read(&file, &dag);
     vrt_assert(!r == !!dag);
     if (dag)
         r = vrt_network_new_dag(dag, "file", &network, file.error);
+    else if (r == VRT_DAG_E_CARRIER)
+        r = vrt_carrier_read(&file, &checkpoint);
+    if (checkpoint)
+        r = vrt_network_new(checkpoint, "file", &network, file.error);
+    vrt_checkpoint_free(checkpoint);
     vrt_assert(!r == !!network);
     vrt_assert(!r || (file.error->id && strncmp(file.error->message, "file ", 5) == 0));
     if (network)

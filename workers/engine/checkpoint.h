@@ -84,6 +84,18 @@ int vrt_checkpoint_open_memory(const void *data, size_t size, const char *name,
                                struct vrt_checkpoint **ret_checkpoint,
                                struct vrt_error *error) VRT_MUST_CHECK;
 
+/* One entry of a checkpoint's metadata. */
+struct vrt_checkpoint_label {
+    const char *key, *value;
+};
+
+/* A checkpoint of copies of `n` tensors, as f32, and of `label`. Return: 0; -EINVAL, -ENOMEM;
+ * `error` says why. */
+int vrt_checkpoint_new(const struct vrt_checkpoint_tensor *tensors, int n,
+                       const struct vrt_checkpoint_label *label, const char *name,
+                       struct vrt_checkpoint **ret_checkpoint,
+                       struct vrt_error *error) VRT_MUST_CHECK;
+
 /* Frees it with all its tensors. Return: NULL. */
 struct vrt_checkpoint *vrt_checkpoint_free(struct vrt_checkpoint *checkpoint);
 

@@ -14,8 +14,10 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "engine/checkpoint.h"
+#include "engine/checkpoint/image.h"
 #include "engine/dag/read.h"
 #include "model/architecture.h"
+#include "model/carrier/carrier.h"
 #include "model/parts/layers.h"
 
 #define VRT_LOG_TOPIC "network"
@@ -250,18 +252,52 @@ static int read_checkpoint(int fd, const char *name, struct vrt_network **ret_ne
     return vrt_fold(vrt_network_new(checkpoint, name, ret_network, error));
 }
 
+/* Of a file's graph, or of the network that it is that of; *ret_network NULL: it states none. */
+static int read_graph(const struct vrt_dag_file *file, struct vrt_network **ret_network)
+{
+    VRT_CLEANUP(vrt_checkpoint_freep) struct vrt_checkpoint *checkpoint = NULL;
+    struct vrt_dag *dag = NULL;
+    int r = vrt_dag_read(file, &dag);
+
+    *ret_network = NULL;
+    if (r == VRT_DAG_E_CARRIER) {
+        r = vrt_carrier_read(file, &checkpoint);
+        return r < 0 ? vrt_fold(r) :
+               vrt_fold(vrt_network_new(checkpoint, file->name, ret_network, file->error));
+    }
+    return r < 0 || !dag ? vrt_fold(r) :
+           vrt_fold(vrt_network_new_dag(dag, file->name, ret_network, file->error));
+}
+
+/* Of a file of any kind. */
+static int read_any(int fd, const char *name, struct vrt_network **ret_network,
+                    struct vrt_error *error)
+{
+    struct vrt_image image = { 0 };
+    char shown[160];
+
+    int r = vrt_image_init(&image, fd, name, error);
+    if (r < 0)
+        return vrt_fold(r);
+    r = read_graph(&(struct vrt_dag_file){
+        .data = image.data,
+        .size_bytes = image.size_bytes,
+        .image = &image,
+        .name = vrt_printable(name, shown, sizeof(shown)),
+        .error = error,
+    }, ret_network);
+    vrt_image_done(&image);
+    return r < 0 || *ret_network ? vrt_fold(r) :
+           vrt_fold(read_checkpoint(fd, name, ret_network, error));
+}
+
 int vrt_network_read(int fd, const char *name, struct vrt_network **ret_network,
                      struct vrt_error *error)
 {
     const int64_t start_ns = vrt_clock_now_ns();
-    struct vrt_dag *dag = NULL;
     struct stat st;
 
-    int r = vrt_dag_read(fd, name, &dag, error);
-    if (r < 0)
-        return vrt_fold(r);
-    r = dag ? vrt_network_new_dag(dag, name, ret_network, error) :
-              read_checkpoint(fd, name, ret_network, error);
+    int r = read_any(fd, name, ret_network, error);
     if (r < 0)
         return vrt_fold(r);
     const struct vrt_network_info *info = vrt_network_info(*ret_network);

@@ -17,6 +17,7 @@
 #define HALVINGS 4                  /* of a block's pictures, by its first two convolutions */
 #define LITE_FEATURES 24            /* of the last of five blocks: 4.25.lite's */
 #define TAPS 9
+#define SCALE_MAX 32                /* of a block's pictures */
 #define CENTER 4                    /* of them */
 #define REACH 128                   /* pixels beyond a tile's edge: beyond most motion */
 
@@ -31,8 +32,27 @@ static bool recognise(const struct vrt_checkpoint *checkpoint)
            vrt_checkpoint_find(checkpoint, "encode.cnn0.weight");
 }
 
-/* By which each block's pictures are smaller: nothing in the file tells, but how many there are
- * and, of 4.25.lite, how narrow the last one is. */
+/* "16,8,4,2,1", each one of them. Return: 0; -EINVAL. */
+static int read_scales(struct vrt_params *params, struct vrt_rife *rife, const char *text)
+{
+    for (int i = 0; i < rife->n_blocks; i++) {
+        char *end;
+        const long scale = strtol(text, &end, 10);
+
+        if (scale < 1 || scale > SCALE_MAX || (scale & (scale - 1)) != 0 ||
+            (i > 0 && scale > rife->blocks[i - 1].scale) ||
+            *end != (i + 1 < rife->n_blocks ? ',' : '\0'))
+            return vrt_params_refuse(params, "network whose metadata \"scales\" isn't, for each of "
+                                     "%d blocks, a power of two up to %d and that of the block "
+                                     "before", rife->n_blocks, SCALE_MAX);
+        rife->blocks[i].scale = (int)scale;
+        text = end + 1;
+    }
+    return 0;
+}
+
+/* By which each block's pictures are smaller: nothing in names or shapes tells, but how many there
+ * are and, of 4.25.lite, how narrow the last one is. */
 static void set_scales(struct vrt_rife *rife)
 {
     static const int four[] = { 8, 4, 2, 1 }, five[] = { 16, 8, 4, 2, 1 },
@@ -77,6 +97,9 @@ static int find_sizes(struct vrt_params *params, struct vrt_rife *rife)
         (rife->n_hints != 0 && rife->n_hints != rife->n_made - FLOWS - 1))
         return vrt_params_refuse(params, "network whose blocks make %d channels, of which the next "
                                  "takes %d besides flows and mask", rife->n_made, rife->n_hints);
+    const char *scales = vrt_checkpoint_metadata(checkpoint, "scales");
+    if (scales)
+        return vrt_fold(read_scales(params, rife, scales));
     set_scales(rife);
     return 0;
 }

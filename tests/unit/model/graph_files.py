@@ -139,8 +139,8 @@ def span(features=8, n_blocks=3, scale=2):
     return net
 
 
-def safetensors(net):
-    header, data = {}, b''
+def safetensors(net, metadata=None):
+    header, data = {'__metadata__': metadata} if metadata else {}, b''
     for name, (shape, values) in net.names.items():
         part = packed(values)
         header[name] = {'dtype': 'F32', 'shape': shape,

@@ -39,7 +39,7 @@ BROKEN_NCNN = {
                   'Softmax "shuffle_8" is a layer that vrtd has no op for; it has attention: '
                   'SwinIR is run from its checkpoint'),
     'a warp': (lambda n: n.joined().replace(b'PixelShuffle', b'rife.Warp'),
-               'no op for; it warps pictures: RIFE is run from its checkpoint'),
+               'PReLU "prelu_2" is a layer that no RIFE has that vrtd runs'),
     'a cycle': (lambda n: n.joined().replace(b'1 1 v1 v2 ', b'1 1 v7 v2 '),
                 'PReLU "prelu_2" reads "v7", which no layer before it makes'),
     'made twice': (lambda n: n.joined().replace(b'1 1 v1 v2 ', b'1 1 v1 v1 '),

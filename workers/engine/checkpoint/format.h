@@ -18,17 +18,13 @@
 #include "engine/checkpoint/image.h"
 #include "engine/checkpoint/text.h"
 
-struct vrt_checkpoint_metadata {
-    const char *key, *value;
-};
-
 struct vrt_checkpoint {
     struct vrt_image image;
     struct vrt_cp_arena arena;      /* names, metadata, data that is not in the image */
     struct vrt_checkpoint_tensor *tensors;
     int n_tensors, capacity;
     const struct vrt_checkpoint_tensor **by_name;       /* sorted */
-    struct vrt_checkpoint_metadata *metadata;
+    struct vrt_checkpoint_label *metadata;
     int n_metadata;
 };
 

@@ -142,6 +142,64 @@ int vrt_checkpoint_open_memory(const void *data, size_t size, const char *name,
     return 0;
 }
 
+/* Copies text into the arena. */
+static const char *copied(struct vrt_checkpoint *cp, const char *text)
+{
+    const size_t size = strlen(text) + 1;
+    char *copy = vrt_cp_arena_alloc(&cp->arena, size, 1);
+
+    return copy ? memcpy(copy, text, size) : NULL;
+}
+
+/* Adds a copy of the tensor. */
+static int add_copy(struct vrt_checkpoint_source *source,
+                    const struct vrt_checkpoint_tensor *tensor)
+{
+    const size_t n = (size_t)tensor->n_elements;
+    float *values = vrt_cp_arena_alloc(&source->checkpoint->arena, n, sizeof(*values));
+    struct vrt_checkpoint_entry entry = {
+        .name = { tensor->name, strlen(tensor->name) }, .dtype = VRT_CHECKPOINT_F32,
+        .n_dims = tensor->n_dims, .storage = values, .storage_bytes = n * sizeof(*values),
+    };
+
+    if (!values)
+        return vrt_checkpoint_refuse_memory(source, NULL);
+    vrt_checkpoint_read_f32(tensor, values);
+    memcpy(entry.dims, tensor->dims, sizeof(entry.dims));
+    vrt_checkpoint_entry_set_row_major(&entry);
+    return vrt_fold(vrt_checkpoint_add(source, &entry));
+}
+
+int vrt_checkpoint_new(const struct vrt_checkpoint_tensor *tensors, int n,
+                       const struct vrt_checkpoint_label *label, const char *name,
+                       struct vrt_checkpoint **ret_checkpoint, struct vrt_error *error)
+{
+    VRT_CLEANUP(vrt_checkpoint_freep) struct vrt_checkpoint *cp = calloc(1, sizeof(*cp));
+    struct vrt_checkpoint_source source = { .name = name, .checkpoint = cp, .error = error,
+                                            .elements_left = SIZE_MAX };
+
+    if (!cp)
+        return vrt_checkpoint_refuse_memory(&source, NULL);
+    vrt_cp_arena_init(&cp->arena, SIZE_MAX);
+    cp->metadata = vrt_cp_arena_alloc(&cp->arena, 1, sizeof(*cp->metadata));
+    if (cp->metadata)
+        *cp->metadata = (struct vrt_checkpoint_label){ copied(cp, label->key),
+                                                       copied(cp, label->value) };
+    if (!cp->metadata || !cp->metadata->key || !cp->metadata->value)
+        return vrt_checkpoint_refuse_memory(&source, NULL);
+    cp->n_metadata = 1;
+    int r = 0;
+    for (int i = 0; i < n && r == 0; i++)
+        r = add_copy(&source, &tensors[i]);
+    if (r < 0)
+        return vrt_fold(r);
+    r = vrt_checkpoint_finish(&source);
+    if (r < 0)
+        return vrt_fold(r);
+    *ret_checkpoint = VRT_STEAL(cp);
+    return 0;
+}
+
 struct vrt_checkpoint *vrt_checkpoint_free(struct vrt_checkpoint *checkpoint)
 {
     if (!checkpoint)

@@ -217,7 +217,7 @@ static int read_metadata(struct reader *reader)
         if (vrt_checkpoint_metadata(cp, key.data))
             return vrt_checkpoint_refuse(reader->source, "is damaged: a key of its metadata comes "
                                                          "twice");
-        cp->metadata[cp->n_metadata++] = (struct vrt_checkpoint_metadata){ key.data, value.data };
+        cp->metadata[cp->n_metadata++] = (struct vrt_checkpoint_label){ key.data, value.data };
     } while (vrt_json_take(&reader->json, ','));
     return vrt_json_take(&reader->json, '}') ? 0 : refuse_header(reader);
 }

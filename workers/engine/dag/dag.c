@@ -81,12 +81,15 @@ void vrt_dag_note_type(struct vrt_dag *dag, const char *type, size_t size)
         { "Softmax", attention },
         { "MultiHeadAttention", attention },
         { "GridSample", warps },
-        { "rife.Warp", warps },
+        { "rife.Warp", NULL },
     };
 
-    for (size_t i = 0; i < VRT_ARRAY_SIZE(types) && !dag->instead; i++)
-        if (strlen(types[i].type) == size && memcmp(types[i].type, type, size) == 0)
-            dag->instead = types[i].instead;
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(types) && !dag->instead; i++) {
+        if (strlen(types[i].type) != size || memcmp(types[i].type, type, size) != 0)
+            continue;
+        dag->instead = types[i].instead;
+        dag->is_carrier |= !types[i].instead;
+    }
 }
 
 static int refuse_memory(struct vrt_dag *dag)

@@ -72,6 +72,7 @@ struct vrt_dag {
     const char *format;             /* "ONNX", "ncnn": static */
     char where[64];                 /* the operation that is being read */
     const char *instead;            /* what to do in the place of reading it; NULL: nothing known */
+    bool is_carrier;                /* it holds a network that isn't run operation by operation */
     int64_t values_left;            /* how many more numbers its constants may have */
     struct vrt_error *error;
 };
@@ -93,7 +94,8 @@ void vrt_dag_set_where(struct vrt_dag *dag, const char *kind, const char *name);
 int vrt_dag_refuse(struct vrt_dag *dag, const char *format, ...) VRT_PRINTF(2, 3);
 
 /* The file has an operation of this type (`size` bytes): where that is one by which a network shows
- * that is run from other files, a refusal of the graph says so. */
+ * whose weights alone are taken from files, is_carrier says so, or a refusal of the graph says what
+ * to do. */
 void vrt_dag_note_type(struct vrt_dag *dag, const char *type, size_t size);
 
 /* `n` numbers for a constant, the caller's to free, counted. Return: 0; -EINVAL, -ENOMEM with the

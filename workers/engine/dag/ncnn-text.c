@@ -10,6 +10,8 @@
 
 #define NUMBER_BYTES 48
 #define ARRAY_KEY (-23300)
+#define TEXT_BYTES_MAX (8 << 20)
+#define LAYERS_MAX 65536
 
 /* The next word of the line, which it is cut from; empty: none is left. */
 static struct vrt_text next_word(struct vrt_text *line)
@@ -82,7 +84,8 @@ static const char *take_params(struct vrt_text *line, struct vrt_ncnn_layer *lay
     return NULL;
 }
 
-const char *vrt_ncnn_layer_parse(struct vrt_text line, struct vrt_ncnn_layer *ret_layer)
+/* Takes a line apart. Return: NULL, or what is wrong with it. */
+static const char *parse(struct vrt_text line, struct vrt_ncnn_layer *ret_layer)
 {
     struct vrt_ncnn_layer *layer = ret_layer;
 
@@ -96,6 +99,101 @@ const char *vrt_ncnn_layer_parse(struct vrt_text line, struct vrt_ncnn_layer *re
     if (!take_blobs(&line, layer->in, layer->n_in) || !take_blobs(&line, layer->out, layer->n_out))
         return "has fewer blobs than it says";
     return take_params(&line, layer);
+}
+
+const char *vrt_ncnn_copied(struct vrt_text text, char *buffer, size_t size)
+{
+    const size_t n = VRT_MIN(text.size_bytes, size - 1);
+
+    memcpy(buffer, text.data, n);
+    buffer[n] = '\0';
+    return buffer;
+}
+
+/* The next line that isn't empty, from *at on. */
+static bool next_line(const struct vrt_dag_file *file, size_t *at, struct vrt_text *ret_line)
+{
+    const size_t size = VRT_MIN(file->size_bytes, (size_t)TEXT_BYTES_MAX);
+
+    while (*at < size) {
+        const char *begin = (const char *)file->data + *at;
+        const char *end = memchr(begin, '\n', size - *at);
+        size_t n = end ? (size_t)(end - begin) : size - *at;
+
+        *at += VRT_MIN(n + 1, size - *at);
+        while (n > 0 && (begin[n - 1] == '\r' || begin[n - 1] == ' '))
+            n--;
+        *ret_line = (struct vrt_text){ begin, n };
+        if (n > 0)
+            return true;
+    }
+    return false;
+}
+
+int vrt_ncnn_layer_take(struct vrt_ncnn_text *text, struct vrt_ncnn_layer *ret_layer)
+{
+    char type[32], name[64];
+    struct vrt_text line = { "", 0 };
+
+    if (!next_line(text->file, &text->at, &line))
+        return vrt_dag_refuse(text->dag, "is cut short");
+    const char *wrong = parse(line, ret_layer);
+    vrt_dag_set_where(text->dag, vrt_ncnn_copied(ret_layer->type, type, sizeof(type)),
+                      vrt_ncnn_copied(ret_layer->name, name, sizeof(name)));
+    return wrong ? vrt_dag_refuse(text->dag, "%s", wrong) : 0;
+}
+
+/* "7767517", then how many layers and blobs. */
+static int read_head(struct vrt_ncnn_text *text)
+{
+    struct vrt_text line;
+    char copy[64], *end;
+
+    if (!next_line(text->file, &text->at, &line) || !next_line(text->file, &text->at, &line))
+        return vrt_dag_refuse(text->dag, "is cut short");
+    const long n = strtol(vrt_ncnn_copied(line, copy, sizeof(copy)), &end, 10);
+    if (n < 1 || n > LAYERS_MAX || (*end != ' ' && *end != '\0'))
+        return vrt_dag_refuse(text->dag, "has %ld layers, not 1 to %d", n, LAYERS_MAX);
+    text->n_layers = (int)n;
+    return 0;
+}
+
+int vrt_ncnn_text_open(struct vrt_ncnn_text *text)
+{
+    const struct vrt_dag_file *file = text->file;
+    struct vrt_ncnn_layer layer;
+    int r = vrt_dag_file_need(file, 0, VRT_MIN(file->size_bytes, (size_t)TEXT_BYTES_MAX));
+
+    if (r < 0)
+        return vrt_fold(r);
+    r = read_head(text);
+    if (r < 0)
+        return vrt_fold(r);
+    const size_t first = text->at;
+    for (int i = 0; i < text->n_layers; i++) {
+        size_t at = text->at;
+        struct vrt_text line;
+
+        vrt_dag_set_where(text->dag, "text", "");
+        if (!next_line(file, &at, &line))
+            return vrt_dag_refuse(text->dag, "ends after %d of %d layers: it is cut short", i,
+                                  text->n_layers);
+        r = vrt_ncnn_layer_take(text, &layer);
+        if (r < 0)
+            return vrt_fold(r);
+        vrt_dag_note_type(text->dag, layer.type.data, layer.type.size_bytes);
+        const int64_t n_each = (int64_t)vrt_ncnn_int(&layer, 0, 0) * vrt_ncnn_int(&layer, 1, 0) *
+                               vrt_ncnn_int(&layer, 11, vrt_ncnn_int(&layer, 1, 0));
+        if (vrt_text_is(layer.type, "Convolution") && text->conv_inputs == 0 && n_each > 0)
+            text->conv_inputs = (int)(vrt_ncnn_int(&layer, 6, 0) / n_each);
+    }
+    text->end = text->at;
+    text->at = first;
+    if (text->end < file->size_bytes)
+        return 0;
+    vrt_dag_set_where(text->dag, "text", "");
+    return vrt_dag_refuse(text->dag, "names the layers, but their weights are missing: the .bin "
+                          "that belongs to it is to be beside it");
 }
 
 static const struct vrt_ncnn_param *find(const struct vrt_ncnn_layer *layer, int key)

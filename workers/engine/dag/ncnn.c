@@ -16,8 +16,6 @@
 #include "engine/dag/arith.h"
 #include "engine/dag/names.h"
 
-#define TEXT_BYTES_MAX (8 << 20)
-#define LAYERS_MAX 65536
 #define DEN_MAX 16
 
 #define PAD_SAME_UPPER (-233)
@@ -38,7 +36,6 @@ struct reader {
     struct vrt_dag_names blobs;     /* nodes, or CONSTANTS + number of a constant */
     struct constant *constants;
     int n_constants;
-    int n_layers;
     int clipped;                    /* node that was clipped to what can be shown; -1: none */
     struct vrt_ncnn_layer layer;
 };
@@ -321,24 +318,6 @@ static const struct kind {
     { "TanH", read_tanh, false },
 };
 
-/* A copy that ends with a NUL, for messages. */
-static const char *copied(struct vrt_text text, char *buffer, size_t size)
-{
-    const size_t n = VRT_MIN(text.size_bytes, size - 1);
-
-    memcpy(buffer, text.data, n);
-    buffer[n] = '\0';
-    return buffer;
-}
-
-static void set_where(struct reader *reader)
-{
-    char type[32], name[64];
-
-    vrt_dag_set_where(reader->dag, copied(reader->layer.type, type, sizeof(type)),
-                      copied(reader->layer.name, name, sizeof(name)));
-}
-
 static int find_inputs(struct reader *reader, bool takes_constants, struct inputs *ret_in)
 {
     char name[64];
@@ -351,7 +330,7 @@ static int find_inputs(struct reader *reader, bool takes_constants, struct input
 
         if (!found)
             return vrt_dag_refuse(reader->dag, "reads \"%s\", which no layer before it makes",
-                                  copied(reader->layer.in[i], name, sizeof(name)));
+                                  vrt_ncnn_copied(reader->layer.in[i], name, sizeof(name)));
         const bool is_constant = found->value >= CONSTANTS;
         if (is_constant && !takes_constants)
             return vrt_dag_refuse(reader->dag, "has a constant where vrtd takes a picture");
@@ -402,88 +381,16 @@ static int read_layer(struct reader *reader, int in_channels)
     return vrt_dag_refuse(reader->dag, "is a layer that vrtd has no op for");
 }
 
-/* The next line that isn't empty, from *at on. */
-static bool next_line(const struct vrt_dag_file *file, size_t *at, struct vrt_text *ret_line)
+static int read_layers(struct reader *reader, struct vrt_ncnn_text *text)
 {
-    const size_t size = VRT_MIN(file->size_bytes, (size_t)TEXT_BYTES_MAX);
+    const int channels = text->conv_inputs % 3 == 0 ? 3 : 1;
+    int r = 0, value = 0;
 
-    while (*at < size) {
-        const char *begin = (const char *)file->data + *at;
-        const char *end = memchr(begin, '\n', size - *at);
-        size_t n = end ? (size_t)(end - begin) : size - *at;
-
-        *at += VRT_MIN(n + 1, size - *at);
-        while (n > 0 && (begin[n - 1] == '\r' || begin[n - 1] == ' '))
-            n--;
-        *ret_line = (struct vrt_text){ begin, n };
-        if (n > 0)
-            return true;
-    }
-    return false;
-}
-
-/* Goes over the text once: where it ends, and how many channels come in, by the first convolution,
- * which may read squares of them. */
-static int survey(struct reader *reader, size_t first, int *ret_channels)
-{
-    struct vrt_text line;
-    size_t at = first;
-    int n_in = 0;
-
-    for (int i = 0; i < reader->n_layers; i++) {
-        vrt_dag_set_where(reader->dag, "text", "");
-        if (!next_line(reader->file, &at, &line))
-            return vrt_dag_refuse(reader->dag, "ends after %d of %d layers: it is cut short", i,
-                                  reader->n_layers);
-        const char *wrong = vrt_ncnn_layer_parse(line, &reader->layer);
-        if (wrong) {
-            set_where(reader);
-            return vrt_dag_refuse(reader->dag, "%s", wrong);
-        }
-        vrt_dag_note_type(reader->dag, reader->layer.type.data, reader->layer.type.size_bytes);
-        const int64_t n_each = (int64_t)text_int(reader, 0, 0) * text_int(reader, 1, 0) *
-                               text_int(reader, 11, text_int(reader, 1, 0));
-        if (vrt_text_is(reader->layer.type, "Convolution") && n_in == 0 && n_each > 0)
-            n_in = (int)(text_int(reader, 6, 0) / n_each);
-    }
-    *ret_channels = n_in % 3 == 0 ? 3 : 1;
-    reader->weights.at = at;
-    if (at < reader->file->size_bytes)
-        return 0;
-    return vrt_dag_refuse(reader->dag, "names the layers, but their weights are missing: the .bin "
-                          "that belongs to it is to be beside it");
-}
-
-/* "7767517", then how many layers and blobs. Return: where the layers begin; -errno. */
-static int read_head(struct reader *reader, size_t *ret_first)
-{
-    struct vrt_text line;
-    char copy[64], *end;
-    size_t at = 0;
-
-    if (!next_line(reader->file, &at, &line) || !next_line(reader->file, &at, &line))
-        return vrt_dag_refuse(reader->dag, "is cut short");
-    const long n = strtol(copied(line, copy, sizeof(copy)), &end, 10);
-    if (n < 1 || n > LAYERS_MAX || (*end != ' ' && *end != '\0'))
-        return vrt_dag_refuse(reader->dag, "has %ld layers, not 1 to %d", n, LAYERS_MAX);
-    reader->n_layers = (int)n;
-    *ret_first = at;
-    return 0;
-}
-
-static int read_layers(struct reader *reader)
-{
-    int channels = 0, value = 0;
-    struct vrt_text line;
-    size_t at = 0;
-
-    int r = read_head(reader, &at);
-    if (r == 0)
-        r = survey(reader, at, &channels);
-    for (int i = 0; i < reader->n_layers && r == 0; i++) {
-        next_line(reader->file, &at, &line);
-        vrt_ncnn_layer_parse(line, &reader->layer);
-        set_where(reader);
+    reader->weights.at = text->end;
+    for (int i = 0; i < text->n_layers && r == 0; i++) {
+        r = vrt_ncnn_layer_take(text, &reader->layer);
+        if (r < 0)
+            break;
         value = read_layer(reader, channels);
         r = value < 0 ? value : put_outputs(reader, value);
     }
@@ -508,14 +415,17 @@ int vrt_ncnn_read(const struct vrt_dag_file *file, struct vrt_dag **ret_dag)
     int r = vrt_dag_new(file->name, "ncnn", vrt_dag_file_values_max(file), file->error, &dag);
     if (r < 0)
         return vrt_fold(r);
-    r = vrt_dag_file_need(file, 0, VRT_MIN(file->size_bytes, (size_t)TEXT_BYTES_MAX));
+    struct vrt_ncnn_text text = { .file = file, .dag = dag };
+    r = vrt_ncnn_text_open(&text);
     if (r < 0)
         return vrt_fold(r);
+    if (dag->is_carrier)
+        return VRT_DAG_E_CARRIER;
     reader->file = file;
     reader->dag = dag;
     reader->weights = (struct vrt_ncnn_weights){ .file = file, .dag = dag };
     reader->clipped = -1;
-    r = read_layers(reader);
+    r = read_layers(reader, &text);
     for (int i = 0; i < reader->n_constants; i++)
         free(reader->constants[i].values);
     free(reader->constants);

@@ -22,6 +22,16 @@ struct vrt_ncnn_layer {
     int n_params;
 };
 
+/* What comes before the weights: "7767517", how many layers and blobs, then the layers by line. */
+struct vrt_ncnn_text {
+    const struct vrt_dag_file *file;
+    struct vrt_dag *dag;            /* whose messages are used */
+    int n_layers;
+    size_t at;                      /* the next layer's line */
+    size_t end;                     /* behind the last */
+    int conv_inputs;                /* channels of the first convolution; 0: there is none */
+};
+
 /* The weights: one after the other in the order of the layers. */
 struct vrt_ncnn_weights {
     const struct vrt_dag_file *file;
@@ -29,8 +39,16 @@ struct vrt_ncnn_weights {
     size_t at;                      /* the next byte */
 };
 
-/* Takes a line apart. Return: NULL, or what is wrong with it. */
-const char *vrt_ncnn_layer_parse(struct vrt_text line, struct vrt_ncnn_layer *ret_layer);
+/* Goes over the text once; file and dag are set. Return: 0; -EINVAL, -errno, the sentence said. */
+int vrt_ncnn_text_open(struct vrt_ncnn_text *text) VRT_MUST_CHECK;
+
+/* Takes the next layer's line apart, which messages are about from then on. Return: 0; -EINVAL with
+ * the sentence said. */
+int vrt_ncnn_layer_take(struct vrt_ncnn_text *text,
+                        struct vrt_ncnn_layer *ret_layer) VRT_MUST_CHECK;
+
+/* A copy that ends with a NUL, for messages. */
+const char *vrt_ncnn_copied(struct vrt_text text, char *buffer, size_t size);
 
 /* The parameter, or `otherwise` where it isn't given, or is no number that fits. */
 int vrt_ncnn_int(const struct vrt_ncnn_layer *layer, int key, int otherwise);

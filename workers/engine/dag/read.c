@@ -42,7 +42,7 @@ static bool is_onnx(const uint8_t *data, size_t n)
            ((data[2] & 7) == 2 || (data[2] & 7) == 0) && data[2] >> 3 <= 25;
 }
 
-static int read_any(const struct vrt_dag_file *file, struct vrt_dag **ret_dag)
+int vrt_dag_read(const struct vrt_dag_file *file, struct vrt_dag **ret_dag)
 {
     const size_t n = VRT_MIN(file->size_bytes, BEGINNING_BYTES), n_magic = strlen(NCNN_MAGIC);
 
@@ -53,36 +53,4 @@ static int read_any(const struct vrt_dag_file *file, struct vrt_dag **ret_dag)
     if (n > n_magic && memcmp(file->data, NCNN_MAGIC, n_magic) == 0)
         return vrt_fold(vrt_ncnn_read(file, ret_dag));
     return is_onnx(file->data, n) ? vrt_fold(vrt_onnx_read(file, ret_dag)) : 0;
-}
-
-int vrt_dag_read(int fd, const char *name, struct vrt_dag **ret_dag, struct vrt_error *error)
-{
-    struct vrt_image image = { 0 };
-    char shown[160];
-
-    int r = vrt_image_init(&image, fd, name, error);
-    if (r < 0)
-        return vrt_fold(r);
-    r = read_any(&(struct vrt_dag_file){
-        .data = image.data,
-        .size_bytes = image.size_bytes,
-        .image = &image,
-        .name = vrt_printable(name, shown, sizeof(shown)),
-        .error = error,
-    }, ret_dag);
-    vrt_image_done(&image);
-    return vrt_fold(r);
-}
-
-int vrt_dag_read_memory(const void *data, size_t size, const char *name, struct vrt_dag **ret_dag,
-                        struct vrt_error *error)
-{
-    char shown[160];
-
-    return vrt_fold(read_any(&(struct vrt_dag_file){
-        .data = data,
-        .size_bytes = size,
-        .name = vrt_printable(name, shown, sizeof(shown)),
-        .error = error,
-    }, ret_dag));
 }

@@ -23,17 +23,16 @@ struct vrt_dag_file {
     struct vrt_error *error;
 };
 
-/*
- * Reads the graph in the regular file `fd`, whose position stays. `name` is for messages.
- * Return: 0, *ret_dag NULL where the file is of no format with graphs; -EINVAL where the content
- * was refused (error->id is "model.invalid"); another -errno. `error` says why.
- */
-int vrt_dag_read(int fd, const char *name, struct vrt_dag **ret_dag,
-                 struct vrt_error *error) VRT_MUST_CHECK;
+/* The graph is that of a network of which files carry weights alone: model/carrier/ reads it. */
+#define VRT_DAG_E_CARRIER 1
 
-/* The same of bytes. */
-int vrt_dag_read_memory(const void *data, size_t size, const char *name, struct vrt_dag **ret_dag,
-                        struct vrt_error *error) VRT_MUST_CHECK;
+/*
+ * Reads the file's graph.
+ * Return: 0, *ret_dag NULL where the file is of no format with graphs; VRT_DAG_E_CARRIER; -EINVAL
+ * where the content was refused (error->id is "model.invalid"); another -errno. The file's error
+ * says why.
+ */
+int vrt_dag_read(const struct vrt_dag_file *file, struct vrt_dag **ret_dag) VRT_MUST_CHECK;
 
 /* For the formats: has n_bytes at `begin` read, or says why not. Return: 0; -errno. */
 int vrt_dag_file_need(const struct vrt_dag_file *file, size_t begin, size_t n_bytes)

@@ -1,0 +1,228 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Networks of which files that state a graph carry the weights: they give the same bits as from
+.safetensors, and each file whose graph computes anything else is refused by one sentence.
+
+usage: test-carriers.py VRT_INFER
+"""
+import math
+import os
+import struct
+import subprocess
+import sys
+import tempfile
+import unittest
+
+from carrier_files import Rife, RifeNcnn
+from graph_files import NCNN_F32, packed, safetensors
+
+PROGRAM = sys.argv[1]
+
+# What is there of RIFE: four blocks and five, with hints and without, 4.25.lite as it is exported.
+RIFE = {
+    '4.18': {},
+    '4.22': {'n_made': 13, 'n_hints': 8},
+    '4.25': {'widths': (8, 6, 6, 4, 4), 'n_made': 13, 'n_hints': 8, 'scales': (16, 8, 4, 2, 1)},
+    'lite': {'widths': (6, 4, 4, 4, 24), 'n_made': 13, 'n_hints': 8, 'scales': (16, 8, 4, 2, 1)},
+    'five, no hints': {'widths': (4, 4, 4, 4, 4), 'scales': (16, 8, 4, 2, 1), 'features': 2},
+}
+
+
+def of(rife, kind, number=0):
+    return [layer for layer in rife.layers if layer[0] == kind][number]
+
+
+def change(kind, number, old, new):
+    """Layer `number` of a kind, with other parameters."""
+    def changed(rife):
+        layer = of(rife, kind, number)
+        assert old in layer[4], layer
+        layer[4] = layer[4].replace(old, new, 1)
+        return rife.joined()
+    return changed
+
+
+def become(kind, number, other):
+    def changed(rife):
+        of(rife, kind, number)[0] = other
+        return rife.joined()
+    return changed
+
+
+def read(kind, number, place, other):
+    """Layer `number` of a kind reads what `other` tells instead."""
+    def changed(rife):
+        of(rife, kind, number)[2][place] = other(rife)
+        return rife.joined()
+    return changed
+
+
+def weights(kind, number, how):
+    def changed(rife):
+        layer = of(rife, kind, number)
+        layer[5] = how(layer[5])
+        return rife.joined()
+    return changed
+
+
+def without_encode(rife):
+    """As RIFE was before: what comes in goes to the blocks alone."""
+    shape = [4, 7, 3, 3]
+    rife.net.names['block0.conv0.0.0.weight'] = shape, [0.0] * math.prod(shape)
+    rife.features = []
+    rife.layers = [layer for layer in rife.layers if layer[0] in ('Input', 'MemoryData')]
+    time = of(rife, 'Input', 2)[3][0]
+    x = rife.resize(rife.layer('Concat', [*rife.frames, time]), 0.125)
+    x = rife.conv(x, 'block0.conv0.0.0', 2)
+    rife.layer('rife.Warp', [rife.frames[0], rife.cut(x, 0, 2)])
+    return rife.joined()
+
+
+def second_encode(rife):
+    tensors = {name: (shape, [-v for v in values])
+               for name, (shape, values) in rife.net.names.items()}
+    return RifeNcnn(rife.net, second_encode=tensors).joined()
+
+
+def fewer_blocks(_):
+    return RifeNcnn(Rife(widths=(8, 6), scales=(8, 4))).joined()
+
+
+ISNT = "isn't RIFE 4.15 to 4.26 as vrtd runs it"
+
+# What the ncnn file of a RIFE of 4.18 becomes, and what the refusal says.
+BROKEN_RIFE = {
+    'text cut short': (lambda r: r.joined()[:r.joined().index(b'Deconvolution')],
+                       'ends after 47 of 310 layers'),
+    'weights cut short': (lambda r: r.joined()[:-4], 'bytes of weights where the .bin has'),
+    'weights of another': (lambda r: r.joined() + bytes(4), '.bin has 4 bytes more'),
+    'no weights': (lambda r: r.joined()[:r.joined().index(b'out0\n') + 5], 'are missing'),
+    'an ensemble': (become('Sigmoid', 0, 'UnaryOp'), 'UnaryOp "Sigmoid_'),
+    'a slope of the blocks': (change('ReLU', 0, '0=2.0', '0=1.0'), 'block0.convblock.1.conv'),
+    'a slope of the encoding': (change('Convolution', 0, '1,2.0', '1,1.0'), 'its encode.cnn1'),
+    'no activation': (change('Convolution', 1, ' 9=2', ' 9=0'), 'its encode.cnn2'),
+    'an unknown activation': (change('Convolution', 1, ' 9=2', ' 9=5'), 'Convolution "Convol'),
+    'no stride': (change('Convolution', 0, '3=2', '3=1'), 'its encode.cnn0'),
+    'dilation': (change('Convolution', 0, '3=2', '3=2 2=2'), "isn't a convolution as RIFE"),
+    'another edge': (change('Deconvolution', 0, '4=1', '4=0'), "isn't a convolution as RIFE"),
+    'fewer weights': (change('Convolution', 0, '6=162', '6=161'), '161 weights, not 6 outputs'),
+    'int8': (weights('Convolution', 0, lambda w: struct.pack('<I', 0x000D4B38) + w[4:]),
+             '8 bit integers'),
+    'not finite': (weights('Convolution', 6, lambda w: NCNN_F32 + packed([math.nan]) + w[8:]),
+                   'not finite'),
+    'a beta not finite': (weights('MemoryData', 0, lambda w: packed([math.inf]) + w[4:]),
+                          'not finite'),
+    'fewer betas': (lambda r: weights('MemoryData', 0, lambda w: w[:-4])(r) and
+                    change('MemoryData', 0, '2=8', '2=7')(r), 'combines 8 channels with 7'),
+    'a residual missing': (read('BinaryOp', 4, 0, lambda r: of(r, 'Convolution', 8)[3][0]),
+                           'its block0.convblock.1.conv'),
+    'another size': (change('Interp', 0, '1=1.250000e-01 2=1.250000e-01',
+                            '1=3.333333e-01 2=3.333333e-01'), 'its block0 '),
+    'unlike factors': (change('Interp', 0, '2=1.25', '2=2.5'), 'resizes otherwise'),
+    'nearest': (change('Interp', 0, '0=2', '0=1'), 'resizes otherwise'),
+    'corners aligned': (change('Interp', 0, '0=2', '6=1 0=2'), 'resizes otherwise'),
+    'flows of another factor': (change('Eltwise', 0, '4.0', '2.0'), 'its result or block2'),
+    'flows the other way': (change('Crop', 6, '9=1,0 -23310=1,2', '9=1,2 -23310=1,4'),
+                            'its result or block1'),
+    'features as they are': (read('rife.Warp', 2, 0, lambda r: r.features[1]),
+                             'its result or block1'),
+    'another mask': (change('Crop', 4, '9=1,4 -23310=1,5', '9=1,5 -23310=1,6'), ISNT),
+    'no sigmoid': (become('Sigmoid', 0, 'Noop'), 'its result or block4'),
+    'another mixture': (change('BinaryOp', -3, '2=1.0', '2=2.0'), 'its result or block4'),
+    'one picture alone': (read('BinaryOp', -2, 0, lambda r: of(r, 'rife.Warp', -2)[3][0]),
+                          'its result or block4'),
+    'pixels moved by 4': (change('PixelShuffle', 0, '0=2', '0=4'), 'moves pixels'),
+    'encoded differently': (second_encode, 'other weights for the second picture'),
+    'without encode': (without_encode, 'its encode.cnn0'),
+    'two blocks': (fewer_blocks, 'network of 2 blocks'),
+    'what is not there': (read('Sigmoid', 0, 0, lambda _: 'nothing'), 'reads "nothing", which no '
+                          'layer'),
+    'made twice': (lambda r: of(r, 'Sigmoid')[3].__setitem__(0, 'in0') or r.joined(),
+                   'another layer has made'),
+    'a picture of 4 channels': (change('Input', 0, '', '0=8 1=8 2=4'), 'an input of 4 channels'),
+    'cut to less': (lambda r: r.layer('Clip', [r.result], '', '0=0.25 1=1') and r.joined(),
+                    'cuts off numbers'),
+}
+
+
+def pictures(n, height, width, channels=3):
+    text = (f"{{'descr': '<f4', 'fortran_order': False, 'shape': {(n, channels, height, width)}, "
+            '}\n').encode()
+    values = [(i * 37 % 101) / 101 for i in range(n * channels * height * width)]
+    return b'\x93NUMPY\x01\x00' + struct.pack('<H', len(text)) + text + packed(values)
+
+
+class Carriers(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+        self.y = self.path('y.npy')
+
+    def path(self, name):
+        return os.path.join(self.folder.name, name)
+
+    def write(self, name, data):
+        with open(self.path(name), 'wb') as f:
+            f.write(data)
+        return self.path(name)
+
+    def infer(self, model):
+        return subprocess.run([PROGRAM, '--model', model, '--input', self.path('x.npy'),
+                               '--output', self.y, '--device', 'ref'], capture_output=True,
+                              text=True, check=False, env={**os.environ, 'LC_ALL': 'C'})
+
+    def result(self, model):
+        done = self.infer(model)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        with open(self.y, 'rb') as f:
+            return f.read()
+
+    def refuse(self, model, part):
+        done = self.infer(model)
+        self.assertEqual(done.returncode, 1, done.stdout)
+        self.assertEqual(done.stderr.count('\n'), 1, done.stderr)
+        self.assertIn(part, done.stderr)
+
+    def test_rife(self):
+        self.write('x.npy', pictures(2, 24, 40))
+        for version, sizes in RIFE.items():
+            net = Rife(**sizes)
+            scales = ','.join(map(str, net.scales))
+            wanted = self.result(self.write('a.safetensors', safetensors(
+                net, {'scales': scales} if version == 'lite' else None)))
+            for style in ('onnx', 'pnnx') if net.n_hints else ('onnx',):
+                for f16 in (False, True):
+                    with self.subTest(version=version, style=style, f16=f16):
+                        model = self.write('a.ncnn', RifeNcnn(net, style, f16).joined())
+                        self.assertEqual(self.result(model), wanted)
+
+    def test_clipped(self):
+        """Pictures are from 0 to 1: 4.23 cuts them off, others what comes out."""
+        self.write('x.npy', pictures(2, 24, 40))
+        net = Rife()
+        wanted = self.result(self.write('a.safetensors', safetensors(net)))
+        rife = RifeNcnn(net)
+        rife.layer('Clip', [rife.result], '', '0=0.0 1=1.0')
+        self.assertEqual(self.result(self.write('a.ncnn', rife.joined())), wanted)
+
+    def test_broken_rife(self):
+        net = Rife()
+        self.write('x.npy', pictures(2, 16, 16))
+        whole = RifeNcnn(net).joined()
+        for name, (make, part) in BROKEN_RIFE.items():
+            with self.subTest(name):
+                broken = make(RifeNcnn(Rife()))
+                self.assertFalse(broken == whole)
+                self.refuse(self.write('b.ncnn', broken), part)
+
+    def test_scales(self):
+        """Of a checkpoint, the sizes that blocks look at pictures in may be told."""
+        self.write('x.npy', pictures(2, 16, 16))
+        for scales in '8,4,2', '8,4,2,1,1', '8,4,3,1', '4,8,2,1', '64,4,2,1', '0,0,0,0', 'x', '':
+            with self.subTest(scales):
+                self.refuse(self.write('a.safetensors', safetensors(Rife(), {'scales': scales})),
+                            'metadata "scales"')
+
+
+if __name__ == '__main__':
+    unittest.main(argv=sys.argv[:1])
