@@ -83,6 +83,12 @@ static void bench_done(struct bench *bench)
     vrt_registry_free(bench->registry);
 }
 
+/* Not every processor multiplies bf16. */
+static bool has_type(const struct bench *bench, enum vrt_dtype dtype)
+{
+    return dtype == VRT_DTYPE_F32 || dtype == vrt_device_info(bench->device)->preferred_dtype;
+}
+
 static struct vrt_replica *new_replica(const struct bench *bench, enum vrt_dtype dtype)
 {
     struct vrt_replica *replica;
@@ -114,6 +120,10 @@ static void test_plan_is_exact(void)
         struct bench bench;
 
         bench_init(&bench, cases[i].joint, cases[i].frames, true);
+        if (!has_type(&bench, cases[i].dtype)) {
+            bench_done(&bench);
+            continue;
+        }
         if (cases[i].tile)
             bench.spec->grid = vrt_tile_grid_of_size(W, H, cases[i].tile, bench.spec->needs);
         struct vrt_replica *replica = new_replica(&bench, cases[i].dtype);
@@ -303,9 +313,11 @@ static void test_fidelity(void)
     expect_int(vrt_fidelity_measure(&params, &db), 0);
     expect_near(db, 200, 0);
     params.dtype = VRT_DTYPE_BF16;
-    expect_int(vrt_fidelity_measure(&params, &db), 0);
-    fprintf(stderr, "  bf16: %.1f dB\n", db);
-    expect_true(db > 30 && db < 120);
+    if (has_type(&bench, params.dtype)) {
+        expect_int(vrt_fidelity_measure(&params, &db), 0);
+        fprintf(stderr, "  bf16: %.1f dB\n", db);
+        expect_true(db > 30 && db < 120);
+    }
     bench_done(&bench);
 }
 

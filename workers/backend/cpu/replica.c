@@ -149,7 +149,8 @@ static bool is_split(const struct vrt_param *param, enum vrt_dtype dtype)
            vrt_cpu_split_kernel(is_matrix(param) ? VRT_OP_LINEAR : VRT_OP_DEFORM_CONV2D);
 }
 
-/* How a param will be kept, as its use says. Return: 0; -ENOMEM, -EIO. */
+/* How a param will be kept, as its use says. Return: 0; -EINVAL: nothing here multiplies it in that
+ * type; -ENOMEM, -EIO. */
 static int lay_out(struct vrt_dnnl *dnnl, const struct vrt_param *param, enum vrt_dtype dtype,
                    struct vrt_cpu_param *kept)
 {
@@ -170,7 +171,8 @@ static int lay_out(struct vrt_dnnl *dnnl, const struct vrt_param *param, enum vr
     } else if (is_winograd(param, dtype)) {
         kept->n_halves = 2 * vrt_winograd_floats(param->dims);
     } else if (is_convolution(param)) {
-        return vrt_conv_weights_new(dnnl, param->dims, dtype, &kept->weights);
+        int r = vrt_conv_weights_new(dnnl, param->dims, dtype, &kept->weights);
+        return r == -ENOENT ? vrt_raise(-EINVAL) : vrt_fold(r);
     } else {
         kept->row_units = I;
         kept->n_values = n_elements(param);
