@@ -203,8 +203,9 @@ class Bench:
         clips = []
         for n in lengths:
             clips.append(self.path(f'overlap-{n}.mkv'))
-            subprocess.run(ffmpeg('-f', 'lavfi', '-i', 'testsrc2=s=64x36:r=25', '-frames:v', n,
-                                  '-c:v', 'ffv1', clips[-1]), check=True)
+            # Noise: a frame that is like the one before isn't computed.
+            subprocess.run(ffmpeg('-f', 'lavfi', '-i', 'testsrc2=s=64x36:r=25,noise=alls=20:allf=t',
+                                  '-frames:v', n, '-c:v', 'ffv1', clips[-1]), check=True)
         # A frame is three programs: to RGB, the network, to planes.
         for copy_ms in (0, 4, 8):
             copies = f'; write:1- takes={copy_ms}ms; read:1- takes={copy_ms}ms' if copy_ms else ''

@@ -97,6 +97,14 @@ class Bench:
                           str(repeat), '--json'])
         return json.loads(text), peak
 
+    def leave_out_precisions(self):
+        """Those that this processor doesn't multiply."""
+        self.measure_products()
+        for precision in [p for p in self.options.precision
+                          if self.best['f32'] and not self.best[p]]:
+            print(f'{precision}: this processor has no products in it')
+            self.options.precision.remove(precision)
+
     def measure_products(self):
         """The best rates so far, in GFLOP/s."""
         program = self.program('tests', 'bench', 'bench-gemm')
@@ -184,6 +192,7 @@ def main():
     with tempfile.TemporaryDirectory(prefix='vrtd-bench-') as folder:
         try:
             bench = Bench(options, folder)
+            bench.leave_out_precisions()
             for each in options.names or ('speed', 'growth'):
                 getattr(bench, each)()
                 sys.stdout.flush()
