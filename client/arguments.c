@@ -49,6 +49,7 @@ void vrt_args_init(struct vrt_args *args)
     *args = (struct vrt_args){
         .timeout_s = TIMEOUT_DEFAULT_S,
         .frames = VRT_UNKNOWN,
+        .batch = VRT_UNKNOWN,
         .time_s = NAN,
         .output_format = VRT_UNKNOWN,
         .nodes = VRT_UNKNOWN,

@@ -65,7 +65,7 @@ struct vrt_args {
     const char *state;
     int sort;                                   /* what list sorts by, by its index */
     const char *size;
-    int64_t frames;                             /* VRT_UNKNOWN: not given */
+    int64_t frames, batch;                      /* VRT_UNKNOWN: not given */
     double time_s;                              /* NAN: likewise */
     int output_format;                          /* enum vrt_container; VRT_UNKNOWN: likewise */
     bool preview;

@@ -107,7 +107,7 @@ _vrtctl() {
     --clip | --clip-overlap | --sigma | --webhook | --sha256) return ;;
     --start | --duration | --end | --at | --fps | --times) return ;;
     --nodes | --gpus | --partition | --account | --time | --slurm-url) return ;;
-    --tile | --overlap | --quality | --bitrate | --target-size | --strength | --denoise | --scale | --pix-fmt | --enc | --streams | --priority | --timeout | --size | --expires | -n | --frames | --match | --settled) return ;;
+    --tile | --overlap | --quality | --bitrate | --target-size | --strength | --denoise | --scale | --batch | --pix-fmt | --enc | --streams | --priority | --timeout | --size | --expires | -n | --frames | --match | --settled) return ;;
     esac
 
     case $command:$current in
@@ -131,7 +131,7 @@ _vrtctl() {
     submit:* | info:[!-]* | info:) compopt -o default ;;
     info:-*) _vrtctl_words "--output --streams --model $common" "$current" ;;
     profile:-*)
-        _vrtctl_words "--device --size --precision --tile --overlap --frames $common" "$current"
+        _vrtctl_words "--device --size --precision --tile --overlap --batch --frames $common" "$current"
         ;;
     doctor:-*) _vrtctl_words "--device --model $common" "$current" ;;
     tune:-*) _vrtctl_words "--device --model --sigma $common" "$current" ;;

@@ -227,6 +227,7 @@ enum vrt_api_error_index {
 #define VRT_API_TILE_MAX 16384      /* pixels of the input */
 #define VRT_API_OVERLAP_MAX 512     /* pixels of the input */
 #define VRT_API_CLIP_MAX 128            /* frames */
+#define VRT_API_BATCH_MAX 8             /* frames at a time */
 #define VRT_API_TARGET_SIZE_MIN 1000    /* bytes of a result */
 #define VRT_API_TARGET_SIZE_MAX 1000000000000000
 #define VRT_API_TIMES_MIN 2             /* frames that become of one */

@@ -94,6 +94,7 @@ const struct vrt_field vrt_profile_request_fields[] = {
     VRT_FIELD_IN(INT, T, settings, tile, NULLABLE, .min = 0, .max = VRT_API_TILE_MAX),
     VRT_FIELD_IN(INT, T, settings, overlap, NULLABLE, .min = 0, .max = VRT_API_OVERLAP_MAX),
     VRT_FIELD_IN(INT, T, settings, clip, NULLABLE, .min = 1, .max = VRT_API_CLIP_MAX),
+    VRT_FIELD_INT(T, batch, NULLABLE, 1, VRT_API_BATCH_MAX),
     VRT_FIELD_BOOL(T, keep, 0),
     VRT_FIELD_INT(T, frames, NULLABLE, 1, VRT_API_PROFILE_FRAMES_MAX),
     VRT_FIELDS_END,

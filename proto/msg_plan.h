@@ -65,7 +65,8 @@ struct vrt_profile_request {
     char device[VRT_API_REQUEST_DEVICE_BYTES];      /* as there; the first of several is taken */
     struct vrt_job_settings settings;       /* of these precision, tile, overlap and clip */
     int64_t width, height;                  /* of the frames */
-    bool keep;                              /* its tile and clip for jobs on such frames */
+    int64_t batch;                          /* frames at a time; unknown: as suits the device */
+    bool keep;                              /* jobs on such frames are done like this */
     int64_t frames;                         /* to be timed, at least; unknown: for some seconds */
 };
 

@@ -34,6 +34,8 @@ static const struct vrt_option options[] = {
       .argument = "PIXELS", .help = "edge of a tile (default: as large as memory allows)" },
     { "overlap", 0, VRT_OPTION_INT, offsetof(A, settings.overlap), 0, VRT_API_OVERLAP_MAX,
       .argument = "PIXELS", .help = "overlap of tiles (default: by the network)" },
+    { "batch", 0, VRT_OPTION_INT, offsetof(A, batch), 1, VRT_API_BATCH_MAX, .argument = "N",
+      .help = "frames at a time (default: as suits the device)" },
     { "frames", 'n', VRT_OPTION_INT, offsetof(A, frames), 1, VRT_API_PROFILE_FRAMES_MAX,
       .argument = "N", .help = "to be timed (default: as many as take some seconds)" },
     { .name = NULL },
@@ -90,6 +92,7 @@ static int make_request(const struct vrt_args *args, struct vrt_profile_request 
     vrt_profile_request_init(q);
     q->settings = args->settings;
     q->frames = args->frames;
+    q->batch = args->batch;
     if (args->size)
         r = take_size(args->size, q, error);
     if (r == 0 && args->device)

@@ -4,8 +4,9 @@
  * vrtctl tune: finds out what is fastest for a video, and has vrtd keep it for the next jobs.
  *
  * Each device is timed on frames of the video's size: first in each precision, then in the fastest
- * that is close enough to f32 in smaller and smaller tiles, as long as they are faster. Clips stay
- * as the network's authors have them: what shorter ones make of a video is another result.
+ * that is close enough to f32 in smaller and smaller tiles, then several frames at a time, as long
+ * as that is faster. Clips stay as the network's authors have them: what shorter ones make of a
+ * video is another result.
  */
 
 #include <errno.h>
@@ -31,11 +32,12 @@
 #define TIMED_FRAMES_MIN 5.0
 #define TIMED_FRAMES_MAX 200.0
 
-/* A smaller tile is kept on with while it is so much faster. */
+/* Smaller tiles, and larger batches, are kept on with while they are so much faster. */
 #define WORTHWHILE 1.02
 
-/* What most devices take: three precisions or two, two or three sizes of tiles, the best again. */
-#define DEVICE_STEPS 6
+/* What most devices take: three precisions or two, two or three sizes of tiles, a batch, the best
+ * again. */
+#define DEVICE_STEPS 7
 
 #define BAR_COLUMNS 16
 
@@ -50,7 +52,7 @@ static const int edges[] = { 512, 384, 256, 192, 128, 96 };
 struct row {
     char device[VRT_API_DEVICE_BYTES];
     int wanted_precision;                   /* enum vrt_precision */
-    int64_t wanted_tile;                    /* VRT_UNKNOWN: none was asked for */
+    int64_t wanted_tile, wanted_batch;      /* VRT_UNKNOWN: none was asked for */
     struct vrt_profile_report report;       /* without what is allocated */
     double fps;                             /* by the median: others may use the machine, too */
     bool is_best;                           /* of its device */
@@ -124,7 +126,7 @@ static int time_one(struct search *search, const struct row *wanted, bool keep,
     struct vrt_tune *tune = &search->tune;
     struct row *row = &search->rows[search->n_rows];
     struct vrt_profile_request q;
-    char tile[40] = "no tiles";
+    char tile[40] = "no tiles", batch[40] = "";
     json_t *json = NULL;
 
     if (search->n_rows == ROWS_MAX)
@@ -133,6 +135,7 @@ static int time_one(struct search *search, const struct row *wanted, bool keep,
     vrt_profile_request_init(&q);
     q.settings.precision = wanted->wanted_precision;
     q.settings.tile = wanted->wanted_tile;
+    q.batch = wanted->wanted_batch;
     q.width = tune->plan.video.width;
     q.height = tune->plan.video.height;
     q.frames = frames_to_time(search, wanted->device);
@@ -143,8 +146,10 @@ static int time_one(struct search *search, const struct row *wanted, bool keep,
         q.model.fd = 0;
     if (wanted->wanted_tile > 0)
         snprintf(tile, sizeof(tile), "tiles of %" PRId64, wanted->wanted_tile);
-    vrt_tune_say(tune, 0, "timing %s: %s, %s", wanted->device,
-                 vrt_name_of(vrt_precision_names, wanted->wanted_precision), tile);
+    if (wanted->wanted_batch > 1)
+        snprintf(batch, sizeof(batch), ", %" PRId64 " frames at a time", wanted->wanted_batch);
+    vrt_tune_say(tune, 0, "timing %s: %s, %s%s", wanted->device,
+                 vrt_name_of(vrt_precision_names, wanted->wanted_precision), tile, batch);
     int r = vrt_profile_post(tune->cli, &q, &tune->model, &json, error);
     tune->n_steps_done = VRT_MIN(tune->n_steps_done + 1, tune->n_steps_due);
     if (r == 0 && vrt_profile_report_decode(json, &row->report, error) < 0)
@@ -202,14 +207,37 @@ static int try_precisions(struct search *search, size_t first, struct vrt_error 
     return 0;
 }
 
-/* Whether the last row is the same way as the one before: some sizes of tiles give one grid. */
+/* Whether the last row is the same way as the one before: some sizes of tiles give one grid, and of
+ * some devices all batches are one frame. */
 static bool is_repeated(const struct search *search)
 {
     const struct vrt_profile_report *a = &search->rows[search->n_rows - 2].report;
     const struct vrt_profile_report *b = &search->rows[search->n_rows - 1].report;
 
     return a->precision == b->precision && a->tile_width == b->tile_width &&
-           a->tile_height == b->tile_height;
+           a->tile_height == b->tile_height && a->batch == b->batch;
+}
+
+/* Times a way that may be faster than `*fps`, which it is then. Return: 0, *ret_goes_on says
+ * whether one that goes farther may be faster still; as time_one(). */
+static int try_way(struct search *search, const struct row *wanted, double *fps, bool *ret_goes_on,
+                   struct vrt_error *error)
+{
+    struct vrt_error refusal = { 0 };
+    int r = time_one(search, wanted, false, &refusal);
+
+    *ret_goes_on = false;
+    if (r != 0)
+        return is_of_one_way(r, &refusal) ? 0 :
+               vrt_refuse(error, r, refusal.id, "%s", refusal.message);
+    if (is_repeated(search)) {
+        search->n_rows--;
+        *ret_goes_on = true;
+    } else if (search->rows[search->n_rows - 1].fps >= *fps * WORTHWHILE) {
+        *fps = search->rows[search->n_rows - 1].fps;
+        *ret_goes_on = true;
+    }
+    return 0;
 }
 
 /* Smaller and smaller tiles than in row `best`. */
@@ -218,25 +246,45 @@ static int try_tiles(struct search *search, size_t best, struct vrt_error *error
     const struct row base = search->rows[best];
     const bool is_temporal = base.report.batch == VRT_UNKNOWN;
     double fps = base.fps;
+    bool goes_on = true;
 
-    for (size_t i = 0; i < VRT_ARRAY_SIZE(edges); i++) {
-        struct vrt_error refusal = { 0 };
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(edges) && goes_on; i++) {
         struct row wanted = base;
         if (edges[i] >= VRT_MAX(base.report.tile_width, base.report.tile_height) ||
             (is_temporal && edges[i] < TEMPORAL_TILE_MIN))
             continue;
         wanted.wanted_precision = base.report.precision;
         wanted.wanted_tile = edges[i];
-        int r = time_one(search, &wanted, false, &refusal);
-        if (r != 0 && !is_of_one_way(r, &refusal))
-            return vrt_refuse(error, r, refusal.id, "%s", refusal.message);
-        if (r == 0 && is_repeated(search)) {
-            search->n_rows--;
-            continue;
-        }
-        if (r != 0 || search->rows[search->n_rows - 1].fps < fps * WORTHWHILE)
-            break;
-        fps = search->rows[search->n_rows - 1].fps;
+        int r = try_way(search, &wanted, &fps, &goes_on, error);
+        if (r != 0)
+            return r;
+    }
+    return 0;
+}
+
+/* Twice and twice as many frames at a time as in row `best`; where that isn't faster, half and half
+ * as many. */
+static int try_batches(struct search *search, size_t best, struct vrt_error *error)
+{
+    struct row wanted = search->rows[best];
+    const int64_t batch = wanted.report.batch;
+    const size_t n_rows = search->n_rows;
+    double fps = wanted.fps;
+    bool goes_on = true;
+
+    wanted.wanted_precision = wanted.report.precision;
+    for (int64_t n = batch * 2; batch > 0 && n <= VRT_API_BATCH_MAX && goes_on; n *= 2) {
+        wanted.wanted_batch = n;
+        int r = try_way(search, &wanted, &fps, &goes_on, error);
+        if (r != 0)
+            return r;
+    }
+    goes_on = search->n_rows == n_rows || fps == search->rows[best].fps;
+    for (int64_t n = batch / 2; n > 0 && goes_on; n /= 2) {
+        wanted.wanted_batch = n;
+        int r = try_way(search, &wanted, &fps, &goes_on, error);
+        if (r != 0)
+            return r;
     }
     return 0;
 }
@@ -263,10 +311,12 @@ static int time_like(struct search *search, const struct row *twin, const char *
 {
     struct row *row = &search->rows[search->n_rows - 1];
     struct row wanted = { .wanted_precision = twin->report.precision,
-                          .wanted_tile = twin->wanted_tile };
+                          .wanted_tile = twin->wanted_tile,
+                          .wanted_batch = twin->wanted_batch };
     int r = 0;
 
-    if (twin->wanted_tile != row->wanted_tile || twin->report.precision != row->report.precision) {
+    if (twin->wanted_tile != row->wanted_tile || twin->wanted_batch != row->wanted_batch ||
+        twin->report.precision != row->report.precision) {
         snprintf(wanted.device, sizeof(wanted.device), "%s", device);
         r = time_one(search, &wanted, false, error);
         row = &search->rows[search->n_rows - 1];
@@ -282,7 +332,8 @@ static int time_like(struct search *search, const struct row *twin, const char *
 static int tune_device(struct search *search, const char *device, struct vrt_error *error)
 {
     const size_t first = search->n_rows;
-    struct row wanted = { .wanted_precision = VRT_PRECISION_AUTO, .wanted_tile = VRT_UNKNOWN };
+    struct row wanted = { .wanted_precision = VRT_PRECISION_AUTO, .wanted_tile = VRT_UNKNOWN,
+                          .wanted_batch = VRT_UNKNOWN };
 
     snprintf(wanted.device, sizeof(wanted.device), "%s", device);
     int r = time_one(search, &wanted, false, error);
@@ -297,9 +348,13 @@ static int tune_device(struct search *search, const char *device, struct vrt_err
     r = try_tiles(search, find_best(search, first), error);
     if (r != 0)
         return r;
+    r = try_batches(search, find_best(search, first), error);
+    if (r != 0)
+        return r;
     struct row *best = &search->rows[find_best(search, first)];
     wanted.wanted_precision = best->report.precision;
     wanted.wanted_tile = best->wanted_tile;
+    wanted.wanted_batch = best->wanted_batch;
     /* Once more, and this one is kept. Of both times the shorter one is less disturbed. */
     r = time_one(search, &wanted, true, error);
     if (r != 0)

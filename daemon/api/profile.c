@@ -122,6 +122,7 @@ static void on_model_found(uv_work_t *work, int status)
             .settings = &request->settings,
             .width = (int)request->width,
             .height = (int)request->height,
+            .batch = request->batch == VRT_UNKNOWN ? 0 : (int)request->batch,
             .frames = request->frames == VRT_UNKNOWN ? 0 : (int)request->frames,
             .keeps_for = request->keep ? &profiling->kept_for : NULL,
             .done = on_done,

@@ -34,7 +34,7 @@
 #define FIDELITY "fidelity_of_leaves_db"
 #define SPEED "flops_per_s"
 #define F32_SPEEDUP "f32_speedup"
-#define CUT "cut_of_%u.%d"              /* the user, which of his */
+#define CUT "cut_of_%u.%d.%d"           /* the user, which of his, the batch */
 
 #define CLASS_BYTES 256
 
@@ -306,7 +306,7 @@ static struct cut *note_cut(struct vrt_measurements *measurements, const struct 
     return cut;
 }
 
-/* All of a cut in one figure, 53 bits: as many as a double has. */
+/* All of a cut but for the batch in one figure, 53 bits: as many as a double has. */
 static double figure_of(const struct cut *cut)
 {
     uint64_t bits = (uint64_t)(cut->width - 1);
@@ -328,7 +328,7 @@ void vrt_measurements_keep_cut(struct vrt_measurements *measurements, uint64_t n
     vrt_assert(width <= VRT_API_PROFILE_SIDE_MAX && height <= VRT_API_PROFILE_SIDE_MAX &&
                cut->tile <= VRT_API_TILE_MAX && cut->clip <= VRT_API_CLIP_MAX);
     const struct cut *kept = note_cut(measurements, &like, cut);
-    snprintf(what, sizeof(what), CUT, (unsigned)uid, kept->slot);
+    snprintf(what, sizeof(what), CUT, (unsigned)uid, kept->slot, cut->batch);
     keep(measurements, network_checksum, d, what, figure_of(kept));
 }
 
@@ -352,9 +352,11 @@ static bool learn_cut(struct vrt_measurements *measurements, uint64_t network_ch
                       const struct vrt_store_measure *measure)
 {
     unsigned uid;
-    int slot;
+    int slot, batch = 0;
 
-    if (sscanf(measure->what, CUT, &uid, &slot) != 2 ||
+    /* Before there were batches the figure had no third part. */
+    if (sscanf(measure->what, CUT, &uid, &slot, &batch) < 2 ||
+        batch < 0 || batch > VRT_API_BATCH_MAX ||
         !(measure->value >= 0 && measure->value < (double)(UINT64_C(1) << 53)))
         return false;
     const uint64_t bits = (uint64_t)measure->value;
@@ -365,6 +367,7 @@ static bool learn_cut(struct vrt_measurements *measurements, uint64_t network_ch
         .tile = (int)(bits >> 10 & 0x7fff),
         .clip = (int)(bits >> 2 & 0xff),
         .precision = (enum vrt_precision)(bits & 3),
+        .batch = batch,
     };
     note_cut(measurements, &like, &value);
     return true;

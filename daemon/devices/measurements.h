@@ -64,6 +64,7 @@ struct vrt_measured_cut {
     int tile;                       /* edge in pixels of the input; 0: as memory allows */
     int clip;                       /* frames; 0: by the network */
     enum vrt_precision precision;   /* that `auto` becomes on such devices; AUTO: as usual */
+    int batch;                      /* frames at a time on such devices; 0: as suits them */
 };
 
 /* Everybody, who has none of his own. */

@@ -343,7 +343,8 @@ static double explained_s(const struct vrt_pool_device *device, const struct vrt
                                        vrt_network_checksum(run->spec->network),
                                        device->index)[run->dtype];
     *ret_was_measured = speed > 0;
-    const int n_frames = vrt_load_batch(device->info, run->spec, &run->spec->grid);
+    const int n_frames = vrt_load_batch(device->info, run->spec, &run->spec->grid,
+                                        run->batch);
     return (double)run->tile_flops * n_frames / (speed > 0 ? speed / slower : SLOWEST_FLOPS);
 }
 

@@ -63,11 +63,12 @@ static void print_question(size_t d, const struct vrt_probe *probe, char *text, 
     const struct vrt_clip_rule *rule = &spec->rule;
     size_t n = 0;
 
-    n += (size_t)snprintf(text, size, "%zu %016llx %d %d %d %d %d %d %d %a %a;", d,
+    n += (size_t)snprintf(text, size, "%zu %016llx %d %d %d %d %d %d %d %d %a %a;", d,
                           (unsigned long long)vrt_network_checksum(spec->network),
                           spec->recipe.exact_tile, spec->recipe.exact_clip, probe->is_fixed,
                           probe->smaller, probe->is_due, (int)spec->recipe.precision,
-                          (int)probe->fastest, (double)spec->noise, probe->memory_fraction);
+                          (int)probe->fastest, probe->wanted_batch, (double)spec->noise,
+                          probe->memory_fraction);
     n += (size_t)print_format(text + n, size - n, &spec->in);
     n += (size_t)print_format(text + n, size - n, &spec->out);
     n += (size_t)print_axis(text + n, size - n, &spec->grid.x);

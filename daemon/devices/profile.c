@@ -24,9 +24,12 @@
 #include "daemon/devices/pool-job.h"
 #include "daemon/devices/profile-report.h"
 #include "workers/plan/recipe.h"
+#include "workers/device/load.h"
 #include "workers/device/speed.h"
 
 #define VRT_LOG_TOPIC "profile"
+
+_Static_assert(VRT_API_BATCH_MAX == VRT_LOAD_BATCH_MAX, "the same limit to both");
 
 /* For networks that are told how strong the noise is. */
 #define PROFILE_SIGMA 25
@@ -274,6 +277,7 @@ static void submit_probe(struct vrt_profile *profile)
     }
     for (int i = 0; i < VRT_DTYPE_COUNT; i++)
         task->probe.fidelity_db[i] = db[i];
+    task->probe.wanted_batch = profile->cut.batch;
     task->probe.f32_speedup = vrt_measurements_f32_speedup(measurements, checksum, profile->d);
     task->probe.memory_fraction = vrt_pool_memory_fraction(profile->pool, profile->d);
     submit(profile, &task->base);
@@ -282,7 +286,8 @@ static void submit_probe(struct vrt_profile *profile)
 static void submit_run(struct vrt_profile *profile)
 {
     const struct vrt_probe *probe = &profile->found.probe;
-    struct vrt_worker_run *run = vrt_worker_run_new(profile->spec, probe->dtype);
+    struct vrt_worker_run *run = vrt_worker_run_new(profile->spec, probe->dtype,
+                                                    profile->cut.batch);
     const int n = profile->spec->rule.temporal ? vrt_job_spec_size(profile->spec).frames :
                   probe->batch;
     int r = run ? vrt_speed_shard_init(profile->spec, n, &run->frames) : vrt_raise(-ENOMEM);
@@ -428,6 +433,7 @@ int vrt_profile_new(struct vrt_pool *pool, const struct vrt_profile_params *para
     profile->cut.tile = (int)VRT_MAX(params->settings->tile, 0);
     profile->cut.clip = (int)VRT_MAX(params->settings->clip, 0);
     profile->cut.precision = (enum vrt_precision)params->settings->precision;
+    profile->cut.batch = params->batch;
     profile->began_ns = vrt_clock_now_ns();
     profile->done = params->done;
     profile->ctx = params->ctx;

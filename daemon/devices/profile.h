@@ -31,8 +31,9 @@ struct vrt_profile_params {
     enum vrt_fallback fallback;
     const struct vrt_job_settings *settings;    /* as of a job; precision, tile and overlap count */
     int width, height;
+    int batch;                      /* frames at a time; 0: as suits the device */
     int frames;                     /* that are timed; 0: until some seconds are over */
-    const uid_t *keeps_for;         /* from now on his jobs on such frames have this tile and clip;
+    const uid_t *keeps_for;         /* from now on his jobs on such frames are done like this;
                                      * VRT_MEASURED_FOR_ALL: everybody's; NULL: nobody's */
 
     /* Called once, on the loop, never from within vrt_profile_new(): `error` is NULL where there is

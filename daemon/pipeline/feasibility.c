@@ -85,7 +85,7 @@ static void ask_for(struct vrt_feasibility *f, const struct vrt_device_choice *c
 }
 
 /* What is fastest on device `d` for frames of this size, as the job's user or an administrator
- * found out. Return: whether anybody did. */
+ * found out. Return: whether anybody did; else *ret_cut stays. */
 static bool find_cut(const struct vrt_feasibility *f, struct vrt_network *network, size_t d,
                      const struct vrt_frame_format *in, struct vrt_measured_cut *ret_cut)
 {
@@ -244,23 +244,23 @@ static void fill_question(struct vrt_feasibility *f, size_t d, struct vrt_probe 
     const uint64_t checksum = vrt_network_checksum(f->spec->network);
     struct vrt_measurements *measurements = vrt_pool_measurements(f->params.pool);
     const struct vrt_job_spec_size size = vrt_job_spec_size(f->spec);
-    struct vrt_measured_cut cut;
+    struct vrt_measured_cut cut = { .precision = VRT_PRECISION_AUTO };
 
     probe->is_fixed = f->params.has_recipe && !f->params.wants_smaller;
     /* Once a device has said how much smaller, the others follow it. */
     probe->smaller = f->params.wants_smaller && !vrt_fit_is_smaller(&size, &f->wanted_size);
     probe->is_due = f->params.has_recipe;
     probe->memory_fraction = vrt_pool_memory_fraction(f->params.pool, d);
-    probe->speed_over_flops = f->params.has_recipe    ? INT64_MAX
-                              : f->params.wants_speed ? 0
-                                                      : VRT_RECIPE_FAST_FLOPS;
+    probe->speed_over_flops = f->params.has_recipe ? INT64_MAX :
+                              f->params.wants_speed ? 0 : VRT_RECIPE_FAST_FLOPS;
     memcpy(probe->fidelity_db, vrt_measurements_fidelity(measurements, checksum, d),
            sizeof(probe->fidelity_db));
     memcpy(probe->flops_per_s, vrt_measurements_speed(measurements, checksum, d),
            sizeof(probe->flops_per_s));
     probe->f32_speedup = vrt_measurements_f32_speedup(measurements, checksum, d);
-    if (find_cut(f, f->spec->network, d, &f->spec->in, &cut))
-        probe->fastest = cut.precision;
+    find_cut(f, f->spec->network, d, &f->spec->in, &cut);
+    probe->fastest = cut.precision;
+    probe->wanted_batch = cut.batch;
 }
 
 static void ask_device(struct vrt_feasibility *f, size_t d)

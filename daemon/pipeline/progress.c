@@ -97,6 +97,7 @@ void vrt_progress_note_probe(struct vrt_progress *progress, size_t d,
         return;
     progress->network_checksum = vrt_network_checksum(probe->spec->network);
     device->dtype = probe->dtype;
+    device->batch = probe->wanted_batch;
     device->planned_bytes = probe->planned_bytes;
     device->replica_bytes = probe->replica_bytes;
     device->allowed_bytes = probe->allowed_bytes;

@@ -24,7 +24,8 @@ struct vrt_progress_sample {
 /* A device's part in the job. */
 struct vrt_progress_device {
     bool is_probed;                     /* it is told of */
-    enum vrt_dtype dtype;               /* as probed, and the next three; -1: unknown */
+    enum vrt_dtype dtype;               /* as probed, and the next four; -1: unknown */
+    int batch;                          /* frames at a time; 0: as suits the device */
     int64_t planned_bytes, replica_bytes, allowed_bytes;
     int64_t job_bytes;                  /* that the device gave to it; -1: not known yet */
     int in_flight;

@@ -249,7 +249,8 @@ int vrt_shards_check_devices(struct vrt_shards *shards, struct vrt_error *error)
 static struct vrt_worker_run *begin_try(struct vrt_shards *shards, struct shard *shard, size_t d)
 {
     struct vrt_progress_device *device = &shards->params.progress->devices[d];
-    struct vrt_worker_run *run = vrt_worker_run_new(shards->work.spec, device->dtype);
+    struct vrt_worker_run *run = vrt_worker_run_new(shards->work.spec, device->dtype,
+                                                   device->batch);
 
     if (!run)
         return NULL;
@@ -540,11 +541,11 @@ int vrt_shards_room(const struct vrt_shards *shards, int n_encoding)
 void vrt_shards_prepare_devices(struct vrt_shards *shards)
 {
     for (size_t d = 0; d < vrt_pool_n_devices(shards->params.pool); d++) {
+        const struct vrt_progress_device *device = &shards->params.progress->devices[d];
         struct vrt_worker_task *task;
         if (!((shards->devices & ~shards->holding) >> d & 1))
             continue;
-        task = vrt_worker_prepare_new(shards->work.spec,
-                                      shards->params.progress->devices[d].dtype);
+        task = vrt_worker_prepare_new(shards->work.spec, device->dtype, device->batch);
         if (!task)
             continue;
         /* A failure will be met again, and handled, by the first shard. */
@@ -558,10 +559,9 @@ void vrt_shards_prepare_devices(struct vrt_shards *shards)
 void vrt_shards_release_devices(struct vrt_shards *shards)
 {
     for (size_t d = 0; d < vrt_pool_n_devices(shards->params.pool); d++) {
-        struct vrt_worker_task *task;
         if (!(shards->holding >> d & 1))
             continue;
-        task = vrt_worker_release_new(shards->work.spec);
+        struct vrt_worker_task *task = vrt_worker_release_new(shards->work.spec);
         if (!task)
             continue;
         shards->holding &= ~(UINT64_C(1) << d);

@@ -252,6 +252,7 @@ class Profile(harness.Case):
         faithful = [way for way in done['ways']
                     if way['precision'] == 'f32' or (way['fidelity_db'] or 0) >= 50]
         self.assertEqual(best[0]['fps'], max(way['fps'] for way in faithful))
+        self.assertGreater(len({way['batch'] for way in done['ways']}), 1)
         self.assertEqual(done['frames_tried'], 48)
         self.assertGreater(done['estimated_s'], 0)
         # The trial left nothing, and what was found is what a job gets.
@@ -339,8 +340,9 @@ class Profile(harness.Case):
 
     def test_numbers(self):
         jobs = self.daemon.request('GET', '/v1/jobs')
-        p = self.profile('--frames', 6, '--size', '160x96', '--precision', 'f32')
+        p = self.profile('--frames', 6, '--size', '160x96', '--precision', 'f32', '--batch', 3)
         self.assertEqual((p['frames'], p['device'], p['precision']), (6, 'cpu:0', 'f32'))
+        self.assertEqual(p['batch'], 3)
         self.assertEqual((p['output_width'], p['output_height']), (320, 192))
         self.assertLessEqual(0, p['frame_p50_s'])
         self.assertLessEqual(p['frame_p50_s'], p['frame_p95_s'])

@@ -59,7 +59,8 @@ struct vrt_device_info {
     int n_in_flight;                /* clips that keep it busy, while one comes and one goes; 1:
                                      * who submits a program waits for it */
     int n_pixels;                   /* of the input, that keep all of it busy: of smaller pictures
-                                     * several are computed at a time */
+                                     * several are computed at a time; 0: never, for bits would
+                                     * depend on how many */
     int64_t memory_total_bytes;     /* -1: nobody knows */
     bool shares_host_memory;        /* it is the host's: planned with that of others who say so */
     enum vrt_dtype preferred_dtype; /* the shortest that it multiplies as fast as it can */

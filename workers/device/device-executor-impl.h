@@ -60,13 +60,13 @@ struct vrt_load {
 };
 
 /*
- * What keeps the device busy, of a job that fits as `fit` says, as far as that takes no more than
- * so many bytes; -1: as many as it likes. When memory is short, the load falls before clips and
- * tiles do. Return: 0; as vrt_session_plan().
+ * What keeps the device busy, of a job that fits as `fit` says, in batches as of vrt_load_batch(),
+ * as far as that takes no more than so many bytes; -1: as many as it likes. When memory is short,
+ * the load falls before clips and tiles do. Return: 0; as vrt_session_plan().
  */
 int vrt_load_find(const struct vrt_device_executor *executor, const struct vrt_job_spec *spec,
-                  enum vrt_dtype dtype, const struct vrt_fit *fit, int64_t allowed_bytes,
-                  struct vrt_load *ret_load);
+                  enum vrt_dtype dtype, int batch, const struct vrt_fit *fit,
+                  int64_t allowed_bytes, struct vrt_load *ret_load);
 
 /* Makes it less. Return: whether that was possible; then its bytes aren't known any more. */
 bool vrt_load_reduce(struct vrt_load *load);

@@ -154,7 +154,8 @@ static int fit(struct vrt_device_executor *executor, struct vrt_probe *probe,
     probe->tile_flops = found.plan.tile_flops;
     const bool fits = r == 0;
     struct vrt_load load;
-    r = vrt_load_find(executor, probe->spec, probe->dtype, &found, params.allowed_bytes, &load);
+    r = vrt_load_find(executor, probe->spec, probe->dtype, probe->wanted_batch, &found,
+                      params.allowed_bytes, &load);
     if (r != 0)
         return vrt_refuse_errno(error, vrt_fold(r), device);
     probe->planned_bytes = probe->replica_bytes + load.bytes;

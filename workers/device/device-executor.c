@@ -284,49 +284,53 @@ int64_t vrt_device_executor_free_bytes(struct vrt_device_executor *executor,
 }
 
 /* A session with as large a load as there is room for. */
-static int new_session(struct vrt_device_executor *executor, const struct vrt_fit *fit,
-                       const struct vrt_held_replica *replica, struct vrt_session_params *params,
-                       struct vrt_session **ret_session)
+static int new_session(struct vrt_device_executor *executor,
+                       const struct vrt_device_executor_order *order, const struct vrt_fit *fit,
+                       const struct vrt_held_replica *replica, struct vrt_session **ret_session)
 {
+    struct vrt_session_params params = {
+        .spec = order->spec,
+        .dtype = order->dtype,
+        .replica = replica->replica,
+    };
     int64_t bytes = vrt_device_executor_free_bytes(executor, replica, false);
     struct vrt_load load;
 
-    params->replica = replica->replica;
     if (bytes >= 0)
         bytes = VRT_MAX((int64_t)(SQUEEZED_FRACTION * (double)bytes) -
                         (int64_t)vrt_replica_bytes(executor->device, replica->replica), 0);
-    int r = vrt_load_find(executor, params->spec, params->dtype, fit, bytes, &load);
+    int r = vrt_load_find(executor, order->spec, order->dtype, order->batch, fit, bytes, &load);
     if (r != 0)
         return vrt_fold(r);
     do {
-        params->batch = load.batch;
-        params->n_in_flight = load.n_in_flight;
-        r = vrt_session_new(executor->device, params, ret_session);
+        params.batch = load.batch;
+        params.n_in_flight = load.n_in_flight;
+        r = vrt_session_new(executor->device, &params, ret_session);
     } while (r == VRT_BACKEND_E_NOMEM && vrt_load_reduce(&load));
     return r < 0 ? vrt_fold(r) : r;
 }
 
-static int make_session(struct vrt_device_executor *executor, struct vrt_job_spec *spec,
-                        enum vrt_dtype dtype, const struct vrt_fit *fit,
+static int make_session(struct vrt_device_executor *executor,
+                        const struct vrt_device_executor_order *order, const struct vrt_fit *fit,
                         struct vrt_held_session **ret_held)
 {
-    struct vrt_session_params params = { .spec = spec, .dtype = dtype };
     struct vrt_held_replica *replica;
     struct vrt_held_session *held;
-    int r = vrt_device_executor_get_replica(executor, spec->network, dtype, &replica);
+    int r = vrt_device_executor_get_replica(executor, order->spec->network, order->dtype,
+                                            &replica);
 
     if (r != 0)
         return vrt_fold(r);
     held = calloc(1, sizeof(*held));
     if (!held)
         return vrt_raise(-ENOMEM);
-    r = new_session(executor, fit, replica, &params, &held->session);
+    r = new_session(executor, order, fit, replica, &held->session);
     if (r != 0) {
         free(held);
         return vrt_fold(r);
     }
-    held->spec = vrt_job_spec_ref(spec);
-    held->dtype = dtype;
+    held->spec = vrt_job_spec_ref(order->spec);
+    held->dtype = order->dtype;
     held->replica = replica;
     if (replica->n_sessions++ == 0)
         vrt_replica_hold_mark(replica->hold, true);
@@ -338,14 +342,16 @@ static int make_session(struct vrt_device_executor *executor, struct vrt_job_spe
 
 /* Gives up what others hold until the job's session may be made: not every driver refuses memory
  * that it should refuse, least of all that of a host. */
-static int make_room(struct vrt_device_executor *executor, const struct vrt_job_spec *spec,
-                     enum vrt_dtype dtype, const struct vrt_session_plan *plan)
+static int make_room(struct vrt_device_executor *executor,
+                     const struct vrt_device_executor_order *order,
+                     const struct vrt_session_plan *plan)
 {
     struct vrt_held_replica *replica;
 
     if (vrt_list_is_empty(&executor->sessions))
         return 0;
-    int r = vrt_device_executor_get_replica(executor, spec->network, dtype, &replica);
+    int r = vrt_device_executor_get_replica(executor, order->spec->network, order->dtype,
+                                            &replica);
     if (r != 0)
         return vrt_fold(r);
     const int64_t needed_bytes = (int64_t)plan->bytes +
@@ -354,31 +360,32 @@ static int make_room(struct vrt_device_executor *executor, const struct vrt_job_
     do {
         bytes = vrt_device_executor_free_bytes(executor, replica, false);
     } while (bytes >= 0 && (double)bytes * SQUEEZED_FRACTION < (double)needed_bytes &&
-             vrt_device_executor_give_up(executor, spec, dtype));
+             vrt_device_executor_give_up(executor, order->spec, order->dtype));
     return 0;
 }
 
 /* The session for the job, made if need be, at the cost of whatever is idle. */
-static int get_session(struct vrt_device_executor *executor, struct vrt_job_spec *spec,
-                       enum vrt_dtype dtype,
-                   struct vrt_held_session **ret_held)
+static int get_session(struct vrt_device_executor *executor,
+                       const struct vrt_device_executor_order *order,
+                       struct vrt_held_session **ret_held)
 {
-    struct vrt_held_session *held = find_session(executor, spec);
+    struct vrt_held_session *held = find_session(executor, order->spec);
     int r = 0;
 
-    if (!held || held->dtype != dtype) {
-        struct vrt_fit fit = { .size = vrt_job_spec_size(spec) };
+    if (!held || held->dtype != order->dtype) {
+        struct vrt_fit fit = { .size = vrt_job_spec_size(order->spec) };
         /* At most one session for a work: find_session() knows it by nothing else. */
         if (held)
             free_session(held);
-        r = vrt_session_plan(executor->device, spec, &fit.size, dtype, &fit.plan);
+        r = vrt_session_plan(executor->device, order->spec, &fit.size, order->dtype, &fit.plan);
         if (r != 0)
             return vrt_fold(r);
         do {
-            r = make_room(executor, spec, dtype, &fit.plan);
+            r = make_room(executor, order, &fit.plan);
             if (r == 0)
-                r = make_session(executor, spec, dtype, &fit, &held);
-        } while (r == VRT_BACKEND_E_NOMEM && vrt_device_executor_give_up(executor, spec, dtype));
+                r = make_session(executor, order, &fit, &held);
+        } while (r == VRT_BACKEND_E_NOMEM &&
+                 vrt_device_executor_give_up(executor, order->spec, order->dtype));
     }
     if (r != 0)
         return vrt_fold(r);
@@ -387,12 +394,12 @@ static int get_session(struct vrt_device_executor *executor, struct vrt_job_spec
     return 0;
 }
 
-int vrt_device_executor_prepare(struct vrt_device_executor *executor, struct vrt_job_spec *spec,
-                                enum vrt_dtype dtype)
+int vrt_device_executor_prepare(struct vrt_device_executor *executor,
+                                const struct vrt_device_executor_order *order)
 {
     struct vrt_held_session *held;
 
-    return vrt_fold(get_session(executor, spec, dtype, &held));
+    return vrt_fold(get_session(executor, order, &held));
 }
 
 bool vrt_device_executor_is_ready(const struct vrt_device_executor *executor,
@@ -407,7 +414,7 @@ int vrt_device_executor_begin(struct vrt_device_executor *executor,
                               struct vrt_device_executor_shard *shard)
 {
     struct vrt_held_session *held;
-    int r = get_session(executor, shard->order.spec, shard->order.dtype, &held);
+    int r = get_session(executor, &shard->order, &held);
 
     if (r != 0)
         return vrt_refuse(shard->error, r, "device.failed", "%s", vrt_backend_strerror(r));

@@ -38,6 +38,7 @@ static inline bool vrt_device_executor_is_wrong(int r)
 struct vrt_device_executor_order {
     struct vrt_job_spec *spec;
     enum vrt_dtype dtype;
+    int batch;                      /* as `wanted_batch` of struct vrt_probe */
     struct vrt_graph_executor_watch watch;
     struct vrt_op_times *op_times;  /* added to; then ops run one by one; NULL: they don't */
     bool accepts_odd;               /* the network is known to mean what looks odd */
@@ -71,6 +72,7 @@ struct vrt_probe {
     double flops_per_s[VRT_DTYPE_COUNT];    /* known already; NAN: not measured */
     double f32_speedup;             /* of f32 over the precision that `auto` would take: likewise */
     enum vrt_precision fastest;     /* as somebody found out by himself; AUTO: nobody did */
+    int wanted_batch;               /* likewise, of frames; 0: nobody did, as suits the device */
 
     /* The answer. */
     struct vrt_job_spec_size size;  /* the first that fits */
@@ -120,9 +122,10 @@ struct vrt_device_executor *vrt_device_executor_free(struct vrt_device_executor 
 int vrt_device_executor_probe(struct vrt_device_executor *executor, struct vrt_probe *probe,
                       struct vrt_error *error);
 
-/* Makes ready for the job what the first shard would otherwise wait for. Return: as run. */
-int vrt_device_executor_prepare(struct vrt_device_executor *executor, struct vrt_job_spec *spec,
-                                enum vrt_dtype dtype);
+/* Makes ready for the job what the first shard, done by such an order, would otherwise wait for.
+ * Return: as run. */
+int vrt_device_executor_prepare(struct vrt_device_executor *executor,
+                                const struct vrt_device_executor_order *order);
 
 /*
  * Restores the shard's frames: out[0..n-1] and shared[0..n-1] are new, with the timestamps of

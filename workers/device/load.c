@@ -7,18 +7,16 @@
 
 #include "workers/device/device-executor-impl.h"
 
-/* More gain nothing, and a shard's frames come out later. */
-#define BATCH_MAX 8
-
 int vrt_load_batch(const struct vrt_device_info *info, const struct vrt_job_spec *spec,
-                   const struct vrt_tile_grid *grid)
+                   const struct vrt_tile_grid *grid, int wanted)
 {
     const int64_t pixels = (int64_t)grid->x.size * grid->y.size;
-    const int64_t most = VRT_MIN(spec->recipe.clip_frames, BATCH_MAX);
+    const int64_t most = VRT_MIN(spec->recipe.clip_frames, VRT_LOAD_BATCH_MAX);
+    const int64_t n = wanted > 0 ? wanted : (info->n_pixels + pixels - 1) / pixels;
 
-    if (spec->rule.temporal)
+    if (spec->rule.temporal || info->n_pixels == 0)
         return 1;
-    return (int)VRT_MAX(VRT_MIN((info->n_pixels + pixels - 1) / pixels, most), 1);
+    return (int)VRT_MAX(VRT_MIN(n, most), 1);
 }
 
 bool vrt_load_reduce(struct vrt_load *load)
@@ -33,11 +31,12 @@ bool vrt_load_reduce(struct vrt_load *load)
 }
 
 int vrt_load_find(const struct vrt_device_executor *executor, const struct vrt_job_spec *spec,
-                  enum vrt_dtype dtype, const struct vrt_fit *fit, int64_t allowed_bytes,
-                  struct vrt_load *ret_load)
+                  enum vrt_dtype dtype, int batch, const struct vrt_fit *fit,
+                  int64_t allowed_bytes, struct vrt_load *ret_load)
 {
     struct vrt_load load = {
-        .batch = vrt_load_batch(vrt_device_info(executor->device), spec, &fit->size.grid),
+        .batch = vrt_load_batch(vrt_device_info(executor->device), spec, &fit->size.grid,
+                                batch),
         .n_in_flight = vrt_device_info(executor->device)->n_in_flight,
     };
     struct vrt_job_spec_size size = fit->size;

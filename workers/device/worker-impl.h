@@ -10,6 +10,7 @@ struct vrt_worker_prepare {
     struct vrt_worker_task base;
     struct vrt_job_spec *spec;      /* a reference */
     enum vrt_dtype dtype;
+    int batch;                      /* as of struct vrt_worker_run */
 };
 
 struct vrt_worker_release {

@@ -88,7 +88,8 @@ struct vrt_worker_probe *vrt_worker_probe_new(struct vrt_job_spec *spec)
     return probe;
 }
 
-struct vrt_worker_task *vrt_worker_prepare_new(struct vrt_job_spec *spec, enum vrt_dtype dtype)
+struct vrt_worker_task *vrt_worker_prepare_new(struct vrt_job_spec *spec, enum vrt_dtype dtype,
+                                               int batch)
 {
     struct vrt_worker_prepare *prepare = task_new(VRT_WORKER_PREPARE, sizeof(*prepare));
 
@@ -96,10 +97,12 @@ struct vrt_worker_task *vrt_worker_prepare_new(struct vrt_job_spec *spec, enum v
         return NULL;
     prepare->spec = vrt_job_spec_ref(spec);
     prepare->dtype = dtype;
+    prepare->batch = batch;
     return &prepare->base;
 }
 
-struct vrt_worker_run *vrt_worker_run_new(struct vrt_job_spec *spec, enum vrt_dtype dtype)
+struct vrt_worker_run *vrt_worker_run_new(struct vrt_job_spec *spec, enum vrt_dtype dtype,
+                                          int batch)
 {
     struct vrt_worker_run *run = task_new(VRT_WORKER_RUN, sizeof(*run));
 
@@ -107,6 +110,7 @@ struct vrt_worker_run *vrt_worker_run_new(struct vrt_job_spec *spec, enum vrt_dt
         return NULL;
     run->spec = vrt_job_spec_ref(spec);
     run->dtype = dtype;
+    run->batch = batch;
     run->job_bytes = -1;
     return run;
 }

@@ -238,7 +238,13 @@ static int do_prepare(struct worker *worker, struct vrt_worker_task *task)
     const struct vrt_worker_prepare *prepare =
         vrt_container_of(task, struct vrt_worker_prepare, base);
 
-    return vrt_device_executor_prepare(worker->own.executor, prepare->spec, prepare->dtype);
+    const struct vrt_device_executor_order order = {
+        .spec = prepare->spec,
+        .dtype = prepare->dtype,
+        .batch = prepare->batch,
+    };
+
+    return vrt_device_executor_prepare(worker->own.executor, &order);
 }
 
 /* Between its tiles: the same, of a shard that isn't the only one in hand. */
@@ -263,6 +269,7 @@ static struct vrt_device_executor_order order_of(const struct worker *worker,
     return (struct vrt_device_executor_order){
         .spec = run->spec,
         .dtype = run->dtype,
+        .batch = run->batch,
         .watch = {
             .go_on = shard_goes_on,
             .ctx = run,

@@ -63,6 +63,7 @@ struct vrt_worker_run {
     struct vrt_worker_task base;
     struct vrt_job_spec *spec;      /* a reference */
     enum vrt_dtype dtype;
+    int batch;                      /* frames at a time; 0: as suits the device */
     struct vrt_shard_frames frames; /* references */
     int64_t tile_flops;             /* of a frame or clip: 0: little */
     bool by_ops;                    /* op by op, to fill `op_times` */
@@ -123,8 +124,10 @@ int vrt_worker_new(const struct vrt_worker_params *params, struct vrt_mailbox **
 /* The requests. Of `spec` a reference is taken. Return: NULL: no memory. */
 struct vrt_worker_task *vrt_worker_open_new(void);
 struct vrt_worker_probe *vrt_worker_probe_new(struct vrt_job_spec *spec);
-struct vrt_worker_task *vrt_worker_prepare_new(struct vrt_job_spec *spec, enum vrt_dtype dtype);
-struct vrt_worker_run *vrt_worker_run_new(struct vrt_job_spec *spec, enum vrt_dtype dtype);
+struct vrt_worker_task *vrt_worker_prepare_new(struct vrt_job_spec *spec, enum vrt_dtype dtype,
+                                               int batch);
+struct vrt_worker_run *vrt_worker_run_new(struct vrt_job_spec *spec, enum vrt_dtype dtype,
+                                          int batch);
 struct vrt_worker_task *vrt_worker_release_new(struct vrt_job_spec *spec);
 struct vrt_worker_trim *vrt_worker_trim_new(int64_t idle_ns, bool resets_peak);
 struct vrt_worker_task *vrt_worker_tell_new(void);

@@ -122,7 +122,7 @@ class Profile(Case):
             'model': {'fd': None, 'name': 'compact-x2', 'path': None}, 'device': None,
             'precision': None,
             'width': 640, 'height': 360, 'tile': None, 'overlap': None, 'clip': None,
-            'keep': False, 'frames': None})
+            'batch': None, 'keep': False, 'frames': None})
         self.assertEqual(err, 'vrtctl: warning: jobs ran meanwhile\n')
         for text in ('compact-x2 on cpu:0, bf16\n', '640x360 to 1280x720, 26 timed',
                      'clips of 4 frames, 2 tiles of 352x360, overlapping by 16',
@@ -142,14 +142,15 @@ class Profile(Case):
         with open(self.path('x4.pth'), 'w', encoding='utf-8') as f:
             f.write('weights')
         out, _ = self.run_it('profile', '--json', '-d', 'cuda:1', '--size', '1920x1080', '-n', 7,
-                             '--precision', 'f16', '--tile', 512, '--overlap', 0, './x4.pth')
+                             '--precision', 'f16', '--tile', 512, '--overlap', 0, '--batch', 8,
+                             './x4.pth')
         self.assertEqual(json.loads(out), PROFILE)
         self.assertEqual(self.read, [b'weights'])
         self.assertEqual(self.seen.json(), {
             'model': {'fd': 0, 'name': 'x4.pth', 'path': None}, 'device': 'cuda:1',
             'precision': 'f16',
             'width': 1920, 'height': 1080, 'tile': 512, 'overlap': 0, 'clip': None,
-            'keep': False, 'frames': 7})
+            'batch': 8, 'keep': False, 'frames': 7})
 
     def test_wrong_usage(self):
         self.serve(self.profiles)
@@ -158,6 +159,7 @@ class Profile(Case):
             with self.subTest(size=size):
                 self.complaint('profile', '--size', size, 'compact-x2', status=2,
                                says='--size: expected WIDTHxHEIGHT')
+        self.complaint('profile', '--batch', 9, 'compact-x2', status=2, says='--batch')
         self.complaint('profile', '', status=2, says='"" is no model')
         self.complaint('profile', '-d', '', 'compact-x2', status=2, says='"" is no device')
         self.complaint('profile', status=2, says='profile needs MODEL')

@@ -181,7 +181,7 @@ static void test_speed(void)
     size_t d;
 
     expect_int(vrt_speed_spec_new(network, 64, 64, &spec), 0);
-    run = vrt_worker_run_new(spec, VRT_DTYPE_F32);
+    run = vrt_worker_run_new(spec, VRT_DTYPE_F32, 0);
     expect_true(run);
     expect_int(vrt_speed_shard_init(spec, 2, &run->frames), 0);
     run->tile_flops = 1000000;
@@ -217,7 +217,7 @@ static int tile_for(const struct vrt_pool *pool, size_t d, uid_t uid, int width)
 static void keep_tile(const struct vrt_pool *pool, size_t d, uid_t uid, int width, int tile)
 {
     const struct vrt_measured_cut cut = { .tile = tile, .clip = 128,
-                                          .precision = VRT_PRECISION_BF16 };
+                                          .precision = VRT_PRECISION_BF16, .batch = 8 };
 
     vrt_measurements_keep_cut(vrt_pool_measurements(pool), CHECKSUM, d, uid, width, 4096, &cut);
 }
@@ -262,6 +262,7 @@ static void test_cuts(void)
     expect_int(cut.tile, 64);
     expect_int(cut.clip, 128);
     expect_int(cut.precision, VRT_PRECISION_BF16);
+    expect_int(cut.batch, 8);
     pool_close(&bench, pool);
     bench_remove(&bench);
 }

@@ -47,7 +47,7 @@ static struct vrt_worker_run *take(struct vrt_pool_job *job, size_t d)
 
     expect_int(d, 0);
     if (!fake_of(job)->refuses)
-        run = vrt_worker_run_new(&share->spec, VRT_DTYPE_F32);
+        run = vrt_worker_run_new(&share->spec, VRT_DTYPE_F32, 0);
     if (!run)
         return NULL;
     atomic_store(&run->base.task.cancel, true);

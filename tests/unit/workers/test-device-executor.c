@@ -352,6 +352,13 @@ static void test_limited(void)
     bench_done(&bench);
 }
 
+static int prepare(struct bench *bench, struct vrt_job_spec *spec)
+{
+    const struct vrt_device_executor_order order = { .spec = spec, .dtype = VRT_DTYPE_F32 };
+
+    return vrt_device_executor_prepare(bench->executor, &order);
+}
+
 /* A job that is about to run is not refused for what another one's session takes: that one goes,
  * and comes back with the other job's next shard. */
 static void test_room_for_what_is_due(void)
@@ -370,7 +377,7 @@ static void test_room_for_what_is_due(void)
     vrt_device_executor_free(bench.executor);
     params.memory_limit_bytes = probe.planned_bytes * 3 / 2;
     expect_int(vrt_device_executor_new(bench.device, &params, &bench.executor), 0);
-    expect_int(vrt_device_executor_prepare(bench.executor, bench.spec, VRT_DTYPE_F32), 0);
+    expect_int(prepare(&bench, bench.spec), 0);
 
     probe.spec = other;
     expect_int(vrt_device_executor_probe(bench.executor, &probe, &error), -ENOSPC);
@@ -381,7 +388,7 @@ static void test_room_for_what_is_due(void)
     expect_true(vrt_device_executor_job_bytes(bench.executor, bench.spec) > 0);
     for (int i = 0; i < 3; i++) {
         struct vrt_job_spec *const next = i % 2 ? bench.spec : other;
-        expect_int(vrt_device_executor_prepare(bench.executor, next, VRT_DTYPE_F32), 0);
+        expect_int(prepare(&bench, next), 0);
         expect_int(vrt_device_executor_job_bytes(bench.executor, i % 2 ? other : bench.spec), -1);
         expect_true(vrt_device_used_bytes(bench.device) <= params.memory_limit_bytes);
     }
@@ -398,8 +405,8 @@ static void test_room_for_two(void)
 
     bench_init(&bench, "cpu:0", builtin_network());
     expect_int(vrt_job_spec_new(bench.network, &bench.spec->in, &bench.spec->out, &other), 0);
-    expect_int(vrt_device_executor_prepare(bench.executor, bench.spec, VRT_DTYPE_F32), 0);
-    expect_int(vrt_device_executor_prepare(bench.executor, other, VRT_DTYPE_F32), 0);
+    expect_int(prepare(&bench, bench.spec), 0);
+    expect_int(prepare(&bench, other), 0);
     expect_true(vrt_device_executor_job_bytes(bench.executor, bench.spec) > 0);
     expect_true(vrt_device_executor_job_bytes(bench.executor, other) > 0);
     vrt_device_executor_release(bench.executor, other);

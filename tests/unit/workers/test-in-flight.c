@@ -37,6 +37,7 @@ struct bench {
     struct vrt_network *network;
     struct vrt_job_spec *spec;
     int n_more;                         /* frames of a shard, of a network that sees no clips */
+    int batch;                          /* of them at a time; 0: as suits the device */
 };
 
 /* One way of restoring the shards. */
@@ -177,7 +178,12 @@ static void restore(struct bench *bench, struct restored *restored)
         if (next < N_SHARDS && (n == 0 || !vrt_restore_has_more(running[n - 1]))) {
             struct vrt_device_executor_shard *shard = &shards[next];
             *shard = (struct vrt_device_executor_shard){
-                .order = { .spec = bench->spec, .dtype = VRT_DTYPE_F32, .watch = { go_on, NULL } },
+                .order = {
+                    .spec = bench->spec,
+                    .dtype = VRT_DTYPE_F32,
+                    .batch = bench->batch,
+                    .watch = { go_on, NULL },
+                },
                 .frames = &restored->frames[next],
                 .times = &restored->times[next],
                 .error = &restored->errors[next],
@@ -258,6 +264,7 @@ static void check_bits(const char *device, const char *fault, enum work work)
     struct bench bench;
 
     bench_init(&bench, device, fault, work);
+    bench.batch = work == FRAMES ? 3 : 0;
     expect_int(vrt_device_executor_new(bench.device, &params, &bench.executor), 0);
     restore(&bench, &several);
     vrt_device_executor_free(bench.executor);
@@ -268,8 +275,11 @@ static void check_bits(const char *device, const char *fault, enum work work)
 
     expect_int(several.n_begun_max, vrt_device_info(bench.device)->n_in_flight);
     expect_int(single.n_begun_max, 1);
-    expect_true(work == CLIPS || several.depth > 1 ||
-                vrt_device_info(bench.device)->n_pixels == 1);
+    if (bench.batch)
+        expect_int(several.depth, vrt_device_info(bench.device)->n_pixels ? bench.batch : 1);
+    else
+        expect_true(work == CLIPS || several.depth > 1 ||
+                    vrt_device_info(bench.device)->n_pixels <= 1);
     expect_int(single.depth, work == CLIPS ? N_FRAMES : 1);
     const int n = expect_same(&several, &single);
     fprintf(stderr, "  %s: %d results, %d clips of %d in flight\n", device, n,

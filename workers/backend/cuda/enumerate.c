@@ -233,7 +233,7 @@ static void classify(const struct cudaDeviceProp *prop, const struct libraries *
 {
     /* They choose by how much there is of a product, which must not decide on bits. */
     if (libraries->text[0])
-        info->n_pixels = 1;
+        info->n_pixels = 0;
     const bool is_for_all = libraries->text[0] &&
                             options[VRT_CUDA_OPTION_LIBRARIES] == VRT_CUDA_LIBRARIES_ALL;
     const bool is_fma = options[VRT_CUDA_OPTION_F32] == VRT_CUDA_F32_WANTED_FMA;
