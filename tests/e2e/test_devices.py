@@ -372,10 +372,11 @@ class Devices(harness.Case):
 
     @unittest.skipIf(harness.FAULT, 'has a schedule of its own')
     def test_killed_between_a_recipe_and_a_smaller_one(self):
-        """Killed at several moments around the change, it ends with one recipe's result."""
+        """Killed at several moments around the change, it ends with the smaller one's result."""
         source = clip(self.path('between.mkv'), '-c:v', 'ffv1', frames=40, size='192x128')
         config = {'cpu': {'devices': 1, 'threads': 1}, 'jobs': {'segment_frames': 8}}
-        _, wanted = self.with_daemon('whole', config, source)
+        config_after = dict(config, devices={'fault': 'cpu alloc:1- nomem>3000000'})
+        _, wanted = self.with_daemon('smaller', config_after, source, '--precision', 'f32')
         config['devices'] = {'backoff_s': 1, 'fault': 'cpu submit:1- delay=2ms; cpu submit:40 lost;'
                                                       ' cpu alloc:12- nomem>3000000'}
         for i, wait_s in enumerate([0, 0.03]):
@@ -392,7 +393,6 @@ class Devices(harness.Case):
                 time.sleep(0.002)
             time.sleep(wait_s)
             daemon.kill()
-            config_after = dict(config, devices={'fault': 'cpu alloc:1- nomem>3000000'})
             daemon = harness.Daemon(folder, config_after)
             self.vrtctl('resume', number, daemon=daemon)
             self.vrtctl('wait', number, daemon=daemon)
