@@ -37,9 +37,6 @@
 /* Three for each of the 100000 jobs that may wait at most, and connections. */
 #define DESCRIPTORS_WANTED 524288
 
-/* What a job asks for at once: to read and to write. Each that is taken has another follow. */
-#define MEDIA_SPARES 2
-
 /* Everything that is settled before the loop runs. */
 struct start {
     struct vrt_setup setup;
@@ -187,7 +184,7 @@ static int serve(struct start *start, struct vrt_error *error)
         return vrt_fold(r);
     vrt_log_info("vrtd %s starts, and keeps its files in %s", VRT_VERSION,
                  start->setup.state_dir);
-    vrt_child_keep_spares(MEDIA_SPARES);
+    vrt_child_keep_zygote(true);
     try_media();
     r = vrt_server_run(&(struct vrt_server_params){
         .conf = &start->conf,
@@ -201,7 +198,7 @@ static int serve(struct start *start, struct vrt_error *error)
         .spool_fd = start->spool_fd,
         .fd_store = start->fd_store,
     }, error);
-    vrt_child_keep_spares(0);
+    vrt_child_keep_zygote(false);
     vrt_log_info("vrtd ends");
     vrt_log_keep(0);
     return vrt_fold(r);

@@ -101,7 +101,7 @@ static void end_admission(struct vrt_job_admission *admission, const struct vrt_
             admission->admitted(admission->ctx, job, NULL);
     }
     admission_free(admission);
-    /* For what it took of the processes that stand ready. */
+    /* For the zygote, where it was found to be gone. */
     vrt_queue_look_soon(context);
     go_on(owner);
 }

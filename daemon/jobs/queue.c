@@ -407,7 +407,7 @@ static void on_housekeeping(uv_timer_t *timer)
                        is_urgent ? HOUSEKEEPING_SOON_MS : HOUSEKEEPING_LATE_MS, 0);
     context->lacks_descriptors = false;
     start_jobs(context);
-    vrt_child_replace_spares();
+    vrt_child_look_after();
 }
 
 /* A job that wasn't over when the last daemon ended. */

@@ -16,9 +16,6 @@
 
 #define VRT_LOG_TOPIC "main"
 
-/* As many processes as one job that starts at once needs. */
-#define MEDIA_SPARES 2
-
 int vrt_once_check(const struct vrt_setup *setup, struct vrt_error *error)
 {
     const struct vrt_options *options = &setup->options;
@@ -58,7 +55,7 @@ static int serve(const struct vrt_setup *setup, const struct vrt_conf *conf,
     r = vrt_task_store(task, fd_store, error);
     if (r < 0)
         return vrt_fold(r);
-    vrt_child_keep_spares(MEDIA_SPARES);
+    vrt_child_keep_zygote(true);
     r = vrt_server_run(&(struct vrt_server_params){
         .conf = conf,
         .models_dir = setup->models_dir,
@@ -69,7 +66,7 @@ static int serve(const struct vrt_setup *setup, const struct vrt_conf *conf,
         .spool_fd = vrt_task_spool_fd(task),
         .fd_store = fd_store,
     }, error);
-    vrt_child_keep_spares(0);
+    vrt_child_keep_zygote(false);
     return vrt_fold(r);
 }
 

@@ -113,20 +113,30 @@ class Daemon:
         with open(f'/proc/{self.process.pid}/status', encoding='utf-8') as f:
             return next(int(l.split()[1]) * 1024 for l in f if l.startswith('VmHWM'))
 
-    def children(self):
-        """Its processes of vrt-media."""
+    def processes(self, name):
+        """Those of vrt-media that are called so."""
         tasks, found = f'/proc/{self.process.pid}/task', []
         for thread in os.listdir(tasks):
             try:
                 with open(f'{tasks}/{thread}/children', encoding='ascii') as f:
-                    found += map(int, f.read().split())
-            except OSError:         # the thread is gone
+                    for child in f.read().split():
+                        with open(f'/proc/{child}/comm', encoding='ascii') as comm:
+                            if comm.read().strip() == name:
+                                found.append(int(child))
+            except OSError:         # the thread, or the child, is gone
                 pass
         return found
 
+    def children(self):
+        """What works for jobs."""
+        return self.processes('vrt-media')
+
+    def zygotes(self):
+        """What divides into them."""
+        return self.processes('vrt-zygote')
+
     def n_descriptors(self):
-        """But for those to processes that stand ready, of which there are now more, now fewer."""
-        return len(os.listdir(f'/proc/{self.process.pid}/fd')) - len(self.children())
+        return len(os.listdir(f'/proc/{self.process.pid}/fd'))
 
     def log_text(self):
         with open(self.log_path, encoding='utf-8', errors='replace') as f:

@@ -29,6 +29,7 @@
 #include "base/macro.h"
 #include "double.h"
 #include "frames/process/serve.h"
+#include "frames/process/zygote.h"
 
 #define FRAMES 40               /* of what it says is a video */
 #define GOOD_FRAMES 10          /* of those before it does harm */
@@ -269,6 +270,7 @@ static size_t answer(struct hostile *hostile, struct vrt_message *message,
     case VRT_MESSAGE_JOIN_SEGMENT:
     case VRT_MESSAGE_COMPARE_SHOW:
     case VRT_MESSAGE_READER_MORE:
+    case VRT_MESSAGE_DIVIDE:
     case VRT_MESSAGE_KIND_COUNT:
         break;
     }
@@ -402,9 +404,13 @@ int main(int argc, char **argv)
     uint64_t seed;
     struct hostile hostile = { .harm = LIE, .files = { -1, -1, 0, false }, .old_fd = -1 };
 
-    (void)argc;
     if (!how)
         return 2;
+    if (argc == 3 && strcmp(argv[2], VRT_ZYGOTE) == 0) {
+        if (vrt_zygote_run(VRT_SERVE_SOCKET) < 0)
+            return EXIT_FAILURE;
+        argv[2] = NULL;
+    }
     if (strcmp(how, "exploit") == 0)
         return tell_exploits();
     if (sscanf(how, "lie %" SCNu64, &seed) == 1) {

@@ -113,7 +113,7 @@ class Hostile(Jobs):
         job = json.loads(submitted.stdout)['id']
         self.wait_until(lambda: json.loads(self.vrtctl('show', '--json', job, daemon=daemon)
                                            .stdout)['state'] == 'running')
-        children = daemon.children()
+        children = daemon.children() + daemon.zygotes()
         self.assertEqual(daemon.stop(), 0, daemon.log_text())
         self.wait_until(lambda: not any(os.path.exists(f'/proc/{child}') for child in children))
 
@@ -327,7 +327,7 @@ class Kills(Jobs):
     config = {**SLOW, 'jobs': {'segment_frames': 12}}
 
     def at_work(self):
-        """Processes that were asked for something; any, where there is none."""
+        """Processes that were asked for something; any, where there is no such."""
         children, busy = self.daemon.children(), []
         for child in children:
             try:
@@ -350,7 +350,8 @@ class Kills(Jobs):
                 follower = threading.Thread(target=self.follow, args=(source, target))
                 follower.start()
                 time.sleep(dice.uniform(0, lasts_s))
-                for child in dice.sample(self.at_work(), 1):
+                self.wait_until(lambda: self.at_work() or not follower.is_alive())
+                for child in dice.sample(working := self.at_work(), min(len(working), 1)):
                     try:
                         os.kill(child, signal.SIGKILL)
                     except ProcessLookupError:
@@ -360,23 +361,42 @@ class Kills(Jobs):
 
     @unittest.skipIf(harness.SANITIZED, 'a sanitizer has no walls')
     def test_privileges(self):
-        """Processes that stand ready have none, and not all of the threads that there may be."""
+        """They have none, and not all of the threads that there may be."""
         def told(pid, name, file='status'):
             with open(f'/proc/{pid}/{file}', encoding='ascii') as f:
                 return next(l[len(name):].split() for l in f if l.startswith(name))
         vrtd = self.daemon.process.pid
         if 'seccomp' in self.daemon.log_text():
             self.skipTest('there are no walls here')
-        self.wait_until(lambda: all(told(child, 'Seccomp:') == ['2']
-                                    for child in self.daemon.children()))
-        self.assertTrue(self.daemon.children())
-        for child in self.daemon.children():
+        job = self.submit(clip(self.path('p.mp4'), frames=FRAMES), self.path('p.out.mp4'))
+        self.wait_until(lambda: self.show(job)['frames_done'] > 0)
+        children = self.daemon.children()
+        self.assertTrue(children)
+        for child in children:
+            self.assertEqual(told(child, 'Seccomp:'), ['2'])
             for name in ('CapPrm:', 'CapEff:', 'CapAmb:'):
                 self.assertEqual(int(told(child, name)[0], 16), 0)
             may = told(vrtd, 'Max processes', 'limits')[0]
             if may != 'unlimited':
                 self.assertEqual(told(child, 'Max processes', 'limits')[:2],
                                  [str(int(may) // 2)] * 2)
+
+    def test_zygote(self):
+        """Where it ends, those that it made go on, others are started, and it is, too."""
+        source, target = clip(self.path('z.mp4'), frames=FRAMES), self.path('z.out.mp4')
+        wanted = self.path('z.wanted.mp4')
+        self.follow(source, wanted)
+        zygotes = self.daemon.zygotes()
+        self.assertEqual(len(zygotes), 1)
+        job = self.submit(source, target)
+        self.wait_until(lambda: self.show(job)['frames_done'] > 0)
+        os.kill(zygotes[0], signal.SIGKILL)
+        self.follow(source, self.path('z.beside.mp4'))
+        self.vrtctl('wait', job)
+        for path in (target, self.path('z.beside.mp4')):
+            self.assertEqual(digest(path), digest(wanted))
+        self.assertEqual(self.show(job)['warnings'], [])
+        self.wait_until(lambda: self.daemon.zygotes() not in ([], zygotes))
 
     def test_signals_of_a_terminal(self):
         """What a terminal or systemd sends to all processes ends vrtd in order, by vrtd alone."""

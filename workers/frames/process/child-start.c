@@ -4,8 +4,9 @@
  * Processes are started by posix_spawn(): drivers of cards don't survive a fork. Their one
  * descriptor is an end of a pair of sockets; what they work on comes with what they are asked.
  *
- * A program of so many libraries takes some 40 ms until it hears: some are started before they are
- * needed, and wait locked in. Those that were taken are replaced when nobody waits.
+ * A program of so many libraries takes some 50 ms until it hears, nearly all of it the loader's.
+ * One process, the zygote, is loaded once and never asked anything but to divide, which takes 4 ms
+ * (os/zygote-linux.c); who is to have a driver, or finds no zygote, starts the program.
  */
 
 #include "frames/process/child-impl.h"
@@ -21,39 +22,42 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/folder.h"
 #include "base/log.h"
 #include "base/thread.h"
 #include "frames/process/child-spawn.h"
 #include "frames/process/serve.h"
+#include "frames/process/zygote.h"
 
 #define VRT_LOG_TOPIC "media"
 
-#define SPARES_MAX 8
-
-struct process {
-    pid_t pid;
-    int socket;
-};
+/* How long the zygote may take, which may have to be loaded first. */
+#define DIVIDE_NS (10 * VRT_NS_PER_S)
 
 /* Killed ones that a disk, or much memory, held for longer than anybody waited. */
 #define LINGERING_MAX 256
 
 static struct {
-    pthread_mutex_t lock;               /* never held while a process is started */
+    pthread_mutex_t lock;
     /* under lock */
-    struct process processes[SPARES_MAX];
-    int n, n_wanted;
     pid_t lingering[LINGERING_MAX];
     int n_lingering;
     int program;                        /* open on that of our version; -1: not yet */
-} spares = { .lock = PTHREAD_MUTEX_INITIALIZER, .program = -1 };
+} starts = { .lock = PTHREAD_MUTEX_INITIALIZER, .program = -1 };
+
+static struct {
+    pthread_mutex_t lock;               /* held while it is asked */
+    /* under lock */
+    bool is_wanted;
+    pid_t pid;                          /* 0: there is none */
+    int socket;
+} zygote = { .lock = PTHREAD_MUTEX_INITIALIZER, .socket = -1 };
 
 /* What the process gets: descriptors, and deaf ears for what a terminal or systemd sends to all of
  * vrtd's processes, which ends vrtd in order, and by that this one. */
-static int spawn(const char *program, enum vrt_hwaccel hwaccel, int socket, pid_t *ret_pid)
+static int spawn(const char *program, const char *last, int socket, pid_t *ret_pid)
 {
-    const char *last = hwaccel ? vrt_hwaccel_names[hwaccel] : NULL;
     char *const arguments[] = { (char *)"vrt-media", (char *)VRT_VERSION, (char *)(uintptr_t)last,
                                 NULL };
     posix_spawn_file_actions_t files;
@@ -91,78 +95,138 @@ static int spawn(const char *program, enum vrt_hwaccel hwaccel, int socket, pid_
  * Return: what is to be started. */
 static const char *hold(const char *path, char *buffer, int size)
 {
-    pthread_mutex_lock(&spares.lock);
-    if (spares.program < 0)
-        spares.program = open(path, O_RDONLY | O_CLOEXEC);
-    const int fd = spares.program;
-    pthread_mutex_unlock(&spares.lock);
+    pthread_mutex_lock(&starts.lock);
+    if (starts.program < 0)
+        starts.program = open(path, O_RDONLY | O_CLOEXEC);
+    const int fd = starts.program;
+    pthread_mutex_unlock(&starts.lock);
     return fd < 0 ? path : vrt_child_path(fd, path, buffer, size);
 }
 
-static int start(enum vrt_hwaccel hwaccel, struct process *ret_process, struct vrt_error *error)
+/* `last` is the program's last argument; NULL: it has none. */
+static int start(const char *last, int socket, pid_t *ret_pid, struct vrt_error *error)
 {
-    VRT_CLEANUP(vrt_closep) int ours = -1, theirs = -1;
     const char *program = getenv("VRTD_MEDIA_PROGRAM");
     char found[PATH_MAX], held[64];
-    int pair[2];
 
-    int r = vrt_child_pair(pair);
-    if (r < 0)
-        return vrt_refuse_errno(error, vrt_fold(r), "vrt-media");
-    ours = pair[0];
-    theirs = pair[1];
     if (!program)
         program = vrt_folder_of_part("workers/frames/vrt-media", VRT_MEDIA_PROGRAM, found,
                                      sizeof(found));
-    r = spawn(hold(program, held, sizeof(held)), hwaccel, theirs, &ret_process->pid);
+    int r = spawn(hold(program, held, sizeof(held)), last, socket, ret_pid);
     if (r < 0)
         return vrt_refuse(error, vrt_raise(r), "internal", "%s, which reads and writes videos, "
                           "can't be started: %s", program, strerror(-r));
-    ret_process->socket = VRT_STEAL_FD(ours);
     return 0;
 }
 
-/* The oldest, which hears soonest. Under the lock. Return: whether there is one that lives. */
-static bool take(struct process *ret_process)
+/* Has the zygote divide, and gives the new process its end. Under its lock. Return: the process;
+ * -errno: there is none. */
+static int divide(int socket)
 {
-    while (spares.n > 0) {
-        *ret_process = spares.processes[0];
-        spares.n--;
-        memmove(spares.processes, spares.processes + 1,
-                (size_t)spares.n * sizeof(spares.processes[0]));
-        if (waitpid(ret_process->pid, NULL, WNOHANG) == 0)
-            return true;
-        vrt_closep(&ret_process->socket);
+    const struct vrt_message_fds fds = { .fds = { socket }, .n = 1 };
+    const int64_t give_up_ns = vrt_clock_now_ns() + DIVIDE_NS;
+    struct vrt_message_fds none;
+    struct vrt_message message;
+
+    vrt_message_init(&message, VRT_MESSAGE_DIVIDE);
+    int r = vrt_message_send(zygote.socket, &message, offsetof(struct vrt_message, body), &fds);
+    if (r < 0)
+        return r;
+    do {
+        const int64_t left_ns = give_up_ns - vrt_clock_now_ns();
+        if (left_ns <= 0)
+            return -ETIMEDOUT;
+        r = vrt_message_receive(zygote.socket, (int)(left_ns / VRT_NS_PER_MS), &message, &none);
+    } while (r == -EAGAIN);
+    if (r < 0)
+        return r;
+    vrt_message_fds_done(&none);
+    return message.result;
+}
+
+/* Under its lock. */
+static void end_zygote(void)
+{
+    kill(zygote.pid, SIGKILL);
+    vrt_closep(&zygote.socket);
+    waitpid(zygote.pid, NULL, 0);
+    zygote.pid = 0;
+}
+
+/* Starts it where it isn't there, or not any more. Under its lock. */
+static void renew_zygote(void)
+{
+    struct vrt_error error = { .id = NULL };
+    int pair[2];
+
+    if (zygote.pid && waitpid(zygote.pid, NULL, WNOHANG) != 0) {
+        vrt_closep(&zygote.socket);
+        zygote.pid = 0;
     }
-    return false;
+    if (zygote.pid || !zygote.is_wanted || !vrt_child_adopts() || vrt_child_pair(pair) < 0)
+        return;
+    zygote.socket = pair[0];
+    if (start(VRT_ZYGOTE, pair[1], &zygote.pid, &error) < 0) {
+        vrt_log_debug("no process that divides, ignoring: %s", error.message);
+        vrt_closep(&zygote.socket);
+        zygote.pid = 0;
+    }
+    vrt_closep(&pair[1]);
+}
+
+/* Return: whether there is a zygote, and it made one. Where it failed, a process may have the other
+ * end all the same: that pair is of no more use. */
+static bool take(pid_t *ret_pid, int *ret_socket)
+{
+    int pair[2], r = 0;
+
+    pthread_mutex_lock(&zygote.lock);
+    if (zygote.pid && vrt_child_pair(pair) == 0) {
+        r = divide(pair[1]);
+        vrt_closep(&pair[1]);
+        if (r <= 0) {
+            vrt_log_warning("the process that divides into others is ended, for it didn't: %s, "
+                            "ignoring", strerror(-r));
+            vrt_closep(&pair[0]);
+            end_zygote();
+        }
+    }
+    pthread_mutex_unlock(&zygote.lock);
+    if (r <= 0)
+        return false;
+    *ret_pid = r;
+    *ret_socket = pair[0];
+    return true;
 }
 
 int vrt_child_start(enum vrt_hwaccel hwaccel, pid_t *ret_pid, int *ret_socket,
                     struct vrt_error *error)
 {
-    struct process process = { .pid = 0 };
-    int r = 0;
+    VRT_CLEANUP(vrt_closep) int ours = -1, theirs = -1;
+    int pair[2];
 
-    pthread_mutex_lock(&spares.lock);
-    const bool is_ready = !hwaccel && take(&process);
-    pthread_mutex_unlock(&spares.lock);
-    if (is_ready)
-        vrt_thread_share_priority(process.pid);
-    else
-        r = start(hwaccel, &process, error);
+    if (!hwaccel && take(ret_pid, ret_socket)) {
+        vrt_thread_share_priority(*ret_pid);
+        return 0;
+    }
+    int r = vrt_child_pair(pair);
+    if (r < 0)
+        return vrt_refuse_errno(error, vrt_fold(r), "vrt-media");
+    ours = pair[0];
+    theirs = pair[1];
+    r = start(hwaccel ? vrt_hwaccel_names[hwaccel] : NULL, theirs, ret_pid, error);
     if (r < 0)
         return vrt_fold(r);
-    *ret_pid = process.pid;
-    *ret_socket = process.socket;
+    *ret_socket = VRT_STEAL_FD(ours);
     return 0;
 }
 
 void vrt_child_linger(pid_t pid)
 {
-    pthread_mutex_lock(&spares.lock);
-    if (spares.n_lingering < LINGERING_MAX)
-        spares.lingering[spares.n_lingering++] = pid;
-    pthread_mutex_unlock(&spares.lock);
+    pthread_mutex_lock(&starts.lock);
+    if (starts.n_lingering < LINGERING_MAX)
+        starts.lingering[starts.n_lingering++] = pid;
+    pthread_mutex_unlock(&starts.lock);
 }
 
 /* Takes leave of those that are gone meanwhile. Under the lock. */
@@ -170,58 +234,30 @@ static void reap_lingering(void)
 {
     int n = 0;
 
-    for (int i = 0; i < spares.n_lingering; i++)
-        if (waitpid(spares.lingering[i], NULL, WNOHANG) == 0)
-            spares.lingering[n++] = spares.lingering[i];
-    spares.n_lingering = n;
+    for (int i = 0; i < starts.n_lingering; i++)
+        if (waitpid(starts.lingering[i], NULL, WNOHANG) == 0)
+            starts.lingering[n++] = starts.lingering[i];
+    starts.n_lingering = n;
 }
 
-/* Adds a process to those that stand ready, if one is wanted still. Under the lock. Return: whether
- * it was. */
-static bool put(const struct process *process)
+void vrt_child_keep_zygote(bool is_kept)
 {
-    if (spares.n >= spares.n_wanted)
-        return false;
-    spares.processes[spares.n++] = *process;
-    return true;
+    pthread_mutex_lock(&zygote.lock);
+    zygote.is_wanted = is_kept;
+    if (zygote.pid && !is_kept)
+        end_zygote();
+    pthread_mutex_unlock(&zygote.lock);
+    vrt_child_look_after();
 }
 
-static void end_spare(struct process *process)
+void vrt_child_look_after(void)
 {
-    kill(process->pid, SIGKILL);
-    vrt_closep(&process->socket);
-    waitpid(process->pid, NULL, 0);
-}
-
-void vrt_child_keep_spares(int n)
-{
-    vrt_assert(n >= 0 && n <= SPARES_MAX);
-    pthread_mutex_lock(&spares.lock);
-    spares.n_wanted = n;
-    while (spares.n > n)
-        end_spare(&spares.processes[--spares.n]);
-    pthread_mutex_unlock(&spares.lock);
-    vrt_child_replace_spares();
-}
-
-void vrt_child_replace_spares(void)
-{
-    struct vrt_error error = { .id = NULL };
-    struct process process;
-
-    pthread_mutex_lock(&spares.lock);
+    pthread_mutex_lock(&starts.lock);
     reap_lingering();
-    int n = spares.n_wanted - spares.n;
-    pthread_mutex_unlock(&spares.lock);
-    for (; n > 0; n--) {
-        if (start(VRT_HWACCEL_OFF, &process, &error) < 0) {
-            vrt_log_debug("no process in reserve, ignoring: %s", error.message);
-            return;
-        }
-        pthread_mutex_lock(&spares.lock);
-        const bool is_wanted = put(&process);
-        pthread_mutex_unlock(&spares.lock);
-        if (!is_wanted)
-            end_spare(&process);
-    }
+    pthread_mutex_unlock(&starts.lock);
+    /* Who holds it asks the zygote, and finds out. */
+    if (pthread_mutex_trylock(&zygote.lock) != 0)
+        return;
+    renew_zygote();
+    pthread_mutex_unlock(&zygote.lock);
 }

@@ -41,13 +41,14 @@ int vrt_child_new_for(enum vrt_hwaccel hwaccel, const atomic_bool *cancel,
 /* Ends the process, whatever it does, and all that it was asked for. NULL is fine. Return: NULL. */
 struct vrt_child *vrt_child_free(struct vrt_child *child);
 
-/* How many processes stand ready before somebody starts one, at most 8; 0, as at first: none. */
-void vrt_child_keep_spares(int n);
+/* Whether a process stands ready, loaded, that divides into those that are started: at first none
+ * does. */
+void vrt_child_keep_zygote(bool is_kept);
 
-/* Starts others in the place of those that were taken, 1 ms each, and takes leave of killed ones
- * that nobody waited for. Thread: one of the priority that they are to be born with, which nobody
- * can raise again. */
-void vrt_child_replace_spares(void);
+/* Starts it again where it ended, within 1 ms, and takes leave of killed processes that nobody
+ * waited for. Thread: one of the priority that processes are to be born with, which nobody can
+ * raise again. */
+void vrt_child_look_after(void);
 
 /* What the process can't give up here ("no filter of system calls"), "" where it could give up
  * everything; the child's. NULL: it didn't answer, with the sentence in `error`. */

@@ -12,6 +12,7 @@
 #include "frames/hwaccel/hwaccel.h"
 #include "frames/process/sandbox.h"
 #include "frames/process/serve.h"
+#include "frames/process/zygote.h"
 
 /* A decoder in the midst of a film would go on for minutes after vrtd was ended. */
 static void *watch(void *ctx)
@@ -43,6 +44,8 @@ int main(int argc, char **argv)
     }
     if (strcmp(argv[1], VRT_VERSION) != 0)
         return VRT_SERVE_STATUS_OTHER;
+    if (argc == 3 && strcmp(argv[2], VRT_ZYGOTE) == 0 && vrt_zygote_run(VRT_SERVE_SOCKET) < 0)
+        return EXIT_FAILURE;
     const enum vrt_hwaccel hwaccel = argc == 3 ? hwaccel_of(argv[2]) : VRT_HWACCEL_OFF;
     if (hwaccel)
         vrt_hwaccel_prepare(hwaccel);

@@ -45,6 +45,7 @@ enum vrt_message_kind {
     VRT_MESSAGE_COMPARE_SHOW,       /* where their frames are shown */
     VRT_MESSAGE_COMPARE_NEXT,       /* their next frames */
     VRT_MESSAGE_SANDBOX,            /* what the process could not give up */
+    VRT_MESSAGE_DIVIDE,             /* a new process's socket; asked of the zygote */
     VRT_MESSAGE_KIND_COUNT,
 };
 

@@ -53,3 +53,8 @@ int vrt_child_keep(posix_spawn_file_actions_t *files, posix_spawnattr_t *attribu
         r = posix_spawn_file_actions_addinherit_np(files, fd);
     return r;
 }
+
+bool vrt_child_adopts(void)
+{
+    return false;
+}

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -28,4 +29,9 @@ int vrt_child_keep(posix_spawn_file_actions_t *files, posix_spawnattr_t *attribu
 {
     (void)attributes;
     return posix_spawn_file_actions_addclosefrom_np(files, last + 1);
+}
+
+bool vrt_child_adopts(void)
+{
+    return prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0;
 }
