@@ -102,7 +102,7 @@ BROKEN_ONNX = {
     'an operation unknown': (lambda m: first(m, field(4, 'PRelu'), field(4, 'Einsum')),
                              'Einsum "PRelu_1" is an operation that vrtd has no op for'),
     'attention': (lambda m: first(m, field(4, 'PRelu'), field(4, 'Softmax')),
-                  'no op for; it has attention: SwinIR is run from its checkpoint'),
+                  'PRelu "PRelu_3" is an operation that SwinIR hasn\'t got'),
     'a warp': (lambda m: first(m, field(4, 'PRelu'), field(4, 'GridSample')),
                'no op for; it warps pictures: RIFE is run from its checkpoint'),
     'of others': (lambda m: first(m, field(4, 'PRelu'), field(4, 'PRelu') + field(7, 'com.x')),

@@ -77,18 +77,21 @@ void vrt_dag_note_type(struct vrt_dag *dag, const char *type, size_t size)
                                 "(flownet.pkl, or .safetensors)";
     static const struct {
         const char *type, *instead;
+        const char *carrier;        /* the format of which such files carry weights */
     } types[] = {
-        { "Softmax", attention },
-        { "MultiHeadAttention", attention },
-        { "GridSample", warps },
-        { "rife.Warp", NULL },
+        { "Softmax", attention, "ONNX" },
+        { "MultiHeadAttention", attention, "" },
+        { "GridSample", warps, "" },
+        { "rife.Warp", warps, "ncnn" },
     };
 
     for (size_t i = 0; i < VRT_ARRAY_SIZE(types) && !dag->instead; i++) {
         if (strlen(types[i].type) != size || memcmp(types[i].type, type, size) != 0)
             continue;
-        dag->instead = types[i].instead;
-        dag->is_carrier |= !types[i].instead;
+        if (strcmp(types[i].carrier, dag->format) == 0)
+            dag->is_carrier = true;
+        else
+            dag->instead = types[i].instead;
     }
 }
 

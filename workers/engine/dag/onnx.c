@@ -241,11 +241,6 @@ static int read_node(struct vrt_onnx_reader *reader, const VrtPb__Node *node)
 
 static int read_graph(struct vrt_onnx_reader *reader, const VrtPb__Graph *graph)
 {
-    for (size_t i = 0; i < graph->n_node; i++) {
-        const char *type = vrt_onnx_text(graph->node[i]->op_type);
-
-        vrt_dag_note_type(reader->dag, type, strlen(type));
-    }
     int r = read_initializers(reader, graph);
     if (r < 0)
         return r;
@@ -277,6 +272,7 @@ static int check_opset(struct vrt_onnx_reader *reader, const VrtPb__Model *model
         if (!domain[0] || strcmp(domain, "ai.onnx") == 0)
             version = model->opset_import[i]->version;
     }
+    reader->opset = version;
     if (version >= OPSET_MIN && version <= OPSET_MAX)
         return 0;
     return vrt_dag_refuse(reader->dag, "is of opset %lld; vrtd reads %d to %d: export it again, or "
@@ -295,44 +291,58 @@ static void leave(void *arena, void *pointer)
     (void)pointer;
 }
 
-/* Takes the file apart, in the arena. */
-static int unpack(struct vrt_onnx_reader *reader, struct vrt_cp_arena *arena)
+int vrt_onnx_unpack(struct vrt_onnx_reader *reader, const VrtPb__Graph **ret_graph)
 {
+    struct vrt_cp_arena *arena = reader->arena;
     ProtobufCAllocator allocator = { .alloc = allocate, .free = leave, .allocator_data = arena };
-    const VrtPb__Model *model = vrt_pb__model__unpack(&allocator, reader->file->size_bytes,
-                                                      reader->file->data);
+    const struct vrt_dag_file *file = reader->file;
 
+    if (file->size_bytes > FILE_BYTES_MAX)
+        return vrt_dag_refuse(reader->dag, "has %zu bytes, more than such a network may have",
+                              file->size_bytes);
+    vrt_cp_arena_init(arena, file->size_bytes * ARENA_PER_BYTE + ARENA_BYTES_MIN);
+    int r = vrt_dag_file_need(file, 0, file->size_bytes);
+    if (r < 0)
+        return vrt_fold(r);
+    const VrtPb__Model *model = vrt_pb__model__unpack(&allocator, file->size_bytes, file->data);
     if (!model && arena->is_exhausted)
         return vrt_dag_refuse(reader->dag, "unfolds to many times its size");
     if (!model || !model->graph)
         return vrt_dag_refuse(reader->dag, "is cut short or damaged");
-    int r = check_opset(reader, model);
-    return r < 0 ? r : read_graph(reader, model->graph);
+    *ret_graph = model->graph;
+    return check_opset(reader, model);
+}
+
+static int read_file(struct vrt_onnx_reader *reader)
+{
+    const VrtPb__Graph *graph;
+    int r = vrt_onnx_unpack(reader, &graph);
+
+    if (r < 0)
+        return vrt_fold(r);
+    for (size_t i = 0; i < graph->n_node; i++) {
+        const char *type = vrt_onnx_text(graph->node[i]->op_type);
+
+        vrt_dag_note_type(reader->dag, type, strlen(type));
+    }
+    return reader->dag->is_carrier ? VRT_DAG_E_CARRIER : read_graph(reader, graph);
 }
 
 int vrt_onnx_read(const struct vrt_dag_file *file, struct vrt_dag **ret_dag)
 {
     VRT_CLEANUP(vrt_dag_freep) struct vrt_dag *dag = NULL;
-    struct vrt_onnx_reader reader = { .file = file };
-    struct vrt_cp_arena arena;
+    struct vrt_cp_arena arena = { 0 };
+    struct vrt_onnx_reader reader = { .file = file, .arena = &arena };
 
     int r = vrt_dag_new(file->name, "ONNX", vrt_dag_file_values_max(file), file->error, &dag);
     if (r < 0)
         return vrt_fold(r);
-    if (file->size_bytes > FILE_BYTES_MAX)
-        return vrt_dag_refuse(dag, "has %zu bytes, more than such a network may have",
-                              file->size_bytes);
-    r = vrt_dag_file_need(file, 0, file->size_bytes);
-    if (r < 0)
-        return vrt_fold(r);
     reader.dag = dag;
-    vrt_cp_arena_init(&arena, file->size_bytes * ARENA_PER_BYTE + ARENA_BYTES_MIN);
-    reader.arena = &arena;
-    r = unpack(&reader, &arena);
+    r = read_file(&reader);
     vrt_dag_names_done(&reader.names);
     free(reader.values);
     vrt_cp_arena_done(&arena);
-    if (r < 0)
+    if (r != 0)
         return vrt_fold(r);
     *ret_dag = VRT_STEAL(dag);
     return 0;

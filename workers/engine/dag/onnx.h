@@ -57,12 +57,17 @@ struct vrt_onnx_reader {
     int n_values, capacity;
     const VrtPb__Node *node;        /* the operation that is read */
     struct vrt_cp_arena *arena;
+    int64_t opset;                  /* the version of the operations */
     int n_probes;                   /* sizes of the picture that it is tried with: */
     double probes[2][VRT_ONNX_PROBES];      /* heights, widths */
     bool has_edge;                  /* the picture is padded, by: */
     double edge[2][VRT_ONNX_PROBES];        /* rows at the bottom, columns on the right */
     bool is_raw_read;               /* an operation has read it without */
 };
+
+/* Takes the file apart, in the reader's arena. Return: 0; -EINVAL, -errno, the sentence said. */
+int vrt_onnx_unpack(struct vrt_onnx_reader *reader,
+                    const VrtPb__Graph **ret_graph) VRT_MUST_CHECK;
 
 /* The text, or "" where it is absent. */
 static inline const char *vrt_onnx_text(const char *text)

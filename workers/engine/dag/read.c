@@ -42,15 +42,22 @@ static bool is_onnx(const uint8_t *data, size_t n)
            ((data[2] & 7) == 2 || (data[2] & 7) == 0) && data[2] >> 3 <= 25;
 }
 
+bool vrt_dag_file_is_ncnn(const struct vrt_dag_file *file)
+{
+    const size_t n_magic = strlen(NCNN_MAGIC);
+
+    return file->size_bytes > n_magic && memcmp(file->data, NCNN_MAGIC, n_magic) == 0;
+}
+
 int vrt_dag_read(const struct vrt_dag_file *file, struct vrt_dag **ret_dag)
 {
-    const size_t n = VRT_MIN(file->size_bytes, BEGINNING_BYTES), n_magic = strlen(NCNN_MAGIC);
+    const size_t n = VRT_MIN(file->size_bytes, BEGINNING_BYTES);
 
     int r = vrt_dag_file_need(file, 0, n);
     if (r < 0)
         return vrt_fold(r);
     *ret_dag = NULL;
-    if (n > n_magic && memcmp(file->data, NCNN_MAGIC, n_magic) == 0)
+    if (vrt_dag_file_is_ncnn(file))
         return vrt_fold(vrt_ncnn_read(file, ret_dag));
     return is_onnx(file->data, n) ? vrt_fold(vrt_onnx_read(file, ret_dag)) : 0;
 }

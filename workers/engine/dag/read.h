@@ -34,6 +34,9 @@ struct vrt_dag_file {
  */
 int vrt_dag_read(const struct vrt_dag_file *file, struct vrt_dag **ret_dag) VRT_MUST_CHECK;
 
+/* Whether it is ncnn's text; its beginning was read before. */
+bool vrt_dag_file_is_ncnn(const struct vrt_dag_file *file);
+
 /* For the formats: has n_bytes at `begin` read, or says why not. Return: 0; -errno. */
 int vrt_dag_file_need(const struct vrt_dag_file *file, size_t begin, size_t n_bytes)
     VRT_MUST_CHECK;

@@ -42,3 +42,13 @@ int vrt_carrier_tensors_put(struct vrt_carrier_tensors *tensors,
     tensors->items[tensors->n_items++].name = name;
     return 0;
 }
+
+int vrt_carrier_tensors_to_checkpoint(const struct vrt_carrier_tensors *tensors, const char *name,
+                                      struct vrt_checkpoint **ret_checkpoint,
+                                      struct vrt_error *error)
+{
+    const struct vrt_checkpoint_label label = { tensors->metadata[0], tensors->metadata[1] };
+
+    return vrt_fold(vrt_checkpoint_new(tensors->items, tensors->n_items, &label, name,
+                                       ret_checkpoint, error));
+}

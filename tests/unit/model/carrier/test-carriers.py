@@ -3,7 +3,7 @@
 """Networks of which files that state a graph carry the weights: they give the same bits as from
 .safetensors, and each file whose graph computes anything else is refused by one sentence.
 
-usage: test-carriers.py VRT_INFER
+usage: test-carriers.py VRT_INFER [onnx]
 """
 import math
 import os
@@ -13,10 +13,10 @@ import sys
 import tempfile
 import unittest
 
-from carrier_files import Rife, RifeNcnn
-from graph_files import NCNN_F32, packed, safetensors
+from carrier_files import Rife, RifeNcnn, SwinIr, SwinIrOnnx
+from graph_files import NCNN_F32, field, packed, safetensors
 
-PROGRAM = sys.argv[1]
+PROGRAM, HAS_ONNX = sys.argv[1], 'onnx' in sys.argv[2:]
 
 # What is there of RIFE: four blocks and five, with hints and without, 4.25.lite as it is exported.
 RIFE = {
@@ -145,6 +145,64 @@ BROKEN_RIFE = {
 }
 
 
+def swinir(style='legacy', **changes):
+    return lambda: SwinIrOnnx(SwinIr(), style, **changes).data()
+
+
+def other_tensor(name, change):
+    """A tensor of another shape or with other numbers."""
+    def made():
+        net = SwinIr()
+        net.names[name] = change(*net.names[name])
+        return SwinIrOnnx(net).data()
+    return made
+
+
+def edited(old, new, style='legacy'):
+    def made():
+        data = SwinIrOnnx(SwinIr(), style).data()
+        assert len(old) == len(new) and old in data
+        return data.replace(old, new, 1)
+    return made
+
+
+BLOCK = 'layers.0.residual_group.blocks.'
+
+# What isn't SwinIR, and what the refusal says.
+BROKEN_SWINIR = {
+    'cut short': (lambda: swinir()()[:-60], 'cut short or damaged'),
+    'another slope': (swinir(slope=0.1), 'its conv_hr '),
+    'another slope of the tail': (swinir(tail_slope=0.2), 'its conv_last '),
+    'another epsilon': (swinir(epsilon=1e-6), 'its patch_embed.norm '),
+    'another epsilon, whole': (swinir('dynamo', epsilon=1e-6), 'its patch_embed.norm '),
+    'another scale': (swinir(scale=0.5), f'its {BLOCK}0.attn '),
+    'no GELU': (swinir(half=1.0), f'its {BLOCK}0.mlp.fc2 '),
+    'another GELU': (swinir(root=2.0), f'its {BLOCK}0.mlp.fc1 '),
+    'rolled further': (swinir(roll=2), f'its {BLOCK}1.attn '),
+    'not rolled back': (swinir(back=1), f'its {BLOCK}1.norm2 '),
+    'not rolled': (swinir(roll=None), f'its {BLOCK}1 '),
+    'no mask': (swinir(masked=None), f'its {BLOCK}1.attn '),
+    'another mask': (swinir('dynamo', masked=(0.0, 1.0)), f'its {BLOCK}1.attn '),
+    'other parts': (swinir(parts=(1, 1, 2)), f'its {BLOCK}0.attn '),
+    'keys for values': (swinir(parts=(0, 1, 1)), f'its {BLOCK}0.attn.proj '),
+    'four parts': (swinir(parts=(0, 1, 3)), 'one of three parts'),
+    'windows otherwise': (swinir(perm=(0, 1, 2, 3, 4, 5)), 'turns axes'),
+    'another mean': (swinir(mean=(0.5, 0.5, 0.5)), 'mean and range'),
+    'enlarged by 3': (swinir(factor=3.0), 'repeating samples twice'),
+    'one more operation': (swinir(more='Tanh'), 'Tanh "Tanh_'),
+    'one more product': (swinir(more='Softmax'), 'its result '),
+    'bilinear': (edited(field(4, 'nearest'), field(4, 'linearX')), 'resizes otherwise'),
+    'fewer biases': (other_tensor(BLOCK + '0.mlp.fc1.bias', lambda s, v: ([7], v[:7])),
+                     f'its {BLOCK}0.mlp.fc1 '),
+    'other features': (other_tensor('norm.weight', lambda s, v: ([2], v[:2])), ''),
+    'not finite': (other_tensor('conv_first.bias', lambda s, v: (s, [math.nan] * s[0])),
+                   'not finite'),
+    'a bias of pairs': (other_tensor(BLOCK + '0.attn.relative_position_bias_table',
+                                     lambda s, v: (s, [math.nan] + v[1:])), f'{BLOCK}0.attn '),
+    'what is not there': (edited(field(1, 'm9'), field(1, 'n9')), 'reads "n9", which'),
+}
+
+
 def pictures(n, height, width, channels=3):
     text = (f"{{'descr': '<f4', 'fortran_order': False, 'shape': {(n, channels, height, width)}, "
             '}\n').encode()
@@ -214,6 +272,21 @@ class Carriers(unittest.TestCase):
                 broken = make(RifeNcnn(Rife()))
                 self.assertFalse(broken == whole)
                 self.refuse(self.write('b.ncnn', broken), part)
+
+    @unittest.skipUnless(HAS_ONNX, 'built without libprotobuf-c')
+    def test_swinir(self):
+        self.write('x.npy', pictures(1, 7, 10))
+        wanted = self.result(self.write('a.safetensors', safetensors(SwinIr())))
+        for style in 'legacy', 'dynamo':
+            with self.subTest(style):
+                self.assertTrue(self.result(self.write('a.onnx', swinir(style)())) == wanted)
+
+    @unittest.skipUnless(HAS_ONNX, 'built without libprotobuf-c')
+    def test_broken_swinir(self):
+        self.write('x.npy', pictures(1, 4, 4))
+        for name, (make, part) in BROKEN_SWINIR.items():
+            with self.subTest(name):
+                self.refuse(self.write('b.onnx', make()), part)
 
     def test_scales(self):
         """Of a checkpoint, the sizes that blocks look at pictures in may be told."""
