@@ -3,6 +3,8 @@
 /* Scene cuts, and a stream of frames cut into clips: what is a cut and what only looks like one;
  * every frame in the clips that it belongs to, and none held for longer than it is needed. */
 
+#include <errno.h>
+
 #include "base/cleanup.h"
 #include "frames/clips/cutter.h"
 #include "frames/clips/scene.h"
@@ -298,6 +300,137 @@ static void test_between(void)
     free(cut);
 }
 
+/* What a cutter gave out, and how many frames were pushed by then. */
+struct cutting {
+    int n;
+    struct vrt_cut cuts[N_MAX];     /* without references */
+    int64_t indexes[N_MAX][8];      /* of their frames */
+};
+
+static void take_cuts(struct vrt_cutter *cutter, struct cutting *cutting)
+{
+    struct vrt_cut *cut = &cutting->cuts[cutting->n];
+
+    for (; vrt_cutter_next(cutter, cut); cut = &cutting->cuts[++cutting->n])
+        for (int i = 0; i < cut->clip.n; i++) {
+            cutting->indexes[cutting->n][i] = cut->frames[i]->index;
+            cut->frames[i] = vrt_frame_unref(cut->frames[i]);
+        }
+}
+
+/* Cuts frames from `from` on, none before so many were pushed. */
+static void cut_from(struct vrt_cutter *cutter, struct vrt_frame *const *frames, int from, int n,
+                     int n_least, struct cutting *cutting)
+{
+    for (int i = from; i < n; i++) {
+        vrt_cutter_push(cutter, vrt_frame_ref(frames[i]));
+        if (i + 1 >= n_least)
+            take_cuts(cutter, cutting);
+    }
+    vrt_cutter_end(cutter);
+    take_cuts(cutter, cutting);
+    expect_true(vrt_cutter_is_done(cutter));
+    vrt_cutter_free(cutter);
+}
+
+/* Behind each clip another cutter, which sees few of the frames before, goes on to the same.
+ * Return: behind how many it can. */
+static int expect_goes_on(struct vrt_clip_rule rule, double threshold, const struct shot *shots,
+                          int n_shots)
+{
+    const struct vrt_cutter_params params = { rule, threshold };
+    static struct cutting whole, rest;
+    struct vrt_frame *frames[N_MAX];
+    struct vrt_cutter *cutter;
+    int n = 0, n_places = 0;
+
+    for (int s = 0; s < n_shots; s++)
+        for (int i = 0; i < shots[s].n; i++, n++) {
+            frames[n] = draw(&format_8, shots[s].scene, i, shots[s].light);
+            frames[n]->index = n;
+            frames[n]->pts = 7 + 5 * n * n;
+            frames[n]->duration = 3;
+        }
+    whole.n = 0;
+    expect_int(vrt_cutter_new(&params, &cutter), 0);
+    cut_from(cutter, frames, 0, n, 0, &whole);
+    for (int k = 0; k < whole.n; k++) {
+        const struct vrt_bookmark *behind = &whole.cuts[k].behind;
+        if (!behind->first)
+            continue;
+        expect_int(behind->first_pts, frames[behind->first]->pts);
+        expect_true(behind->n_read - behind->first <=
+                    vrt_cutter_capacity(&rule) + VRT_SCENE_BEHIND);
+        rest.n = 0;
+        expect_int(vrt_cutter_new(&params, &cutter), 0);
+        expect_int(vrt_cutter_go_on(cutter, behind), 0);
+        cut_from(cutter, frames, (int)behind->first, n, (int)behind->n_read, &rest);
+        expect_int(rest.n, whole.n - k - 1);
+        for (int i = 0; i < rest.n; i++) {
+            const struct vrt_cut *is = &rest.cuts[i], *was = &whole.cuts[k + 1 + i];
+            expect_int(is->clip.index, was->clip.index);
+            expect_int(is->clip.first, was->clip.first);
+            expect_int(is->clip.n, was->clip.n);
+            expect_int(is->clip.n_new, was->clip.n_new);
+            expect_int(is->clip.depth, was->clip.depth);
+            expect_true(memcmp(&is->shown, &was->shown, sizeof(is->shown)) == 0);
+            expect_true(memcmp(rest.indexes[i], whole.indexes[k + 1 + i],
+                               (size_t)is->clip.n * sizeof(rest.indexes[i][0])) == 0);
+            expect_true(!rule.times || is->span == was->span);
+            for (int at = 0; at < is->clip.n; at++)
+                expect_true(is->shares[at].weight == was->shares[at].weight &&
+                            is->shares[at].total == was->shares[at].total &&
+                            is->shares[at].n == was->shares[at].n);
+        }
+        n_places++;
+    }
+    for (int i = 0; i < n; i++) {
+        expect_int(atomic_load(&frames[i]->n_refs), 1);
+        vrt_frame_unref(frames[i]);
+    }
+    return n_places;
+}
+
+static void test_goes_on(void)
+{
+    const struct shot shots[] = { { 1, 9, 1, 0 }, { 2, 3, 1, 0 }, { 4, 7, 1, 0 }, { 4, 1, 0, 120 },
+                                  { 4, 5, 1, 0 }, { 3, 1, 1, 0 }, { 1, 11, 1, 0 } };
+
+    for (int size = 1; size <= 8; size++)
+        for (int kind = 0; kind < 6; kind++) {
+            struct vrt_clip_rule rule = vrt_clip_runs(size);
+            rule.temporal = kind > 1;
+            rule.overlap.shared = kind > 1 ? size / 2 : 0;
+            rule.overlap.averaged = kind > 3;
+            expect_true(expect_goes_on(rule, kind % 2 ? VRT_SCENE_THRESHOLD_DEFAULT : 0, shots,
+                                       VRT_ARRAY_SIZE(shots)) > 0);
+        }
+    for (int size = 2; size <= 4; size += 2) {
+        const struct vrt_clip_rule rule = { .overlap = { .size = size }, .temporal = true,
+                                            .times = 5, .every = 2 };
+        expect_true(expect_goes_on(rule, VRT_SCENE_THRESHOLD_DEFAULT, shots,
+                                   VRT_ARRAY_SIZE(shots)) > 20);
+    }
+}
+
+/* Numbers that no cutter has said. */
+static void test_nowhere(void)
+{
+    static const struct vrt_bookmark wrong[] = {
+        { .first = 0 }, { .first = -4, .n_read = 9 }, { .first = 5, .n_read = 7 },
+        { .first = 5, .n_read = 800 }, { .first = 5, .n_read = 9, .scene_start = 9 },
+        { .first = 5, .n_read = 9, .scene_start = -1 }, { .first = 5, .n_read = 9, .clip = -1 },
+        { .first = 5, .n_read = 9, .clip = 10 },
+    };
+    const struct vrt_cutter_params params = { .rule = vrt_clip_runs(4) };
+    struct vrt_cutter *cutter;
+
+    expect_int(vrt_cutter_new(&params, &cutter), 0);
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(wrong); i++)
+        expect_int(vrt_cutter_go_on(cutter, &wrong[i]), -EINVAL);
+    vrt_cutter_free(cutter);
+}
+
 /* However long a video is, and wherever its end is known: as many clips as frames. */
 static void test_between_lengths(void)
 {
@@ -353,4 +486,6 @@ TEST_MAIN(
     { "no-cuts", test_no_cuts },
     { "streams", test_streams },
     { "scenes", test_scenes },
+    { "goes-on", test_goes_on },
+    { "nowhere", test_nowhere },
 )

@@ -6,49 +6,63 @@
  */
 
 #include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "tests/unit/frames/frames-fixture.h"
 #include "tests/unit/test.h"
 
-#define MAX_FRAMES 512
+#define MAX_FRAMES 1024
 #define CLIP "-f lavfi -i testsrc2=size=96x64:rate=25:duration=12 "
 
 /* What a reader gave out. */
 struct reading {
     int n;
     uint64_t hashes[MAX_FRAMES];
-    int64_t pts[MAX_FRAMES];
+    int64_t pts[MAX_FRAMES], durations[MAX_FRAMES];
+    bool can_go_on[MAX_FRAMES];
     struct vrt_reader_info info;
     struct vrt_error error;
 };
 
-/* With one thread in strict mode: what isn't whole before the part is no damage of it. */
-static int read_range(const char *path, struct vrt_reader_range range, int n_threads,
-                      struct reading *ret_reading)
+static int read_by(const char *path, const struct vrt_reader_params *params,
+                   struct reading *ret_reading)
 {
     VRT_CLEANUP(vrt_reader_closep) struct vrt_reader *reader = NULL;
     VRT_CLEANUP(vrt_closep) int fd = fixture_open(path);
-    const struct vrt_reader_params params = { .range = range, .n_threads = n_threads,
-                                              .strict = n_threads == 1, .name = "clip" };
     struct vrt_frame *frame = NULL;
 
     *ret_reading = (struct reading){ .n = 0 };
-    int r = vrt_reader_open(fd, &params, &reader, &ret_reading->error);
+    int r = vrt_reader_open(fd, params, &reader, &ret_reading->error);
     while (r == 0) {
         r = vrt_reader_next(reader, &frame, &ret_reading->error);
         if (r != 0)
             break;
         expect_true(ret_reading->n < MAX_FRAMES);
-        expect_int(frame->index, ret_reading->n);
+        expect_int(frame->index, params->first + ret_reading->n);
         ret_reading->hashes[ret_reading->n] = fixture_hash(frame);
+        ret_reading->can_go_on[ret_reading->n] = vrt_reader_info(reader)->can_go_on;
+        ret_reading->durations[ret_reading->n] = frame->duration;
         ret_reading->pts[ret_reading->n++] = frame->pts;
         frame = vrt_frame_unref(frame);
     }
     if (reader)
         ret_reading->info = *vrt_reader_info(reader);
     return r;
+}
+
+/* With one thread in strict mode: what isn't whole before the part is no damage of it. */
+static int read_range(const char *path, struct vrt_reader_range range, int n_threads,
+                      struct reading *ret_reading)
+{
+    return read_by(path, &(struct vrt_reader_params){
+        .range = range,
+        .n_threads = n_threads,
+        .strict = n_threads == 1,
+        .name = "clip",
+    }, ret_reading);
 }
 
 /* The frames of `whole` that are shown in `range`. */
@@ -158,8 +172,181 @@ static void test_nothing(void)
     expect_str(part.error.message, "clip has no frame at 20 s or later: name an earlier time");
 }
 
+/* A reader of `params` that begins with frame `first`. Return: VRT_READER_END: it gave out what
+ * `whole` has there, of which it decoded `n_more_max` more at most; VRT_READER_LOST. */
+static int expect_rest(const char *path, const struct reading *whole,
+                       struct vrt_reader_params params, int first, int64_t n_more_max)
+{
+    static struct reading rest;
+
+    params.first = first;
+    params.first_pts = whole->pts[first];
+    params.n_threads = first % 3 + 1;
+    int r = read_by(path, &params, &rest);
+    if (r < 0)
+        test_fail("%s from frame %d: %s", path, first, rest.error.message);
+    for (int i = 0; i < rest.n; i++)
+        if (rest.pts[i] != whole->pts[first + i] || rest.hashes[i] != whole->hashes[first + i] ||
+            rest.durations[i] != whole->durations[first + i])
+            test_fail("%s: frame %d is another one, where decoding began with frame %d", path,
+                      first + i, first);
+    if (r != VRT_READER_END)
+        return r;
+    expect_int(rest.n, whole->n - first);
+    expect_int(rest.info.n_frames, whole->n);
+    expect_int(rest.info.warnings.n, whole->info.warnings.n);
+    for (int i = 0; i < rest.info.warnings.n; i++)
+        expect_str(rest.info.warnings.sentences[i], whole->info.warnings.sentences[i]);
+    if (rest.info.n_decoded > rest.n + n_more_max)
+        test_fail("%s: %lld frames were decoded for %d", path, (long long)rest.info.n_decoded,
+                  rest.n);
+    return r;
+}
+
+/* Joined by cat, so that the clock jumps. Return: the path. */
+static const char *join(const char *name, const char *first, const char *second)
+{
+    char *command = NULL, *path = NULL;
+
+    expect_true(asprintf(&path, "%s", fixture_write(name, "", 0)) > 0);
+    expect_true(asprintf(&command, "cat '%s' '%s' >'%s'", first, second, path) > 0);
+    expect_int(system(command), 0);
+    free(command);
+    return path;
+}
+
+/* The rest of a video, from wherever its decoder could begin: of each way to refer to others. */
+static void test_late(void)
+{
+    static const struct {
+        const char *name, *arguments;
+        int64_t n_more_max;         /* two groups of pictures, and what a decoder has in hand */
+    } late[] = {
+        { "late-b.mp4", "-c:v libx264 -g 40 -bf 3", 90 },
+        { "late-open.mkv", "-c:v libx264 -x264-params open-gop=1:keyint=40:bframes=3:ref=4", 90 },
+        { "late-refresh.ts", "-c:v libx264 -x264-params intra-refresh=1:keyint=40:bframes=0", 90 },
+        { "late-fields.ts", "-c:v libx264 -x264-params tff=1:keyint=30:bframes=2", 70 },
+        { "late-hevc.mkv", "-c:v libx265 -x265-params log-level=0:keyint=30:open-gop=1", 70 },
+        { "late-mpeg2.ts", "-c:v mpeg2video -g 12 -bf 2", 30 },
+        { "late-vp9.webm", "-c:v libvpx-vp9 -g 30 -deadline realtime -cpu-used 8 "
+                           "-auto-alt-ref 1 -lag-in-frames 10", 70 },
+        { "late-vfr.mkv", "-vf setpts='N/25/TB+floor(N/7)*0.013/TB' -fps_mode passthrough "
+                          "-c:v libx264 -g 30 -bf 2", 70 },
+        { "late-ffv1.mkv", "-c:v ffv1 -g 8", 20 },
+        { "late-keys.mov", "-c:v mjpeg", 5 },
+        { "late-raw.y4m", "-pix_fmt yuv420p", 5 },
+    };
+    static struct reading whole;
+
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(late); i++) {
+        const char *path = fixture_make(late[i].name, CLIP "%s", late[i].arguments);
+        expect_int(read_range(path, (struct vrt_reader_range){ 0 }, 2, &whole), VRT_READER_END);
+        for (int first = 1; first < whole.n; first += 23) {
+            if (!whole.can_go_on[first - 1])
+                test_fail("%s: nobody knows whether decoding could begin with frame %d", path,
+                          first);
+            expect_int(expect_rest(path, &whole, (struct vrt_reader_params){ .name = "clip" },
+                                   first, late[i].n_more_max), VRT_READER_END);
+        }
+    }
+}
+
+/* A part of a video, fields that become frames, HDR that becomes SDR, and a clock that jumps. */
+static void test_late_filtered(void)
+{
+    static const struct vrt_fields by_frame = { VRT_DEINTERLACE_FRAME, VRT_FIELD_ORDER_TOP },
+                                   by_field = { VRT_DEINTERLACE_FIELD, VRT_FIELD_ORDER_TOP };
+    static struct reading whole;
+    const char *path = fixture_make("late-part.mkv", CLIP "-c:v libx264 -g 25 -bf 3 -x264-params "
+                                    "open-gop=1");
+    const char *joined = join("late-joined.ts", fixture_make("late-one.ts", CLIP
+                              "-t 5 -c:v mpeg2video -g 12 -bf 2"), fixture_make("late-two.ts", CLIP
+                              "-t 5 -c:v mpeg2video -g 12 -bf 2"));
+    const struct {
+        const char *path;
+        struct vrt_reader_params params;
+    } cases[] = {
+        { path, { .range = { 2 * VRT_NS_PER_S, 6 * VRT_NS_PER_S } } },
+        { path, { .fields = by_frame } },
+        { path, { .fields = by_field } },
+        { path, { .fields = by_field, .range = { VRT_NS_PER_S, 7 * VRT_NS_PER_S } } },
+        { joined, { .n_threads = 1 } },
+    };
+
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(cases); i++) {
+        struct vrt_reader_params params = cases[i].params;
+        params.n_threads = 2;
+        expect_int(read_by(cases[i].path, &params, &whole), VRT_READER_END);
+        int n_begun = 0;
+        for (int first = 1; first < whole.n && whole.can_go_on[first - 1]; first += 17) {
+            const int r = expect_rest(cases[i].path, &whole, params, first, INT64_MAX / 2);
+            if (r != VRT_READER_END && whole.can_go_on[whole.n - 1])
+                test_fail("case %zu: decoding can't begin with frame %d", i, first);
+            n_begun += r == VRT_READER_END;
+        }
+        /* Where two recordings meet a decoder may have to make something up. */
+        if (whole.can_go_on[whole.n - 1] ? n_begun < 8 : n_begun > 0)
+            test_fail("case %zu: decoding could begin in %d places", i, n_begun);
+    }
+}
+
+/* Where it can't be known that the frames will be the same a reader says so: before it gives out
+ * another one, or as soon as something in the video is odd. */
+static void test_lost(void)
+{
+    static struct reading whole;
+    const char *path = fixture_make("lost.mkv", CLIP "-c:v libx264 -g 25 -bf 2");
+    const struct vrt_reader_params plain = { .name = "clip" };
+    struct vrt_reader_params params = plain;
+
+    expect_int(read_by(path, &plain, &whole), VRT_READER_END);
+    whole.pts[100]++;
+    expect_int(expect_rest(path, &whole, plain, 100, 0), VRT_READER_LOST);
+    whole.pts[200] += 1000000;
+    expect_int(expect_rest(path, &whole, plain, 200, 0), VRT_READER_LOST);
+    /* A film's frames depend on where its telecine begins; and some codecs' on all before. */
+    params.fields.deinterlace = VRT_DEINTERLACE_TELECINE;
+    path = fixture_make("lost-film.mkv", "-f lavfi -i testsrc2=size=96x64:rate=24000/1001:"
+                        "duration=8 -vf telecine -pix_fmt yuv420p -c:v libx264 -g 25");
+    expect_int(read_by(path, &params, &whole), VRT_READER_END);
+    expect_true(!whole.can_go_on[100]);
+    expect_int(expect_rest(path, &whole, params, 100, 0), VRT_READER_LOST);
+    path = fixture_make("lost.gif", CLIP "-r 5");
+    expect_int(read_by(path, &plain, &whole), VRT_READER_END);
+    expect_true(!whole.can_go_on[30]);
+    expect_int(expect_rest(path, &whole, plain, 30, 0), VRT_READER_LOST);
+    /* Times that come from other packets' than their own. */
+    path = fixture_make("lost.avi", CLIP "-c:v libx264 -g 25 -bf 2");
+    expect_int(read_by(path, &plain, &whole), VRT_READER_END);
+    expect_true(!whole.can_go_on[100]);
+}
+
+/* Damage behind the place, and before it. */
+static void test_lost_by_damage(void)
+{
+    static struct reading whole;
+    const char *path = fixture_make("damaged.ts", CLIP "-c:v libx264 -g 25 -bf 2");
+    const int64_t size = fixture_size(path);
+    FILE *file = fopen(path, "r+b");
+
+    expect_true(file && fseek(file, size * 6 / 10, SEEK_SET) == 0);
+    for (int i = 0; i < 900; i++)
+        expect_true(fputc(i * 7, file) != EOF);
+    expect_int(fclose(file), 0);
+    expect_int(read_range(path, (struct vrt_reader_range){ 0 }, 2, &whole), VRT_READER_END);
+    expect_true(whole.info.n_concealed + whole.info.n_missing > 0);
+    expect_true(whole.can_go_on[100] && !whole.can_go_on[whole.n - 1]);
+    for (int first = 50; whole.can_go_on[first - 1]; first += 50)
+        expect_int(expect_rest(path, &whole, (struct vrt_reader_params){ .name = "clip" }, first,
+                               0), VRT_READER_LOST);
+}
+
 TEST_MAIN_AFTER(fixture_init(),
     { "exact", test_exact },
+    { "late", test_late },
+    { "late-filtered", test_late_filtered },
+    { "lost", test_lost },
+    { "lost-by-damage", test_lost_by_damage },
     { "large-packets", test_large_packets },
     { "estimates", test_estimates },
     { "nothing", test_nothing },

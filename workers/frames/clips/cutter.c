@@ -23,6 +23,8 @@ struct vrt_cutter {
     struct vrt_frame **held;        /* n_held references */
     int n_held, capacity;
     int64_t base;                   /* of the video: the first frame held */
+    int n_before;                   /* frames to come that are but seen, before that */
+    int64_t pts[VRT_SCENE_BEHIND];  /* of the last frames before it */
 
     int64_t scene_start;            /* of the video: where the scene at hand begins */
     int64_t n_decided;              /* frames of the video of which it is known ... */
@@ -88,12 +90,39 @@ static void decide(struct vrt_cutter *cutter)
     }
 }
 
+/* Where the time of a frame before those held is kept. */
+static int64_t *pts_of(struct vrt_cutter *cutter, int64_t i)
+{
+    return &cutter->pts[i % VRT_SCENE_BEHIND];
+}
+
+int vrt_cutter_go_on(struct vrt_cutter *cutter, const struct vrt_bookmark *bookmark)
+{
+    const int64_t base = bookmark->first + VRT_SCENE_BEHIND;
+
+    if (bookmark->first <= 0 || bookmark->n_read < base ||
+        bookmark->n_read - base > cutter->capacity || bookmark->scene_start < 0 ||
+        bookmark->scene_start > base || bookmark->clip < 0 || bookmark->clip > bookmark->n_read)
+        return -EINVAL;
+    cutter->scene.n_seen = bookmark->first;
+    cutter->n_before = VRT_SCENE_BEHIND;
+    cutter->base = cutter->n_decided = base;
+    cutter->scene_start = bookmark->scene_start;
+    cutter->index = bookmark->clip;
+    return 0;
+}
+
 void vrt_cutter_push(struct vrt_cutter *cutter, struct vrt_frame *frame)
 {
     vrt_assert(cutter->n_held < cutter->capacity && !cutter->at_end);
-    cutter->held[cutter->n_held++] = frame;
     if (cutter->params.scene_threshold > 0)
         vrt_scene_see(&cutter->scene, frame);
+    if (cutter->n_before > 0) {
+        *pts_of(cutter, cutter->base - cutter->n_before--) = frame->pts;
+        vrt_frame_unref(frame);
+        return;
+    }
+    cutter->held[cutter->n_held++] = frame;
     decide(cutter);
 }
 
@@ -108,8 +137,10 @@ static void drop_before(struct vrt_cutter *cutter, int64_t first)
 {
     int n = (int)VRT_MIN(VRT_MAX(first - cutter->base, 0), cutter->n_held);
 
-    for (int i = 0; i < n; i++)
+    for (int i = 0; i < n; i++) {
+        *pts_of(cutter, cutter->base + i) = cutter->held[i]->pts;
         vrt_frame_unref(cutter->held[i]);
+    }
     memmove(cutter->held, cutter->held + n, (size_t)(cutter->n_held - n) * sizeof(*cutter->held));
     cutter->n_held -= n;
     cutter->base += n;
@@ -127,6 +158,7 @@ static void begin_scene(struct vrt_cutter *cutter)
 
 static struct vrt_frame *frame_at(const struct vrt_cutter *cutter, int64_t i)
 {
+    vrt_assert(i >= cutter->base && i < n_pushed(cutter));
     return cutter->held[i - cutter->base];
 }
 
@@ -183,6 +215,19 @@ bool vrt_cutter_is_done(const struct vrt_cutter *cutter)
                           cutter->n_decided - cutter->scene_start, false, &clip);
 }
 
+/* Where to go on behind what was cut. */
+static void mark(struct vrt_cutter *cutter, struct vrt_bookmark *ret_bookmark)
+{
+    *ret_bookmark = (struct vrt_bookmark){ .first = 0 };
+    if (cutter->base <= VRT_SCENE_BEHIND)
+        return;
+    ret_bookmark->first = cutter->base - VRT_SCENE_BEHIND;
+    ret_bookmark->first_pts = *pts_of(cutter, ret_bookmark->first);
+    ret_bookmark->n_read = n_pushed(cutter);
+    ret_bookmark->scene_start = cutter->scene_start;
+    ret_bookmark->clip = cutter->index;
+}
+
 bool vrt_cutter_next(struct vrt_cutter *cutter, struct vrt_cut *ret_cut)
 {
     struct vrt_clip clip;
@@ -195,6 +240,7 @@ bool vrt_cutter_next(struct vrt_cutter *cutter, struct vrt_cut *ret_cut)
                 fill_between(cutter, &clip, ret_cut);
             else
                 fill(cutter, &clip, open, ret_cut);
+            mark(cutter, &ret_cut->behind);
             return true;
         }
         if (open || cutter->next_cut < 0)

@@ -12,6 +12,7 @@
 
 #include "base/cleanup.h"
 #include "base/macro.h"
+#include "frames/clips/bookmark.h"
 #include "frames/clips/clip.h"
 #include "frames/frame.h"
 
@@ -31,6 +32,7 @@ struct vrt_cut {
     int64_t span;                   /* where frames are made between: ticks from the clip's frame to
                                      * the next one, of whatever scene; of the last of all frames
                                      * how long it is shown */
+    struct vrt_bookmark behind;     /* where to go on behind it, as far as the cutter knows */
 };
 
 /* Return: 0; -ENOMEM. */
@@ -39,6 +41,11 @@ int vrt_cutter_new(const struct vrt_cutter_params *params, struct vrt_cutter **r
 
 /* Drops the frames that it holds. Return: NULL. */
 struct vrt_cutter *vrt_cutter_free(struct vrt_cutter *cutter);
+
+/* Has a new cutter go on where another one was: the next frame to be pushed is bookmark->first, and
+ * nothing is cut before bookmark->n_read are. Return: 0; -EINVAL: no cutter like it was there. */
+int vrt_cutter_go_on(struct vrt_cutter *cutter, const struct vrt_bookmark *bookmark)
+    VRT_MUST_CHECK;
 
 /* Takes over the reference to the next frame. Before it, vrt_cutter_next() must have been called
  * until it had nothing more. */

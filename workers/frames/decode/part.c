@@ -26,12 +26,45 @@ void vrt_part_place(struct vrt_part *part, int64_t first_pts, AVRational time_ba
     part->has_begun = range->start_ns <= 0 || part->is_all_seen;
 }
 
+static int64_t rescale(int64_t pts, struct vrt_rational of, AVRational time_base)
+{
+    return av_rescale_q_rnd(pts, vrt_rational_av(of), time_base, AV_ROUND_DOWN);
+}
+
+void vrt_part_begin_late(struct vrt_part *part, int64_t pts, struct vrt_rational of,
+                         AVRational time_base)
+{
+    const int64_t start = rescale(pts, of, time_base);
+
+    if (start <= part->start)
+        return;
+    part->start = start;
+    part->has_begun = part->is_all_seen;
+}
+
+bool vrt_part_knows(enum AVCodecID codec)
+{
+    /* Of others key frames may be but a wish, as in GIF, or times those of packets, as in MPEG-4's
+     * part 2, where one has two frames. */
+    static const enum AVCodecID known[] = {
+        AV_CODEC_ID_H264, AV_CODEC_ID_HEVC, AV_CODEC_ID_AV1, AV_CODEC_ID_VP8, AV_CODEC_ID_VP9,
+        AV_CODEC_ID_MPEG1VIDEO, AV_CODEC_ID_MPEG2VIDEO, AV_CODEC_ID_FFV1,
+    };
+    const AVCodecDescriptor *descriptor = avcodec_descriptor_get(codec);
+
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(known); i++)
+        if (codec == known[i])
+            return true;
+    return descriptor && descriptor->props & AV_CODEC_PROP_INTRA_ONLY;
+}
+
 bool vrt_part_next(struct vrt_part *part, AVPacket *packet)
 {
     AVPacket *held;
 
-    if (!part->has_begun || !part->held || av_fifo_read(part->held, &held, 1) < 0)
+    if (part->is_holding || !part->held || av_fifo_read(part->held, &held, 1) < 0)
         return false;
+    part->held_bytes -= held->size;
     av_packet_move_ref(packet, held);
     av_packet_free(&held);
     return true;
@@ -60,9 +93,20 @@ static void forget(struct vrt_part *part)
 
     while (n-- > 0 && av_fifo_read(part->held, &held, 1) >= 0) {
         part->held_bytes -= held->size;
+        part->is_behind = true;
         av_packet_free(&held);
     }
     part->n_held_last = 0;
+}
+
+/* What is kept is for the decoder. Return: as of vrt_part_end(). */
+static int release(struct vrt_part *part)
+{
+    const bool is_behind = part->is_behind;
+
+    part->is_holding = part->is_behind = false;
+    part->n_held_last = 0;
+    return is_behind ? VRT_PART_BEGIN : VRT_PART_GO_ON;
 }
 
 int vrt_part_take(struct vrt_part *part, AVPacket *packet)
@@ -73,34 +117,27 @@ int vrt_part_take(struct vrt_part *part, AVPacket *packet)
 
     if (!part->is_placed || part->has_begun)
         return 0;
-    /* What precedes the first key frame that was not sent goes on to the decoder. */
-    if (!part->is_holding && !(is_key && is_before)) {
-        part->has_begun = time != AV_NOPTS_VALUE && !is_before;
-        return 0;
-    }
-    part->is_holding = true;
     if (is_key)
         forget(part);
     int r = hold(part, packet);
     if (r < 0)
         return vrt_fold(r);
-    part->has_begun = (time != AV_NOPTS_VALUE && !is_before) ||
-                      part->held_bytes > VRT_PART_HELD_BYTES_MAX;
-    return part->has_begun ? VRT_PART_BEGIN : VRT_PART_HELD;
+    part->is_holding = true;
+    part->has_begun = time != AV_NOPTS_VALUE && !is_before;
+    return part->has_begun || part->held_bytes > VRT_PART_HELD_BYTES_MAX ? release(part) :
+                                                                           VRT_PART_HELD;
 }
 
-bool vrt_part_end(struct vrt_part *part)
+int vrt_part_end(struct vrt_part *part)
 {
-    bool begins = part->is_holding && !part->has_begun;
-
     part->has_begun = true;
-    return begins;
+    return part->is_holding ? release(part) : 0;
 }
 
 int vrt_part_side(const struct vrt_part *part, int64_t pts, struct vrt_rational of,
                   AVRational time_base)
 {
-    const int64_t at = av_rescale_q_rnd(pts, vrt_rational_av(of), time_base, AV_ROUND_DOWN);
+    const int64_t at = rescale(pts, of, time_base);
 
     return at < part->start ? -1 : at >= part->end;
 }

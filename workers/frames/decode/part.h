@@ -2,15 +2,18 @@
 #pragma once
 
 /*
- * A part of a video: from when to when, and how a decoder gets there without decoding all before
+ * A part of a video: from when to when, and how a decoder gets there without decoding all before;
+ * and likewise the rest of one, of which somebody has had what is before
  *
  * Frames are exact only if the decoder has seen what they refer to. So the packets are read from
  * the beginning, but those before the part are kept rather than decoded, as far back as two key
- * frames: one may begin a picture that is only refreshed bit by bit until the next.
+ * frames: one may begin a picture that is only refreshed bit by bit until the next. Where more than
+ * may be kept lies between these, it is decoded, and what follows the next key frame kept again.
  *
  * For the reader alone. Thread: the reader's.
  */
 
+#include <libavcodec/codec_id.h>
 #include <libavcodec/packet.h>
 #include <libavutil/fifo.h>
 #include <libavutil/rational.h>
@@ -19,7 +22,7 @@
 
 #include "frames/decode/reader.h"
 
-/* What is kept at most; then the decoder begins earlier. */
+/* What is kept at most; then it is decoded. */
 #define VRT_PART_HELD_BYTES_MAX (64 << 20)
 
 /* Embedded; zero-initialised: the whole video. */
@@ -29,8 +32,10 @@ struct vrt_part {
     bool is_placed;                     /* the next two are known */
     int64_t start, end;                 /* in the stream's time base; end INT64_MAX: none */
 
-    bool is_holding;                    /* packets are kept */
-    bool has_begun;                     /* they were given out: no more are kept */
+    bool is_holding;                    /* packets are kept; else the decoder gets them */
+    bool is_behind;                     /* of those kept, some were dropped: what the first follows
+                                         * on the decoder hasn't seen */
+    bool has_begun;                     /* no more are kept */
     AVFifo *held;                       /* of AVPacket *; NULL: none were */
     size_t n_held_last;                 /* of those, from the last key frame on */
     int64_t held_bytes;
@@ -39,20 +44,25 @@ struct vrt_part {
 /* Says when the part is, by the time of the video's first frame. */
 void vrt_part_place(struct vrt_part *part, int64_t first_pts, AVRational time_base);
 
+/* After vrt_part_place(): it begins no earlier than a frame shown at `pts`, in `of`. */
+void vrt_part_begin_late(struct vrt_part *part, int64_t pts, struct vrt_rational of,
+                         AVRational time_base);
+
+/* Whether a decoder of this codec gives out the same behind two key frames, whatever was before:
+ * a standard says so, or each frame is one. */
+bool vrt_part_knows(enum AVCodecID codec);
+
 enum {
     VRT_PART_HELD = 1,          /* outcome of vrt_part_take(): the packet was taken over */
-    VRT_PART_BEGIN,             /* likewise, and the part begins: flush the decoder, and give it
-                                 * what vrt_part_next() has */
+    VRT_PART_GO_ON,             /* likewise: give the decoder what vrt_part_next() has */
+    VRT_PART_BEGIN,             /* the same, but flush the decoder before */
 };
 
-/*
- * Shows the video's next packet. Return: 0: it is for the decoder; VRT_PART_HELD; VRT_PART_BEGIN;
- * -ENOMEM.
- */
+/* Shows the video's next packet. Return: 0: it is for the decoder; an outcome; -ENOMEM. */
 int vrt_part_take(struct vrt_part *part, AVPacket *packet);
 
-/* There are no more packets. Return: whether the part begins now, as above. */
-bool vrt_part_end(struct vrt_part *part);
+/* There are no more packets. Return: 0: nothing is kept; VRT_PART_GO_ON, VRT_PART_BEGIN. */
+int vrt_part_end(struct vrt_part *part);
 
 /* Leaves the next packet that was kept in `packet`. Return: whether there was one. */
 bool vrt_part_next(struct vrt_part *part, AVPacket *packet);

@@ -410,13 +410,24 @@ int vrt_reader_info_check_frame(const struct vrt_reader_info *info,
                           "%s changes from %dx%d to %dx%d at frame %lld: split it there and "
                           "restore the parts one by one", name, format->width, format->height,
                           frame->width, frame->height, (long long)index);
-    if (frame->format != (int)watch->first_pixfmt)
+    if (frame->format != (int)watch->first_pixfmt && !watch->is_alpha)
         return vrt_refuse(error, vrt_raise(-ENOTSUP), "input.changed",
                           "%s changes its pixel format from %s to %s at frame %lld: split it "
                           "there and restore the parts one by one", name,
                           av_get_pix_fmt_name(watch->first_pixfmt),
                           av_get_pix_fmt_name(frame->format), (long long)index);
     return 0;
+}
+
+int vrt_reader_info_refuse_damage(const struct vrt_reader_watch *watch,
+                                  const struct vrt_reader_times *times, int64_t index,
+                                  struct vrt_error *error)
+{
+    const double last_s = (double)times->last_pts * av_q2d(times->time_base);
+
+    return vrt_refuse(error, vrt_raise(-EBADMSG), "input.damaged",
+                      "%s is damaged at frame %lld (about %.2f s): without strict mode it would "
+                      "be concealed", watch->source->name, (long long)index, index ? last_s : 0.0);
 }
 
 void vrt_reader_info_count(struct vrt_reader_info *info, struct vrt_frame *frame)
@@ -464,22 +475,26 @@ static const char *plural(int64_t n)
 /* What there are no pictures of. */
 static void tell_lost(struct vrt_reader_info *info, const struct vrt_reader_end *end)
 {
+    const double end_s = vrt_reader_times_end_s(end->times);
+
     if (end->is_broken)
         vrt_warnings_add(&info->warnings, "the input cannot be read beyond frame %lld (%.2f s): "
                          "the rest is damaged and was left out", (long long)end->n_decoded,
-                         end->end_s);
+                         end_s);
     if (end->is_cut_off)
         vrt_warnings_add(&info->warnings, "the input ends after %lld frame%s (%.2f s), where it "
-                         "is cut off", (long long)end->n_decoded, plural(end->n_decoded),
-                         end->end_s);
+                         "is cut off", (long long)end->n_decoded, plural(end->n_decoded), end_s);
     if (info->n_missing)
         vrt_warnings_add(&info->warnings, "%lld frame%s could not be decoded at all and left a "
                          "gap, the first near %.2f s", (long long)info->n_missing,
-                         plural(info->n_missing), end->first_missing_s);
+                         plural(info->n_missing),
+                         (double)end->first_missing * av_q2d(end->times->time_base));
 }
 
 void vrt_reader_info_sum_up(struct vrt_reader_info *info, const struct vrt_reader_end *end)
 {
+    const struct vrt_reader_times *times = end->times;
+
     tell_lost(info, end);
     list_concealed(info);
     if (end->has_late)
@@ -490,12 +505,13 @@ void vrt_reader_info_sum_up(struct vrt_reader_info *info, const struct vrt_reade
         vrt_warnings_add(&info->warnings, "the input's clock jumps %lld time%s, as where "
                          "recordings were joined: what follows each is joined on without a gap",
                          (long long)end->n_jumps, plural(end->n_jumps));
-    if (end->n_undated == end->n_decoded)
+    if (times->n_undated == end->n_decoded)
         vrt_warnings_add(&info->warnings, "the input has no time stamps: its frames are taken to "
-                         "follow each other at %.3f a second", 1 / end->frame_s);
-    else if (end->n_repaired)
+                         "follow each other at %.3f a second",
+                         1 / ((double)times->last_duration * av_q2d(times->time_base)));
+    else if (times->n_repaired)
         vrt_warnings_add(&info->warnings, "the time stamps of %lld frame%s were missing or not "
                          "increasing and have been repaired, the first at frame %lld",
-                         (long long)end->n_repaired, plural(end->n_repaired),
-                         (long long)end->first_repaired);
+                         (long long)times->n_repaired, plural(times->n_repaired),
+                         (long long)times->first_repaired);
 }

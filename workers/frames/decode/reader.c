@@ -40,41 +40,24 @@ struct vrt_reader {
     struct vrt_part part;
     struct vrt_reader_info info;
     struct vrt_reader_watch watch;
+    struct vrt_reader_times times;
     bool strict, is_alpha;
     enum vrt_hwdec hwdec;
+    bool may_go_on;                 /* nothing that is known at first is against beginning later */
+    unsigned int first_said;        /* watch.said, by the first frame */
+    int64_t first, first_pts;       /* over 0: it began late, as of struct vrt_reader_params */
 
     bool has_first;                 /* `decoded` was decoded by vrt_reader_open() */
     bool draining;                  /* all packets are sent */
     bool ended;                     /* nothing more is given out */
     bool is_part_over;              /* by frames behind its end, of which ... */
     int n_behind;                   /* ... so many were decoded */
-    bool has_dated;                 /* the next two are known */
     bool broken;                    /* the demuxer gave up before the end of the file */
     int n_errors;                   /* of the decoder, since the last packet or frame */
-    struct vrt_rational fps;        /* of what is decoded */
     int64_t n_decoded;              /* frames of the part, so far */
     int64_t n_concealed;            /* of those */
-    int64_t last_pts;               /* of the last frame given out, or left out */
-    int64_t last_duration;          /* likewise; at least 1 */
-    int64_t n_repaired;             /* frames whose time stamp was repaired */
-    int64_t first_repaired;
-    int64_t n_undated;              /* those that had none at all */
-    int64_t n_gaps;                 /* frames for which there is time, but which never came */
-    int64_t first_gap;              /* time stamp of the first of them */
+    int64_t n_errors_told;          /* errors of the decoder that are of matter to the part */
 };
-
-static double seconds_at(const struct vrt_reader *reader, int64_t pts)
-{
-    return (double)pts * av_q2d(reader->stream->time_base);
-}
-
-static int refuse_damaged(const struct vrt_reader *reader, int64_t index, struct vrt_error *error)
-{
-    return vrt_refuse(error, vrt_raise(-EBADMSG), "input.damaged",
-                      "%s is damaged at frame %lld (about %.2f s): without strict mode it would "
-                      "be concealed", reader->source->name, (long long)index,
-                      reader->n_decoded ? seconds_at(reader, reader->last_pts) : 0.0);
-}
 
 static int refuse_memory(const struct vrt_reader *reader, struct vrt_error *error)
 {
@@ -92,8 +75,10 @@ static int note_damage(struct vrt_reader *reader, struct vrt_error *error)
     int delay = by_frames ? decoder->thread_count - 1 : 0;
 
     int64_t n_before = vrt_damage_fail(&reader->damage, delay, reader->draining);
+    reader->n_errors_told += n_before >= 0;
     return reader->strict && n_before >= 0 ?
-           refuse_damaged(reader, reader->n_decoded + n_before, error) : 0;
+           vrt_reader_info_refuse_damage(&reader->watch, &reader->times,
+                                         reader->n_decoded + n_before, error) : 0;
 }
 
 /* The decoder forgets what it has: it goes on with the packets that were kept. */
@@ -117,20 +102,17 @@ static int next_packet(struct vrt_reader *reader, struct vrt_error *error)
         if (vrt_part_next(&reader->part, packet))
             return 0;
         int r = vrt_source_next(reader->source, packet, error);
-        bool begins = r > 0 && vrt_part_end(&reader->part);
-        if (r == 0 && packet->stream_index == reader->stream->index) {
-            r = vrt_part_take(&reader->part, packet);
-            if (r == 0)
-                return 0;
-            if (r < 0)
-                return refuse_memory(reader, error);
-            begins = r == VRT_PART_BEGIN;
-            r = 0;
-        }
-        if (begins)
+        if (r < 0)
+            return vrt_fold(r);
+        int outcome = r > 0 ? vrt_part_end(&reader->part) :
+                      packet->stream_index == reader->stream->index ?
+                      vrt_part_take(&reader->part, packet) : VRT_PART_HELD;
+        if (outcome < 0)
+            return refuse_memory(reader, error);
+        if (outcome == 0)
+            return r;
+        if (outcome == VRT_PART_BEGIN)
             begin_part(reader);
-        else if (r != 0)
-            return r < 0 ? vrt_fold(r) : r;
     }
 }
 
@@ -170,6 +152,7 @@ static int decode_next(struct vrt_reader *reader, struct vrt_error *error)
         int r = avcodec_receive_frame(reader->decoder, reader->decoded);
         if (r == 0) {
             reader->n_errors = 0;
+            reader->info.n_decoded++;
             return vrt_decoder_fetch(reader->hwdec, reader->decoder, reader->decoded, error);
         }
         if (r == AVERROR_EOF || reader->n_errors > MAX_ERRORS)
@@ -188,45 +171,6 @@ static int decode_next(struct vrt_reader *reader, struct vrt_error *error)
     }
 }
 
-/* A time stamp larger than the last one, the container's own where it is one. */
-static int64_t repaired_pts(struct vrt_reader *reader)
-{
-    int64_t pts = reader->decoded->best_effort_timestamp;
-    bool missing = pts == AV_NOPTS_VALUE;
-
-    if (!missing && (!reader->has_dated || pts > reader->last_pts))
-        return pts;
-    reader->n_undated += missing;
-    /* Of MPEG's streams only some frames have a time, which is how they are made. */
-    bool is_usual = missing && reader->has_dated && reader->source->packets;
-    if (!is_usual && !reader->n_repaired++)
-        reader->first_repaired = reader->n_decoded;
-    if (!reader->has_dated)
-        return 0;
-    return reader->last_pts + (missing ? reader->last_duration : 1);
-}
-
-/* Matters for the last frame, and where a time stamp is missing; at least one tick. */
-static int64_t guessed_duration(const struct vrt_reader *reader)
-{
-    int64_t duration = vrt_av_frame_duration(reader->decoded);
-    struct vrt_rational fps = reader->fps;
-
-    if (duration <= 0 && fps.num > 0)
-        duration = av_rescale_q(1, (AVRational){ fps.den, fps.num }, reader->stream->time_base);
-    return VRT_MAX(duration, 1);
-}
-
-/* Return: 0; -ENOTSUP with a sentence if this frame is unlike the first one. */
-static int check_unchanged(struct vrt_reader *reader, struct vrt_error *error)
-{
-    /* Pictures without any may be among those with transparency. */
-    if (reader->is_alpha)
-        reader->watch.first_pixfmt = reader->decoded->format;
-    return vrt_fold(vrt_reader_info_check_frame(&reader->info, &reader->watch, reader->decoded,
-                                                reader->n_decoded, error));
-}
-
 /* Whether anything was found wrong with the file so far. */
 static bool is_damaged(const struct vrt_reader *reader)
 {
@@ -234,27 +178,13 @@ static bool is_damaged(const struct vrt_reader *reader)
            atomic_load(&reader->source->n_logged) > 0;
 }
 
-/*
- * Counts frames for which the time stamps leave room before `pts`. In an undamaged video that is
- * how its maker wanted it; in a damaged one, whole frames were lost before the decoder saw them.
- */
+/* In an undamaged video room between frames is how its maker wanted it; in a damaged one, whole
+ * frames were lost before the decoder saw them. */
 static void measure_gap(struct vrt_reader *reader, int64_t pts)
 {
-    int64_t gap = pts - reader->last_pts - reader->last_duration;
-
-    if (!reader->n_decoded || reader->info.variable_rate || !is_damaged(reader) ||
-        vrt_source_n_jumps(reader->source) || gap <= reader->last_duration / 2)
-        return;
-    if (!reader->n_gaps)
-        reader->first_gap = reader->last_pts + reader->last_duration;
-    reader->n_gaps += VRT_MAX(gap / reader->last_duration, 1);
-}
-
-static void note_dated(struct vrt_reader *reader, int64_t pts)
-{
-    reader->last_duration = guessed_duration(reader);
-    reader->last_pts = pts;
-    reader->has_dated = true;
+    if (reader->n_decoded && !reader->info.variable_rate && is_damaged(reader) &&
+        !vrt_source_n_jumps(reader->source))
+        vrt_reader_times_measure(&reader->times, pts);
 }
 
 /* `decoded`, shown at `pts`, as a frame of ours. */
@@ -277,7 +207,7 @@ static int convert(struct vrt_reader *reader, int64_t pts, struct vrt_frame **re
     if (reader->watch.keeps_extra)
         vrt_side_data_take(decoded, &(*ret_frame)->extra);
     (*ret_frame)->pts = pts;
-    (*ret_frame)->duration = guessed_duration(reader);
+    (*ret_frame)->duration = vrt_reader_times_duration(&reader->times, decoded);
     return 0;
 }
 
@@ -285,8 +215,8 @@ static int convert(struct vrt_reader *reader, int64_t pts, struct vrt_frame **re
 static void leave_out(struct vrt_reader *reader, int64_t pts)
 {
     vrt_damage_show(&reader->damage, vrt_damage_time(reader->decoded));
-    note_dated(reader, pts);
-    reader->n_repaired = reader->n_undated = 0;
+    vrt_reader_times_note(&reader->times, reader->decoded, pts);
+    vrt_reader_times_forget(&reader->times);
 }
 
 /* `decoded`, shown at `pts`, as a frame of ours, counted. */
@@ -295,7 +225,8 @@ static int take_decoded(struct vrt_reader *reader, int64_t pts, struct vrt_frame
 {
     VRT_CLEANUP(vrt_frame_unrefp) struct vrt_frame *frame = NULL;
     const AVFrame *decoded = reader->decoded;
-    int r = check_unchanged(reader, error);
+    int r = vrt_reader_info_check_frame(&reader->info, &reader->watch, decoded, reader->n_decoded,
+                                        error);
 
     if (r < 0)
         return vrt_fold(r);
@@ -307,10 +238,11 @@ static int take_decoded(struct vrt_reader *reader, int64_t pts, struct vrt_frame
     frame->concealed = vrt_damage_show(&reader->damage, vrt_damage_time(decoded)) ||
                        decoded->decode_error_flags || decoded->flags & AV_FRAME_FLAG_CORRUPT;
     if (frame->concealed && reader->strict)
-        return refuse_damaged(reader, reader->n_decoded, error);
+        return vrt_reader_info_refuse_damage(&reader->watch, &reader->times, reader->n_decoded,
+                                             error);
     reader->n_concealed += frame->concealed;
     measure_gap(reader, pts);
-    note_dated(reader, pts);
+    vrt_reader_times_note(&reader->times, decoded, pts);
     reader->n_decoded++;
     *ret_frame = VRT_STEAL(frame);
     return 0;
@@ -331,9 +263,9 @@ static void count_missing(struct vrt_reader *reader)
         measure_gap(reader, start + av_rescale_q(end_ns, (AVRational){ 1, VRT_NS_PER_S },
                                                  stream->time_base));
     }
-    if (reader->n_gaps > damage->n_missing) {
-        damage->n_missing = reader->n_gaps;
-        damage->first_missing = reader->first_gap;
+    if (reader->times.n_gaps > damage->n_missing) {
+        damage->n_missing = reader->times.n_gaps;
+        damage->first_missing = reader->times.first_gap;
     }
     info->n_missing = damage->n_missing;
 }
@@ -343,7 +275,7 @@ static int finish(struct vrt_reader *reader, struct vrt_error *error)
 {
     struct vrt_reader_info *info = &reader->info;
     const char *name = reader->source->name;
-    double end_s = seconds_at(reader, reader->last_pts + reader->last_duration);
+    const double end_s = vrt_reader_times_end_s(&reader->times);
 
     if (reader->ended)
         return VRT_READER_END;
@@ -359,19 +291,15 @@ static int finish(struct vrt_reader *reader, struct vrt_error *error)
         return vrt_refuse(error, vrt_raise(-EBADMSG), "input.damaged",
                           "%s is damaged: %lld of its frames cannot be decoded, the first near "
                           "%.2f s", name, (long long)info->n_missing,
-                          seconds_at(reader, reader->damage.first_missing));
+                          (double)reader->damage.first_missing * av_q2d(reader->stream->time_base));
     vrt_reader_info_sum_up(info, &(struct vrt_reader_end){
         .is_broken = reader->broken,
         .is_cut_off = info->truncated && !reader->is_part_over,
         .has_late = reader->source->has_late,
-        .end_s = end_s,
-        .first_missing_s = seconds_at(reader, reader->damage.first_missing),
-        .frame_s = seconds_at(reader, reader->last_duration),
+        .first_missing = reader->damage.first_missing,
         .n_decoded = reader->n_decoded,
         .n_jumps = vrt_source_n_jumps(reader->source),
-        .n_undated = reader->n_undated,
-        .n_repaired = reader->n_repaired,
-        .first_repaired = reader->first_repaired,
+        .times = &reader->times,
     });
     return VRT_READER_END;
 }
@@ -386,11 +314,13 @@ static int find_next(struct vrt_reader *reader, int64_t *ret_pts, bool *ret_is_c
         reader->has_first = false;
         if (r != 0)
             return r < 0 ? vrt_fold(r) : r;
-        *ret_pts = repaired_pts(reader);
+        *ret_pts = vrt_reader_times_repair(&reader->times, reader->decoded, reader->n_decoded);
         bool is_before = *ret_pts < reader->part.start, is_behind = *ret_pts >= reader->part.end;
         /* Those that aren't of the part are seen by neighbours that are deinterlaced. */
         *ret_is_context = (is_before || is_behind) && reader->deinterlacer &&
-                          check_unchanged(reader, NULL) == 0;
+                          vrt_reader_info_check_frame(&reader->info, &reader->watch,
+                                                      reader->decoded, reader->n_decoded,
+                                                      NULL) == 0;
         reader->is_part_over = is_behind && (!*ret_is_context || ++reader->n_behind >=
                                              vrt_deinterlacer_ahead(&reader->info.fields));
         if (is_before)
@@ -449,8 +379,9 @@ static int read_deinterlaced(struct vrt_reader *reader, struct vrt_frame **ret_f
     }
 }
 
-int vrt_reader_next(struct vrt_reader *reader, struct vrt_frame **ret_frame,
-                    struct vrt_error *error)
+/* The next frame of the part. Return: likewise. */
+static int read_next(struct vrt_reader *reader, struct vrt_frame **ret_frame,
+                     struct vrt_error *error)
 {
     bool is_context = false;
     int r = reader->ended          ? VRT_READER_END
@@ -459,10 +390,52 @@ int vrt_reader_next(struct vrt_reader *reader, struct vrt_frame **ret_frame,
 
     if (r == 0 && reader->tonemapper)
         r = vrt_tonemapper_run(reader->tonemapper, ret_frame, reader->source->name, error);
+    return r < 0 ? vrt_fold(r) : r;
+}
+
+/* Whether the frames to come may depend on what is before those that a decoder begins with: what
+ * is made up for damage, and for times that are missing, does. */
+static bool is_odd(const struct vrt_reader *reader)
+{
+    return is_damaged(reader) || reader->n_errors_told || reader->broken ||
+           reader->times.n_guessed || reader->times.n_repaired;
+}
+
+/* What becomes of a reader that began late, by `r` of what it did last: where its first frame isn't
+ * what it was, or anything is odd, nobody knows whether the others will be. */
+static int check_late(const struct vrt_reader *reader, int r, struct vrt_frame **ret_frame)
+{
+    const bool is_first = reader->info.n_frames == reader->first;
+    const bool is_lost = r == -EBADMSG || is_odd(reader) ||
+                         (is_first && (r != 0 || (*ret_frame)->pts != reader->first_pts));
+
+    if ((r < 0 && r != -EBADMSG) || !is_lost)
+        return r;
+    if (r == 0)
+        *ret_frame = vrt_frame_unref(*ret_frame);
+    return VRT_READER_LOST;
+}
+
+int vrt_reader_next(struct vrt_reader *reader, struct vrt_frame **ret_frame,
+                    struct vrt_error *error)
+{
+    const bool is_late = reader->first > 0;
+    if (is_late && !reader->may_go_on)
+        return VRT_READER_LOST;
+    int r = read_next(reader, ret_frame, error);
+    /* Fields before it. */
+    while (r == 0 && is_late && (*ret_frame)->pts < reader->first_pts) {
+        vrt_frame_unref(*ret_frame);
+        r = read_next(reader, ret_frame, error);
+    }
+    if (r == VRT_READER_END)
+        r = finish(reader, error);
+    if (is_late)
+        r = check_late(reader, r, ret_frame);
     if (r == 0)
         vrt_reader_info_count(&reader->info, *ret_frame);
-    else if (r == VRT_READER_END)
-        r = finish(reader, error);
+    reader->info.can_go_on = reader->may_go_on && !is_odd(reader) &&
+                             reader->watch.said == reader->first_said;
     return r < 0 ? vrt_fold(r) : r;
 }
 
@@ -486,12 +459,34 @@ static int open_first(struct vrt_reader *reader, struct vrt_error *error)
     if (reader->is_alpha)
         vrt_alpha_format(frame->format, &info->format);
     reader->has_first = true;
+    reader->first_said = reader->watch.said;
     int64_t first_pts = frame->best_effort_timestamp;
     vrt_part_place(&reader->part, first_pts == AV_NOPTS_VALUE ? 0 : first_pts,
                    reader->stream->time_base);
     if (reader->part.range.start_ns > 0)
         reader->damage.from = reader->part.start;
     return 0;
+}
+
+/* Whether a reader could begin later. Has frames before params->first left out, where this one
+ * does, as those before a part are. */
+static void begin_late(struct vrt_reader *reader, const struct vrt_reader_params *params)
+{
+    const bool is_by_field = reader->info.fields.deinterlace == VRT_DEINTERLACE_FIELD;
+    /* A second field is shown so much later than the frame that it is of. */
+    const int64_t ahead = vrt_reader_times_duration(&reader->times, reader->decoded);
+
+    reader->may_go_on = !params->feed && !params->hwdec && !params->is_alpha &&
+                        !reader->part.is_all_seen &&
+                        vrt_part_knows(reader->stream->codecpar->codec_id);
+    if (params->first <= 0)
+        return;
+    reader->first = reader->info.n_frames = params->first;
+    reader->first_pts = params->first_pts;
+    reader->n_decoded = params->first / (is_by_field ? 2 : 1);
+    vrt_part_begin_late(&reader->part, params->first_pts - (is_by_field ? ahead : 0),
+                        reader->info.time_base, reader->stream->time_base);
+    reader->damage.from = reader->part.start;
 }
 
 /* Chooses the stream; the others' packets are not even read. */
@@ -508,7 +503,11 @@ static int pick_stream(struct vrt_reader *reader, struct vrt_error *error)
     reader->watch.source = source;
     reader->watch.stream = source->format->streams[index];
     vrt_reader_info_fill(&reader->info, reader->source, reader->stream);
-    reader->fps = reader->info.fps;
+    reader->times = (struct vrt_reader_times){
+        .time_base = reader->stream->time_base,
+        .fps = reader->info.fps,
+        .may_lack = source->packets,
+    };
     return 0;
 }
 
@@ -528,7 +527,7 @@ int vrt_reader_open(int fd, const struct vrt_reader_params *params, struct vrt_r
         return vrt_refuse_errno(error, vrt_raise(-ENOMEM), "the input");
     reader->strict = params->strict;
     reader->watch.keeps_extra = params->keeps_extra;
-    reader->is_alpha = params->is_alpha;
+    reader->is_alpha = reader->watch.is_alpha = params->is_alpha;
     reader->hwdec = params->hwdec;
     reader->watch.drops_hdr = params->tonemap != VRT_TONEMAP_OFF;
     reader->damage.from = INT64_MIN;
@@ -561,6 +560,7 @@ int vrt_reader_open(int fd, const struct vrt_reader_params *params, struct vrt_r
                                error);
     if (r < 0)
         return vrt_fold(r);
+    begin_late(reader, params);
     reader->source->deadline_ns = 0;
     *ret_reader = VRT_STEAL(reader);
     return 0;

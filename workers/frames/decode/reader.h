@@ -33,6 +33,8 @@ struct vrt_places;
 
 enum {
     VRT_READER_END = 1,         /* outcome of vrt_reader_next(): there are no more frames */
+    VRT_READER_LOST,            /* likewise, of a reader that doesn't begin at the first frame: what
+                                 * comes now may be other than if it did; open one that does */
 };
 
 /* From when on, after the first frame, and for how long; a duration of 0: to the end. */
@@ -43,6 +45,9 @@ struct vrt_reader_range {
 struct vrt_reader_params {
     int n_threads;              /* of the decoder; 0: one per core */
     struct vrt_reader_range range;      /* what is given out: zero for all of it */
+    int64_t first, first_pts;   /* over 0: of that, frame `first`, which is shown then, is the first
+                                 * to be given out; those before it are decoded where they must be.
+                                 * An earlier reader has said that this may be (can_go_on) */
     struct vrt_fields fields;   /* zero: frames are given out as they are */
     enum vrt_tonemap tonemap;   /* what is HDR becomes SDR */
     const char *streams;        /* that go on, see frames/streams/select.h; NULL: all */
@@ -83,6 +88,9 @@ struct vrt_reader_info {
     int64_t n_concealed;                /* frames that the decoder had to make up in part */
     int64_t concealed[VRT_READER_MAX_CONCEALED];    /* the first of them, by index */
     int64_t n_missing;                  /* damaged so badly that there was no frame at all */
+    int64_t n_decoded;                  /* pictures that were decoded, those left out too */
+    bool can_go_on;                     /* until now nothing was found by which a reader could give
+                                         * out other frames that begins at a later one */
     struct vrt_warnings warnings;       /* complete once vrt_reader_next() returned the end */
 };
 
@@ -101,10 +109,10 @@ int vrt_reader_open(int fd, const struct vrt_reader_params *params, struct vrt_r
 
 /*
  * The next frame. Its pts is larger than the last one's.
- * Return: 0, *ret_frame is the caller's reference; VRT_READER_END; -errno with the sentence in
- *         `error`: -EBADMSG damage (strict only), -ENOTSUP size or pixel format change, -ERANGE
- *         there is no frame in the range, -ECANCELED, -EIO, -ENOMEM. After anything but 0 only
- *         vrt_reader_info() and vrt_reader_close().
+ * Return: 0, *ret_frame is the caller's reference; VRT_READER_END, VRT_READER_LOST; -errno with the
+ *         sentence in `error`: -EBADMSG damage (strict only), -ENOTSUP size or pixel format change,
+ *         -ERANGE there is no frame in the range, -ECANCELED, -EIO, -ENOMEM. After anything but 0
+ *         only vrt_reader_info() and vrt_reader_close().
  */
 int vrt_reader_next(struct vrt_reader *reader, struct vrt_frame **ret_frame,
                     struct vrt_error *error) VRT_MUST_CHECK;

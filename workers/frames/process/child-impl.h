@@ -55,6 +55,9 @@ void vrt_child_limit_files(pid_t pid, int64_t bytes_max);
  * lack; false where nobody can tell. */
 bool vrt_child_has_too_many_threads(pid_t pid);
 
+/* How long a slow disk takes to give what the file holds. */
+int64_t vrt_child_transfer_ns(int fd);
+
 /* Answers what was asked back. Return: 0, -errno. */
 int vrt_child_answer(struct vrt_child *child, struct vrt_message *message, size_t size,
                      const struct vrt_message_fds *fds) VRT_MUST_CHECK;

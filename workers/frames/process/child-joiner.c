@@ -15,10 +15,6 @@
 /* Without a byte more of the file, or a segment asked for, a join hangs. All of it gets as long as
  * a slow disk needs for what there is to read and to write, and so does what only reads. */
 #define SILENCE_NS (120 * VRT_NS_PER_S)
-#define SLOW_BYTES_PER_S (4 << 20)
-
-/* A file with holes is read faster than its size says: as so many times what the disk holds. */
-#define HOLES_TIMES 16
 
 /* What a join may write: so many times what it is made of, and some for what containers add. */
 #define JOINED_TIMES_MAX 2
@@ -60,20 +56,9 @@ static int64_t size_of(int fd)
     return fstat(fd, &st) == 0 ? VRT_MIN((int64_t)st.st_size, FILE_BYTES_MAX) : 0;
 }
 
-/* How long a slow disk takes to give what the file holds. */
-static int64_t transfer_ns(int fd)
-{
-    struct stat st;
-    double bytes = fstat(fd, &st) == 0 ? (double)st.st_size : 0;
-
-    if (bytes > 0 && st.st_blocks > 0)
-        bytes = VRT_MIN(bytes, (double)st.st_blocks * 512 * HOLES_TIMES);
-    return (int64_t)(VRT_MIN(bytes / SLOW_BYTES_PER_S, 1e6) * VRT_NS_PER_S);
-}
-
 static int64_t reading_ns(int fd)
 {
-    return SILENCE_NS + transfer_ns(fd);
+    return SILENCE_NS + vrt_child_transfer_ns(fd);
 }
 
 static bool is_number(int64_t number)
@@ -138,7 +123,7 @@ static int give_segment(void *ctx, struct vrt_child *child, const struct vrt_mes
     if (number >= joining->n_given) {
         joining->bytes_max = VRT_MIN(joining->bytes_max + JOINED_TIMES_MAX * size_of(fd),
                                      joining->allowed_bytes);
-        joining->deadline_ns += READ_TIMES_MAX * transfer_ns(fd) + joining->work_ns;
+        joining->deadline_ns += READ_TIMES_MAX * vrt_child_transfer_ns(fd) + joining->work_ns;
         joining->n_given = number + 1;
         vrt_child_may_write(child, joining->bytes_max);
     }
@@ -175,7 +160,7 @@ int vrt_child_joiner_run(struct vrt_child *child, const struct vrt_joiner_params
         .allowed_bytes = params->size_bytes_max ? params->size_bytes_max : FILE_BYTES_MAX,
         .work_ns = vrt_container_is_animation(params->container) ? ANIMATION_NS : 0,
         .deadline_ns = vrt_clock_now_ns() + SILENCE_NS +
-                       READ_TIMES_MAX * transfer_ns(params->input_fd),
+                       READ_TIMES_MAX * vrt_child_transfer_ns(params->input_fd),
     };
     struct vrt_error said = { .id = NULL };
 

@@ -25,6 +25,8 @@ struct vrt_child_reader {
     struct vrt_frame *place;        /* where the process puts frames */
     struct vrt_frame_pool *pool;    /* of what others see */
     struct vrt_reader_info info;
+    bool is_late;                   /* it doesn't begin at the first frame */
+    int64_t limit_ns;               /* for its next frame */
     int64_t last_pts;               /* of frame info.n_frames - 1 */
     const struct vrt_feed *feed;    /* or NULL */
     int64_t fed_bytes_max;          /* of it; INT64_MAX: all */
@@ -96,6 +98,8 @@ int vrt_child_reader_open(struct vrt_child *child, int fd, const struct vrt_read
     vrt_wire_put_name(params->name, message->body.reader_open.name);
     message->body.reader_open.start_ns = params->range.start_ns;
     message->body.reader_open.duration_ns = params->range.duration_ns;
+    message->body.reader_open.first = params->first;
+    message->body.reader_open.first_pts = params->first_pts;
     message->body.reader_open.limit_ns = limit_ns;
     message->body.reader_open.n_threads = params->n_threads;
     message->body.reader_open.strict = params->strict;
@@ -127,8 +131,15 @@ int vrt_child_reader_open(struct vrt_child *child, int fd, const struct vrt_read
     if (r < 0)
         return vrt_fold(r);
     reader->open_deadline_ns = 0;
-    if (vrt_wire_take_info(&message->body.info, &reader->info) < 0 || reader->info.n_frames)
+    if (vrt_wire_take_info(&message->body.info, &reader->info) < 0 ||
+        reader->info.n_frames != params->first)
         return vrt_child_distrust(child, reader->doing, error);
+    reader->last_pts = params->first ? params->first_pts - 1 : INT64_MIN;
+    reader->is_late = params->first > 0;
+    reader->limit_ns = SILENCE_NS;
+    /* What is before the first frame is read, if not decoded. */
+    if (params->first || params->range.start_ns)
+        reader->limit_ns += vrt_child_transfer_ns(fd);
     r = vrt_frame_new_shared(&reader->info.format, &reader->place);
     if (r == 0)
         r = vrt_frame_pool_new(&reader->info.format, &reader->pool);
@@ -206,13 +217,15 @@ static bool is_next(const struct vrt_child_reader *reader, const struct vrt_mess
     const struct vrt_reader_info *info = &reader->info;
 
     return told->index == info->n_frames && told->pts >= -VRT_WIRE_NUMBER_MAX &&
-           told->pts <= VRT_WIRE_NUMBER_MAX && (told->index == 0 || told->pts > reader->last_pts) &&
+           told->pts <= VRT_WIRE_NUMBER_MAX && told->pts > reader->last_pts &&
            told->duration >= 0 && told->duration <= VRT_WIRE_NUMBER_MAX &&
            told->concealed >= 0 && told->concealed <= 1 &&
            vrt_frame_extra_is_valid(&told->extra) &&
            message->body.reader_next.n_frames == info->n_frames + 1 &&
            message->body.reader_next.n_concealed >= info->n_concealed &&
-           message->body.reader_next.n_concealed <= info->n_frames + 1;
+           message->body.reader_next.n_concealed <= info->n_frames + 1 &&
+           message->body.reader_next.n_decoded >= info->n_decoded &&
+           message->body.reader_next.n_decoded <= VRT_WIRE_NUMBER_MAX;
 }
 
 /* The frame as it is now. Return: 0; -EBADMSG: it is nowhere; -errno. */
@@ -237,6 +250,8 @@ static int take_frame(struct vrt_child_reader *reader, const struct vrt_message 
     frame->extra = told->extra;
     reader->info.n_frames++;
     reader->info.n_concealed = message->body.reader_next.n_concealed;
+    reader->info.n_decoded = message->body.reader_next.n_decoded;
+    reader->info.can_go_on = message->body.reader_next.can_go_on;
     *ret_frame = frame;
     return 0;
 }
@@ -248,8 +263,8 @@ int vrt_child_reader_next(struct vrt_child_reader *reader, struct vrt_frame **re
     const struct vrt_child_call call = {
         .size = VRT_MESSAGE_BYTES(reader_next),
         .fds = { 1, { reader->place->share.fd } },
-        .limit_ns = SILENCE_NS,
-        .outcome_max = VRT_READER_END,
+        .limit_ns = reader->limit_ns,
+        .outcome_max = VRT_READER_LOST,
         .doing = reader->doing,
         .asked = give_more,
         .ctx = reader,
@@ -257,12 +272,15 @@ int vrt_child_reader_next(struct vrt_child_reader *reader, struct vrt_frame **re
     };
 
     vrt_message_init(&message, VRT_MESSAGE_READER_NEXT);
+    reader->limit_ns = SILENCE_NS;
     int r = vrt_child_ask(reader->child, &call, &message, error);
     if (r < 0)
         return vrt_fold(r);
+    if (r == VRT_READER_LOST && reader->is_late)
+        return r;
     if (r == VRT_READER_END && take_end(reader, &message))
         return r;
-    if (r == VRT_READER_END || !is_next(reader, &message))
+    if (r != 0 || !is_next(reader, &message))
         return vrt_child_distrust(reader->child, reader->doing, error);
     r = take_frame(reader, &message, ret_frame);
     if (r == -EBADMSG)

@@ -26,6 +26,11 @@
 /* Of a log file, where there are sanitizers that write to it. */
 #define LOG_BYTES_MAX (VRT_MEDIA_KEEPS_STDERR ? INT64_C(64) << 20 : 0)
 
+/* A disk that is in use, or far away; and a file with holes, which is read faster than its size
+ * says: as so many times what the disk holds. */
+#define SLOW_BYTES_PER_S (4 << 20)
+#define HOLES_TIMES 16
+
 /* A killed process is gone at once, unless a disk holds it. */
 #define REAP_NS VRT_NS_PER_S
 #define REAP_STEP_NS VRT_NS_PER_MS
@@ -232,6 +237,16 @@ static int await(struct vrt_child *child, const struct vrt_child_call *call,
         if (call->deadline_ns && vrt_clock_now_ns() > *call->deadline_ns)
             return refuse_slowness(child, call->doing, error);
     }
+}
+
+int64_t vrt_child_transfer_ns(int fd)
+{
+    struct stat st;
+    double bytes = fstat(fd, &st) == 0 ? (double)st.st_size : 0;
+
+    if (bytes > 0 && st.st_blocks > 0)
+        bytes = VRT_MIN(bytes, (double)st.st_blocks * 512 * HOLES_TIMES);
+    return (int64_t)(VRT_MIN(bytes / SLOW_BYTES_PER_S, 1e6) * VRT_NS_PER_S);
 }
 
 void vrt_child_may_write(struct vrt_child *child, int64_t bytes_max)

@@ -75,10 +75,10 @@ struct vrt_message_info {
     char container[32], codec[32], pixel_format[32];
     struct vrt_message_rational time_base, fps;
     int32_t variable_rate, interlaced, truncated, is_by_duration, has_display_matrix;
-    int32_t is_still, has_alpha;
+    int32_t is_still, has_alpha, can_go_on;
     int32_t rotation_degrees, deinterlace, field_order, tonemap;
     int32_t n_audio, n_subtitles, n_attachments, n_chapters, n_covers;
-    int64_t duration_ns, n_frames_estimate, n_frames, n_concealed, n_missing;
+    int64_t duration_ns, n_frames_estimate, n_frames, n_concealed, n_missing, n_decoded;
     int64_t concealed[VRT_READER_MAX_CONCEALED];
     struct vrt_message_warnings warnings;
 };
@@ -108,7 +108,7 @@ struct vrt_message_frame {
 union vrt_message_body {
     struct {
         char name[VRT_MESSAGE_NAME_BYTES];
-        int64_t start_ns, duration_ns, limit_ns;
+        int64_t start_ns, duration_ns, first, first_pts, limit_ns;
         int32_t n_threads, strict, keeps_extra, is_alpha, deinterlace, field_order, is_fed, tonemap;
         int32_t hwdec;
         char streams[VRT_SETTING_NAME_BYTES];
@@ -123,7 +123,8 @@ union vrt_message_body {
     struct {
         struct vrt_message_frame frame;
         struct vrt_frame_share planes[VRT_FRAME_MAX_PLANES];    /* where they are in the file */
-        int64_t n_frames, n_concealed;              /* of the answer: until now */
+        int64_t n_frames, n_concealed, n_decoded;   /* of the answer: until now */
+        int32_t can_go_on;
     } reader_next;
     struct {
         int64_t size_bytes;                         /* of the file: the answer */

@@ -57,6 +57,8 @@ int vrt_serve_reader_open(struct vrt_server *server, struct vrt_message *message
     const struct vrt_reader_params params = {
         .n_threads = message->body.reader_open.n_threads,
         .range = { message->body.reader_open.start_ns, message->body.reader_open.duration_ns },
+        .first = message->body.reader_open.first,
+        .first_pts = message->body.reader_open.first_pts,
         .tonemap = (enum vrt_tonemap)message->body.reader_open.tonemap,
         .fields = {
             (enum vrt_deinterlace)message->body.reader_open.deinterlace,
@@ -126,6 +128,8 @@ int vrt_serve_reader_next(struct vrt_server *server, struct vrt_message *message
     };
     message->body.reader_next.n_frames = info->n_frames;
     message->body.reader_next.n_concealed = info->n_concealed;
+    message->body.reader_next.n_decoded = info->n_decoded;
+    message->body.reader_next.can_go_on = info->can_go_on;
     *size = VRT_MESSAGE_BYTES(reader_next);
     return 0;
 }

@@ -127,6 +127,8 @@ void vrt_wire_put_info(const struct vrt_reader_info *info, struct vrt_message_in
         .n_frames = info->n_frames,
         .n_concealed = info->n_concealed,
         .n_missing = info->n_missing,
+        .n_decoded = info->n_decoded,
+        .can_go_on = info->can_go_on,
     };
     vrt_wire_put_format(&info->format, &ret_wire->format);
     vrt_wire_put_rational(info->time_base, &ret_wire->time_base);
@@ -290,11 +292,12 @@ static bool is_info_sane(const struct vrt_message_info *wire)
 {
     const int32_t flags[] = { wire->variable_rate, wire->interlaced, wire->truncated,
                               wire->is_by_duration, wire->has_display_matrix, wire->is_still,
-                              wire->has_alpha };
+                              wire->has_alpha, wire->can_go_on };
     const int32_t counts[] = { wire->n_audio, wire->n_subtitles, wire->n_attachments,
                                wire->n_chapters, wire->n_covers };
     const int64_t unknown_or[] = { wire->duration_ns, wire->n_frames_estimate };
-    const int64_t known[] = { wire->n_frames, wire->n_concealed, wire->n_missing };
+    const int64_t known[] = { wire->n_frames, wire->n_concealed, wire->n_missing,
+                              wire->n_decoded };
     bool is_sane = is_below(wire->rotation_degrees, 360) &&
                    is_below(wire->tonemap, VRT_TONEMAP_COUNT) &&
                    is_below(wire->deinterlace, VRT_DEINTERLACE_COUNT) &&
@@ -341,6 +344,8 @@ int vrt_wire_take_info(const struct vrt_message_info *wire, struct vrt_reader_in
         .n_frames = wire->n_frames,
         .n_concealed = wire->n_concealed,
         .n_missing = wire->n_missing,
+        .n_decoded = wire->n_decoded,
+        .can_go_on = wire->can_go_on,
     };
 
     if (!is_info_sane(wire) || vrt_wire_take_format(&wire->format, &info.format) < 0 ||
