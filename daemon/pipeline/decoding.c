@@ -25,6 +25,7 @@ static struct vrt_decode_thread_params thread_params(struct vrt_decoding *decodi
 
     return (struct vrt_decode_thread_params){
         .outbox = decoding->params.outbox,
+        .job_id = decoding->params.job_id,
         .files = &check->files,
         .expected = &check->input,
         .range = vrt_job_check_range(check->settings),
@@ -76,12 +77,14 @@ int vrt_decoding_admit(struct vrt_decoding *decoding)
 }
 
 int vrt_decoding_start(struct vrt_decoding *decoding, const struct vrt_cutter_params *cutter,
-                       int64_t first_shard, int64_t survey_frames)
+                       int64_t first_shard, const struct vrt_bookmark *behind,
+                       int64_t survey_frames)
 {
     struct vrt_decode_thread_params params = thread_params(decoding);
 
     params.cutter = *cutter;
     params.first_shard = first_shard;
+    params.behind = *behind;
     params.survey_frames = survey_frames;
     decoding->is_survey = survey_frames > 0;
     return vrt_fold(vrt_decode_thread_new(&params, &decoding->thread));

@@ -15,6 +15,7 @@
 struct vrt_decoding_params {
     struct vrt_outbox *outbox;
     struct vrt_progress *progress;      /* is told what is read, and warned */
+    const char *job_id;
     struct vrt_job_check *check;    /* the files; and the input, to decode */
     const atomic_bool *cancel;
     /* The admission was run; `r` and `error` as of vrt_job_check_run(). */
@@ -41,11 +42,12 @@ struct vrt_decoding {
 /* Starts a thread that runs the admission, and ends. Return: 0, -errno. */
 int vrt_decoding_admit(struct vrt_decoding *decoding);
 
-/* Starts a thread that decodes; shards before `first_shard` are read, and dropped. With
- * `survey_frames` over 0 it is a survey: all are dropped, and where segments of so many frames end
- * is told. Return: 0, -errno. */
+/* Starts a thread that decodes; shards before `first_shard` are dropped, or not even read where
+ * `behind` says where to go on. With `survey_frames` over 0 it is a survey: all are dropped, and
+ * where segments of so many frames end is told. Return: 0, -errno. */
 int vrt_decoding_start(struct vrt_decoding *decoding, const struct vrt_cutter_params *cutter,
-                       int64_t first_shard, int64_t survey_frames);
+                       int64_t first_shard, const struct vrt_bookmark *behind,
+                       int64_t survey_frames);
 
 /* There is nothing to decode: all of it is in segments, or the result is there. `span_ns` as of the
  * struct. */

@@ -66,9 +66,11 @@ static void note_resumed(struct vrt_encoding *encoding, int64_t n_good)
     progress->told.n_segments_done = n_good;
     if (n_good == 0)
         return;
-    encoding->next_shard = encoding->params.part->kind == VRT_PIPELINE_RANGE ?
-                           encoding->params.part->prime_shard :
-                           encoding->segments[n_good - 1].next_shard;
+    const bool is_range = encoding->params.part->kind == VRT_PIPELINE_RANGE;
+    encoding->next_shard = is_range ? encoding->params.part->prime_shard :
+                                      encoding->segments[n_good - 1].next_shard;
+    encoding->behind = is_range ? encoding->params.part->prime :
+                                  encoding->segments[n_good - 1].behind;
     progress->told.frames_concealed = encoding->segments[n_good - 1].n_concealed;
 }
 

@@ -42,6 +42,7 @@ struct vrt_encoding {
     bool is_finishing;                  /* it was told that there are no more shards */
     bool is_stopped;
     int64_t next_shard;                 /* the first that isn't in the segments that are good */
+    struct vrt_bookmark behind;         /* where decoding goes on with it; first 0: nowhere */
     int64_t n_open;                     /* frames in the segment in work */
     int64_t n_made;                     /* segments */
     atomic_llong committed;             /* the last one whose record is safe; -1: none; the thread

@@ -11,7 +11,7 @@
  *     progress        what is told of it all
  *
  * Before anything flows the encode thread says which of the segments that were given can be gone on
- * from. The decoder begins at the video's start all the same, but what is in them never gets here.
+ * from. What the decoder reads of what is in them, to begin where it must, never gets here.
  * Whoever finishes something comes to step(), which does what is due then, and gives each stage
  * what it has room for: so a slow encoder stops the devices, and those the decoder.
  *
@@ -172,7 +172,7 @@ static void admit_step(struct vrt_pipeline *pipeline)
     pipeline->admitted(pipeline->ctx, NULL);
 }
 
-/* Has the video decoded from its beginning on, for the shards from this one on, or surveyed. */
+/* Has the video decoded for the shards from this one on, or surveyed. */
 static void start_decoding(struct vrt_pipeline *pipeline, int64_t first_shard)
 {
     const bool is_survey = pipeline->asked.part.kind == VRT_PIPELINE_SURVEY;
@@ -181,6 +181,7 @@ static void start_decoding(struct vrt_pipeline *pipeline, int64_t first_shard)
         .scene_threshold = pipeline->info.recipe.scene_threshold,
     };
     int r = vrt_decoding_start(&pipeline->decoding, &cutter, first_shard,
+                               &pipeline->encoding.behind,
                                is_survey ? pipeline->info.recipe.segment_frames : 0);
 
     if (r < 0)
@@ -432,6 +433,7 @@ static int init_parts(struct vrt_pipeline *pipeline, const struct vrt_pipeline_p
     });
     pipeline->decoding.params = (struct vrt_decoding_params){
         .outbox = vrt_pool_outbox(pool), .progress = progress,
+        .job_id = pipeline->asked.job_id,
         .check = &pipeline->check, .cancel = &pipeline->cancel,
         .admitted = on_admitted, .decoded = on_decoded, .surveyed = on_surveyed,
         .failed = on_failed, .changed = step, .ctx = pipeline,

@@ -70,6 +70,7 @@ struct vrt_pipeline_part {
     enum vrt_pipeline_part_kind kind;
     int64_t end_segment;            /* of a range: the first that is not made */
     int64_t prime_shard;            /* of a range: prime_shard of the last segment given, else 0 */
+    struct vrt_bookmark prime;      /* likewise */
     int64_t span_ns;                /* of a join: what the survey said; -1: not known */
     /* Of a survey: the next segment as it will be; NULL: there are no more, and from the first
      * frame to the last it is `span_ns`. */

@@ -79,6 +79,8 @@ static const char *const migrations[] = {
     "  id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL, digest TEXT NOT NULL,"
     "  is_admin INTEGER NOT NULL, created_at INTEGER NOT NULL, expires_at INTEGER NOT NULL"
     ") STRICT;",
+
+    "ALTER TABLE segments ADD COLUMN behind TEXT NOT NULL DEFAULT '';",
 };
 
 #define VERSION ((int)VRT_ARRAY_SIZE(migrations))

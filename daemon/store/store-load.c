@@ -3,6 +3,7 @@
 /* Reading, once per start: jobs and segments side by side, both in the order of the jobs. */
 
 #include <errno.h>
+#include <jansson.h>
 #include <string.h>
 
 #include "api.h"
@@ -14,7 +15,8 @@
     "history " \
     "FROM jobs ORDER BY id"
 #define SEGMENTS \
-    "SELECT job, number, n_frames, next_shard, size_bytes, tail_bytes, n_concealed, ran_ms " \
+    "SELECT job, number, n_frames, next_shard, size_bytes, tail_bytes, n_concealed, ran_ms, " \
+    "behind " \
     "FROM segments ORDER BY job, number"
 #define LAST_ID "SELECT max(seq) FROM sqlite_sequence WHERE name = 'jobs'"
 #define TOKENS "SELECT id, name, digest, is_admin, created_at, expires_at FROM tokens ORDER BY id"
@@ -86,6 +88,39 @@ static int load_job(struct load *load, int64_t *ret_id)
     return vrt_fold(load->reader->job(load->reader->ctx, &job));
 }
 
+#define T struct vrt_bookmark
+const struct vrt_field vrt_bookmark_fields[] = {
+    VRT_FIELD_INT(T, first, VRT_FIELD_REQUIRED, 0, INT64_MAX / 2),
+    VRT_FIELD_INT(T, first_pts, VRT_FIELD_REQUIRED, INT64_MIN / 2, INT64_MAX / 2),
+    VRT_FIELD_INT(T, n_read, VRT_FIELD_REQUIRED, 0, INT64_MAX / 2),
+    VRT_FIELD_INT(T, last_pts, VRT_FIELD_REQUIRED, INT64_MIN / 2, INT64_MAX / 2),
+    VRT_FIELD_INT(T, checksum, VRT_FIELD_REQUIRED, 0, INT64_MAX),
+    VRT_FIELD_INT(T, scene_start, VRT_FIELD_REQUIRED, 0, INT64_MAX / 2),
+    VRT_FIELD_INT(T, clip, VRT_FIELD_REQUIRED, 0, INT64_MAX / 2),
+    VRT_FIELD_INT(T, begin_pts, VRT_FIELD_REQUIRED, INT64_MIN / 2, INT64_MAX / 2),
+    VRT_FIELD_INT(T, n_new, VRT_FIELD_REQUIRED, 0, INT64_MAX / 2),
+    VRT_FIELD_INT(T, n_repeated, VRT_FIELD_REQUIRED, 0, INT64_MAX / 2),
+    VRT_FIELD_INT(T, n_held, VRT_FIELD_REQUIRED, 0, INT64_MAX / 2),
+    VRT_FIELDS_END,
+};
+#undef T
+
+/* Where decoding goes on behind the segment that `row` stands on: nowhere, where nothing of use is
+ * said. */
+static struct vrt_bookmark behind_of(sqlite3_stmt *row)
+{
+    struct vrt_bookmark behind = { .first = 0 };
+    const char *text = column_text(row, 8);
+    json_t *json = NULL;
+
+    if (!text || vrt_json_parse(text, strlen(text), &json, NULL) < 0)
+        return behind;
+    if (vrt_fields_decode(vrt_bookmark_fields, json, VRT_FIELDS_LENIENT, &behind, NULL) < 0)
+        behind.first = 0;
+    json_decref(json);
+    return behind;
+}
+
 /* Those of a job; what stands before them is of no job that there is. */
 static int load_segments(struct load *load, int64_t job_id)
 {
@@ -101,6 +136,7 @@ static int load_segments(struct load *load, int64_t job_id)
             .tail_bytes = sqlite3_column_int64(row, 5),
             .n_concealed = sqlite3_column_int64(row, 6),
             .ran_ms = sqlite3_column_int64(row, 7),
+            .behind = behind_of(row),
         };
         if (sqlite3_column_int64(row, 0) == job_id)
             r = vrt_fold(load->reader->segment(load->reader->ctx, job_id, &segment));

@@ -32,7 +32,7 @@ static const char *const statements[VRT_STORE_SQL_COUNT] = {
     [VRT_STORE_SQL_RESET_STARTS] = "UPDATE jobs SET starts = 0 WHERE id = ?1",
     [VRT_STORE_SQL_PUT_SEGMENT] =
         "INSERT OR REPLACE INTO segments (job, number, n_frames, next_shard, size_bytes, "
-        "tail_bytes, n_concealed, ran_ms) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+        "tail_bytes, n_concealed, ran_ms, behind) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
     [VRT_STORE_SQL_CUT_SEGMENTS] = "DELETE FROM segments WHERE job = ?1 AND number >= ?2",
     [VRT_STORE_SQL_PUT_MEASURE] =
         "INSERT OR REPLACE INTO measured (at, network, device_class, what, value) "
@@ -113,15 +113,21 @@ static int add_segment(struct vrt_store_db *db, const struct vrt_store_op *op)
     const int64_t ints[] = { op->job.id, segment->number, segment->n_frames, segment->next_shard,
                              segment->size_bytes, segment->tail_bytes, segment->n_concealed,
                              segment->ran_ms };
+    VRT_CLEANUP(vrt_buf_done) struct vrt_buf behind = { .limit_bytes = 0 };
     int r = run(db, VRT_STORE_SQL_RESET_STARTS, (struct values){ .ints = ints, .n_ints = 1 });
 
     if (r < 0)
         return r;
     if (sqlite3_changes(db->sqlite) == 0)
         return vrt_raise(-ENOENT);
+    r = vrt_fields_print(vrt_bookmark_fields, &segment->behind, &behind);
+    if (r < 0)
+        return vrt_fold(r);
     return run(db, VRT_STORE_SQL_PUT_SEGMENT, (struct values){
         .ints = ints,
+        .texts = (const char *const[]){ behind.data },
         .n_ints = VRT_ARRAY_SIZE(ints),
+        .n_texts = 1,
     });
 }
 

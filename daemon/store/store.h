@@ -24,6 +24,7 @@
 #include <sys/types.h>
 
 #include "base/error.h"
+#include "fields.h"
 #include "workers/media/segment-record.h"
 
 struct uv_loop_s;
@@ -74,6 +75,9 @@ struct vrt_store_done {
     void (*call)(void *ctx, int r);
     void *ctx;
 };
+
+/* A struct vrt_bookmark, as JSON. */
+extern const struct vrt_field vrt_bookmark_fields[];
 
 /*
  * What vrt_store_load() calls: each job in the order of ids, and behind it its segments in order.

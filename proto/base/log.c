@@ -37,11 +37,11 @@ const char vrt_log_priorities[VRT_LOG_LEVEL_COUNT] = { '3', '4', '6', '7' };
 
 /* The mutable globals of the program: what is logged is a matter of the process. */
 static const char *topics[VRT_LOG_TOPICS_MAX + 1] = {
-    "access", "api", "backend", "cache", "claim", "cluster", "conn", "doctor", "encode", "error",
-    "events", "executor", "fault", "fd-store", "fetch", "ffmpeg", "frames", "graph", "listener",
-    "main", "media", "model", "models", "network", "notify", "op", "pipeline", "plan", "pool",
-    "profile", "program", "pulls", "queue", "registry", "reload", "remote", "replica", "server",
-    "spool", "store", "web", "webhooks", "worker", NULL,
+    "access", "api", "backend", "cache", "claim", "cluster", "conn", "decode", "doctor", "encode",
+    "error", "events", "executor", "fault", "fd-store", "fetch", "ffmpeg", "frames", "graph",
+    "listener", "main", "media", "model", "models", "network", "notify", "op", "pipeline", "plan",
+    "pool", "profile", "program", "pulls", "queue", "registry", "reload", "remote", "replica",
+    "server", "spool", "store", "web", "webhooks", "worker", NULL,
 };
 static atomic_uchar levels[VRT_LOG_TOPICS_MAX + 1] = {
     [0 ... VRT_LOG_TOPICS_MAX] = VRT_LOG_WARNING,

@@ -33,6 +33,7 @@ void vrt_shard_frames_copy(const struct vrt_shard_frames *from, struct vrt_shard
     to->every = from->every;
     to->first = from->first;
     to->span = from->span;
+    to->behind = from->behind;
     memcpy(to->shares, from->shares, sizeof(to->shares));
     for (int i = 0; i < from->n; i++)
         to->in[i] = vrt_frame_ref(from->in[i]);

@@ -5,6 +5,7 @@
  * made between, its frame and those that follow it. Whoever embeds it owns its references.
  * Thread: that of its owner; a shard goes from one thread to the next with its task. */
 
+#include "frames/clips/bookmark.h"
 #include "frames/clips/clip.h"
 #include "frames/frame.h"
 #include "frames/clips/picture.h"
@@ -19,6 +20,7 @@ struct vrt_shard_frames {
     int times, every;               /* as of struct vrt_clip_rule */
     int first;                      /* as of struct vrt_clip_shown */
     int64_t span;                   /* as of struct vrt_cut */
+    struct vrt_bookmark behind;     /* where to go on behind it; first 0: nowhere */
 
     /* Once restored: a frame where the shard alone makes it up, a picture where it is one of
      * several, neither where it has no share in it. */

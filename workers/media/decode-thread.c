@@ -13,8 +13,11 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/log.h"
 #include "base/thread.h"
-#include "workers/media/files/input.h"
+#include "workers/media/decode-thread-impl.h"
+
+#define VRT_LOG_TOPIC "decode"
 
 /* Far below the loop: five codec threads on a processor have five shares of it, and a niceness of
  * 12 makes them a third of one that answers. A little above devices that compute there: one that
@@ -31,42 +34,8 @@ struct admit {
     struct vrt_job_check *check;
 };
 
-struct decode_thread {
-    struct vrt_media_thread base;
-
-    /* immutable */
-    const struct vrt_files *files;
-    const struct vrt_reader_info *expected;
-    struct vrt_reader_range range;
-    const char *streams;
-    struct vrt_fields fields;
-    enum vrt_tonemap tonemap;
-    bool keeps_extra, is_alpha;
-    bool strict;
-    int n_decoder_threads;
-    enum vrt_hwdec hwdec;
-    struct vrt_cutter_params cutter_params;
-    int64_t first_shard, survey_frames;
-    const atomic_bool *cancel;
-
-    struct {                            /* the decode thread */
-        bool is_by_software;            /* from now on: hardware failed */
-        char warning[256];              /* which nobody was told yet; "": none */
-        struct vrt_child *child;        /* NULL: not started */
-        struct vrt_input *input;        /* NULL: not open */
-        struct vrt_cutter *cutter;      /* NULL: nothing was decoded yet */
-        bool at_end;                    /* of what the input has */
-        int64_t first_pts, last_pts, last_duration;
-        struct vrt_frame *last;         /* a reference, where repeated frames aren't computed */
-        int64_t n_repeated;             /* of those cut: frames that aren't */
-        int64_t n_held;                 /* clips of frames behind which none are made */
-        int64_t next_shard;
-        struct vrt_segment_course course;   /* of a survey */
-    } own;
-};
-
 /* Nanoseconds from the first frame to the last one, as they become. */
-static int64_t span_ns(const struct decode_thread *decode_thread)
+static int64_t span_ns(const struct vrt_decode_thread *decode_thread)
 {
     const struct vrt_reader_info *info = vrt_input_info(decode_thread->own.input);
     double tick_s = (double)info->time_base.num / info->time_base.den;
@@ -88,7 +57,8 @@ static int64_t span_ns(const struct decode_thread *decode_thread)
 }
 
 /* Says where no frames were made: of the clips that hold one frame the last ends no scene. */
-static void warn_of_held(const struct decode_thread *decode_thread, struct vrt_warnings *warnings)
+static void warn_of_held(const struct vrt_decode_thread *decode_thread,
+                         struct vrt_warnings *warnings)
 {
     const long long n = (long long)decode_thread->own.n_held - 1;
 
@@ -98,7 +68,7 @@ static void warn_of_held(const struct decode_thread *decode_thread, struct vrt_w
 }
 
 /* No shards are left: tells all that is known of the video. */
-static int finish(struct decode_thread *decode_thread, struct vrt_decode_clip *clip)
+static int finish(struct vrt_decode_thread *decode_thread, struct vrt_decode_clip *clip)
 {
     clip->at_end = true;
     clip->info = malloc(sizeof(*clip->info));
@@ -108,159 +78,6 @@ static int finish(struct decode_thread *decode_thread, struct vrt_decode_clip *c
     *clip->info = *vrt_input_info(decode_thread->own.input);
     clip->span_ns = clip->info->n_frames > 0 ? span_ns(decode_thread) : 0;
     warn_of_held(decode_thread, &clip->info->warnings);
-    return 0;
-}
-
-/* Devices and encoder were set up for what admission saw, and trust that it comes. */
-static int check_expected(const struct decode_thread *decode_thread, struct vrt_error *error)
-{
-    const struct vrt_reader_info *is = vrt_input_info(decode_thread->own.input);
-    const struct vrt_reader_info *was = decode_thread->expected;
-
-    if (vrt_frame_format_same_planes(&is->format, &was->format) &&
-        is->time_base.num == was->time_base.num && is->time_base.den == was->time_base.den)
-        return 0;
-    return vrt_refuse(error, vrt_raise(-ESTALE), "input.changed",
-                      "%s is another video than it was when the job was submitted",
-                      decode_thread->files->input_name);
-}
-
-/* What decodes now. */
-static enum vrt_hwdec hwdec_of(const struct decode_thread *decode_thread)
-{
-    return decode_thread->own.is_by_software ? VRT_HWDEC_OFF : decode_thread->hwdec;
-}
-
-static int open_by(struct decode_thread *decode_thread, enum vrt_hwdec hwdec,
-                   struct vrt_error *error)
-{
-    struct vrt_input_params params = {
-        .files = decode_thread->files,
-        .reader = {
-            .range = decode_thread->range,
-            .fields = decode_thread->fields,
-            .tonemap = decode_thread->tonemap,
-            .streams = decode_thread->streams,
-            .n_threads = decode_thread->n_decoder_threads,
-            .hwdec = hwdec,
-            .keeps_extra = decode_thread->keeps_extra,
-            .is_alpha = decode_thread->is_alpha,
-            .strict = decode_thread->strict,
-            .name = decode_thread->files->input_name,
-        },
-        .fps = decode_thread->expected->fps,
-        /* A picture is decoded once more when it is written. */
-        .is_last = !decode_thread->expected->is_still,
-    };
-    int r = 0;
-
-    if (decode_thread->own.input)
-        return 0;
-    if (!decode_thread->own.cutter)
-        r = vrt_cutter_new(&decode_thread->cutter_params, &decode_thread->own.cutter);
-    if (r != 0)
-        return vrt_refuse_errno(error, r, decode_thread->files->input_name);
-    r = vrt_files_check(decode_thread->files, error);
-    if (r != 0)
-        return vrt_fold(r);
-    if (!decode_thread->own.child)
-        r = vrt_child_new_for(vrt_hwdec_hwaccel(hwdec), decode_thread->cancel,
-                              &decode_thread->own.child, error);
-    if (r != 0)
-        return vrt_fold(r);
-    params.child = decode_thread->own.child;
-    r = vrt_input_open(&params, &decode_thread->own.input, error);
-    if (r != 0)
-        return vrt_fold(r);
-    return vrt_fold(check_expected(decode_thread, error));
-}
-
-/* Reads as many frames as hardware had given out, and drops them. */
-static int catch_up(struct decode_thread *decode_thread, int64_t n, struct vrt_error *error)
-{
-    int64_t pts = decode_thread->own.last_pts;
-
-    for (int64_t i = 0; i < n; i++) {
-        VRT_CLEANUP(vrt_frame_unrefp) struct vrt_frame *frame = NULL;
-        int r = vrt_input_next(decode_thread->own.input, &frame, error);
-        if (r < 0)
-            return vrt_fold(r);
-        if (r == 0)
-            pts = frame->pts;
-        if (r != 0 || (i == n - 1 && pts != decode_thread->own.last_pts))
-            return vrt_refuse(error, vrt_raise(-ESTALE), "input.codec",
-                              "%s decoded %s to other frames than software does: submit it anew "
-                              "without hardware (--hwaccel off)",
-                              vrt_hwdec_names[decode_thread->hwdec],
-                              decode_thread->files->input_name);
-    }
-    return 0;
-}
-
-/*
- * Goes on by software where hardware failed by `r`: by a process of its own, since what it was that
- * failed nobody knows, and from the beginning, as jobs do that go on, since a frame is exact only
- * if everything before it was seen. Return: 0; `r`: that wasn't it; -errno.
- */
-static int leave_hardware(struct decode_thread *decode_thread, int r, struct vrt_error *error)
-{
-    const char *name = vrt_hwdec_names[decode_thread->hwdec];
-    const struct vrt_input *input = decode_thread->own.input;
-    const int64_t n = input ? vrt_input_info(input)->n_frames : 0;
-
-    if (!hwdec_of(decode_thread) || r == -ECANCELED)
-        return r;
-    if (n > 0)
-        snprintf(decode_thread->own.warning, sizeof(decode_thread->own.warning), "%s failed after "
-                 "%lld frames, and software decodes, the same frames: %.150s", name, (long long)n,
-                 error->message);
-    else
-        snprintf(decode_thread->own.warning, sizeof(decode_thread->own.warning), "%s fails, so "
-                 "software decodes, the same frames: %.150s", name, error->message);
-    *error = (struct vrt_error){ .id = NULL };
-    decode_thread->own.is_by_software = true;
-    decode_thread->own.input = vrt_input_close(decode_thread->own.input);
-    decode_thread->own.child = vrt_child_free(decode_thread->own.child);
-    r = open_by(decode_thread, VRT_HWDEC_OFF, error);
-    return r < 0 ? vrt_fold(r) : vrt_fold(catch_up(decode_thread, n, error));
-}
-
-static int open_input(struct decode_thread *decode_thread, struct vrt_error *error)
-{
-    int r = open_by(decode_thread, hwdec_of(decode_thread), error);
-
-    return r < 0 ? vrt_fold(leave_hardware(decode_thread, r, error)) : 0;
-}
-
-/* Gives the cutter one frame more, or tells it that there is none. */
-static int read_frame(struct decode_thread *decode_thread, struct vrt_error *error)
-{
-    struct vrt_frame *frame;
-    int r = vrt_input_next(decode_thread->own.input, &frame, error);
-
-    if (r < 0) {
-        r = leave_hardware(decode_thread, r, error);
-        if (r == 0)
-            r = vrt_input_next(decode_thread->own.input, &frame, error);
-    }
-    if (r == VRT_READER_END) {
-        decode_thread->own.at_end = true;
-        vrt_cutter_end(decode_thread->own.cutter);
-        return 0;
-    }
-    if (r != 0)
-        return vrt_fold(r);
-    if (frame->index == 0)
-        decode_thread->own.first_pts = frame->pts;
-    decode_thread->own.last_pts = frame->pts;
-    decode_thread->own.last_duration = VRT_MAX(frame->duration, 1);
-    if (!decode_thread->cutter_params.rule.temporal) {
-        frame->repeats = decode_thread->own.last &&
-                         vrt_frame_same_samples(decode_thread->own.last, frame);
-        vrt_frame_unref(decode_thread->own.last);
-        decode_thread->own.last = vrt_frame_ref(frame);
-    }
-    vrt_cutter_push(decode_thread->own.cutter, frame);
     return 0;
 }
 
@@ -275,7 +92,7 @@ static int count_repeated(const struct vrt_cut *cut)
 }
 
 /* The clip as a shard's frames. */
-static void take_clip(const struct decode_thread *decode_thread, const struct vrt_cut *cut,
+static void take_clip(const struct vrt_decode_thread *decode_thread, const struct vrt_cut *cut,
                       struct vrt_shard_frames *ret_frames)
 {
     ret_frames->times = decode_thread->cutter_params.rule.times;
@@ -286,32 +103,37 @@ static void take_clip(const struct decode_thread *decode_thread, const struct vr
     ret_frames->n_new = cut->clip.n_new;
     ret_frames->n_repeated = count_repeated(cut);
     ret_frames->depth = cut->clip.depth;
+    ret_frames->behind = cut->behind;
     memcpy(ret_frames->in, cut->frames, sizeof(ret_frames->in));
     memcpy(ret_frames->shares, cut->shares, sizeof(ret_frames->shares));
 }
 
 /* Reads as far as the next clip is known. Return: 0, *ret_is_cut: there is one; -errno. */
-static int next_clip(struct decode_thread *decode_thread, struct vrt_cut *cut, bool *ret_is_cut,
+static int next_clip(struct vrt_decode_thread *decode_thread, struct vrt_cut *cut, bool *ret_is_cut,
                      struct vrt_error *error)
 {
     bool is_cut;
 
     while (!(is_cut = vrt_cutter_next(decode_thread->own.cutter, cut)) &&
            !decode_thread->own.at_end) {
-        int r = read_frame(decode_thread, error);
+        int r = vrt_decode_thread_read(decode_thread, error);
         if (r != 0)
             return vrt_fold(r);
     }
-    decode_thread->own.next_shard += is_cut;
-    decode_thread->own.n_held += is_cut && !cut->clip.depth;
-    decode_thread->own.n_repeated += is_cut ? count_repeated(cut) : 0;
     *ret_is_cut = is_cut;
+    if (!is_cut)
+        return 0;
+    decode_thread->own.next_shard++;
+    decode_thread->own.n_held += !cut->clip.depth;
+    decode_thread->own.n_repeated += count_repeated(cut);
+    decode_thread->own.n_new += cut->clip.n_new;
+    vrt_decode_thread_mark(decode_thread, &cut->behind);
     return 0;
 }
 
-/* What was restored before is decoded all the same: where a frame is, and what it looks like, is
- * exact only if everything before it was seen. */
-static int skip_clips(struct decode_thread *decode_thread, struct vrt_decode_clip *clip)
+/* What was restored before is decoded all the same where no bookmark leads beyond it: where a frame
+ * is, and what it looks like, is exact only if everything before it was seen. */
+static int skip_clips(struct vrt_decode_thread *decode_thread, struct vrt_decode_clip *clip)
 {
     struct vrt_cut cut = { 0 };
     bool is_cut = true;
@@ -331,7 +153,7 @@ static int skip_clips(struct decode_thread *decode_thread, struct vrt_decode_cli
 }
 
 /* Reads as far as a segment ends, and drops all of it. */
-static int survey(struct decode_thread *decode_thread, struct vrt_decode_clip *clip)
+static int survey(struct vrt_decode_thread *decode_thread, struct vrt_decode_clip *clip)
 {
     struct vrt_segment_course *course = &decode_thread->own.course;
     struct vrt_cut cut = { 0 };
@@ -359,11 +181,12 @@ static int survey(struct decode_thread *decode_thread, struct vrt_decode_clip *c
 
 static int decode_clip(struct vrt_media_thread *base, struct vrt_media_task *task)
 {
-    struct decode_thread *decode_thread = vrt_container_of(base, struct decode_thread, base);
+    struct vrt_decode_thread *decode_thread =
+        vrt_container_of(base, struct vrt_decode_thread, base);
     struct vrt_decode_clip *clip = vrt_container_of(task, struct vrt_decode_clip, base);
     struct vrt_cut cut = { 0 };
     bool is_cut = false;
-    int r = open_input(decode_thread, &task->error);
+    int r = vrt_decode_thread_open(decode_thread, clip);
 
     if (r != 0)
         return vrt_fold(r);
@@ -423,11 +246,15 @@ struct vrt_media_task *vrt_decode_clip_new(void (*done)(struct vrt_task *task), 
 
 static void free_decode_thread(struct vrt_media_thread *base)
 {
-    struct decode_thread *decode_thread = vrt_container_of(base, struct decode_thread, base);
+    struct vrt_decode_thread *decode_thread =
+        vrt_container_of(base, struct vrt_decode_thread, base);
 
+    vrt_decode_thread_close_input(decode_thread);
+    if (decode_thread->own.n_decoded)
+        vrt_log_debug("job %s: %lld pictures of its input were decoded", decode_thread->job_id,
+                      (long long)decode_thread->own.n_decoded);
     vrt_cutter_free(decode_thread->own.cutter);
     vrt_frame_unref(decode_thread->own.last);
-    vrt_input_close(decode_thread->own.input);
     vrt_child_free(decode_thread->own.child);
     free(decode_thread);
 }
@@ -435,12 +262,13 @@ static void free_decode_thread(struct vrt_media_thread *base)
 int vrt_decode_thread_new(const struct vrt_decode_thread_params *params,
                           struct vrt_mailbox **ret_mailbox)
 {
-    struct decode_thread *decode_thread = calloc(1, sizeof(*decode_thread));
+    struct vrt_decode_thread *decode_thread = calloc(1, sizeof(*decode_thread));
 
     vrt_assert_thread(VRT_THREAD_LOOP);
     if (!decode_thread)
         return vrt_raise(-ENOMEM);
     decode_thread->base.free = free_decode_thread;
+    decode_thread->job_id = params->job_id;
     decode_thread->files = params->files;
     decode_thread->expected = params->expected;
     decode_thread->range = params->range;
@@ -454,6 +282,7 @@ int vrt_decode_thread_new(const struct vrt_decode_thread_params *params,
     decode_thread->hwdec = params->hwdec;
     decode_thread->cutter_params = params->cutter;
     decode_thread->first_shard = params->first_shard;
+    decode_thread->behind = params->behind;
     decode_thread->survey_frames = params->survey_frames;
     decode_thread->cancel = params->cancel;
     return vrt_fold(vrt_media_thread_start(&decode_thread->base, &(struct vrt_media_thread_params){

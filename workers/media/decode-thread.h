@@ -38,6 +38,7 @@ struct vrt_decode_clip {
 
 struct vrt_decode_thread_params {
     struct vrt_outbox *outbox;
+    const char *job_id;             /* for logs; lives until `ended` */
     const struct vrt_files *files;  /* lives until `ended`, as do its descriptors and names */
     const struct vrt_reader_info *expected;     /* likewise, to decode: what admission found */
     struct vrt_reader_range range;  /* to decode: what of the input */
@@ -52,7 +53,9 @@ struct vrt_decode_thread_params {
                                      * does, from the beginning, and the frames stay the same */
     bool is_waited_for;             /* somebody is told when it is done: as urgent as the loop */
     struct vrt_cutter_params cutter;    /* to decode: how the video is cut into clips */
-    int64_t first_shard;            /* to decode: those before it are read, and dropped */
+    int64_t first_shard;            /* to decode: those before it are dropped */
+    struct vrt_bookmark behind;     /* those: where to go on without reading all of them; first 0:
+                                     * nowhere */
     int64_t survey_frames;          /* over 0: all are, and it is told where segments of so many
                                      * frames end */
     const atomic_bool *cancel;      /* likewise */

@@ -285,6 +285,7 @@ static int encode_shard(struct vrt_media_thread *base, struct vrt_media_task *ta
     encode_thread->next_shard = shard->shard + 1;
     if (r == 0 && encode_thread->n_open >= encode_thread->params.segment_frames)
         r = end_segment(encode_thread, &shard->segment, &task->error);
+    shard->segment.behind = frames->behind;
     shard->n_open = encode_thread->n_open;
     return vrt_fold(r);
 }

@@ -9,6 +9,8 @@
 
 #include <stdint.h>
 
+#include "frames/clips/bookmark.h"
+
 struct vrt_segment_record {
     int64_t number;                 /* of the segment, from 0 */
     int64_t n_frames;               /* in it */
@@ -17,4 +19,5 @@ struct vrt_segment_record {
     int64_t tail_bytes;             /* of the file of what it shares with the next; 0: none */
     int64_t n_concealed;            /* damaged frames that were concealed, up to its end */
     int64_t ran_ms;                 /* how long the job's runs took up to it; the queue knows */
+    struct vrt_bookmark behind;     /* where the decoder goes on behind it; first 0: nowhere */
 };

@@ -211,5 +211,6 @@ struct vrt_segment_record bench_segment(int64_t job_id, int64_t number)
         .tail_bytes = number % 2,
         .n_concealed = number,
         .ran_ms = 1000 * number,
+        .behind = { .first = number, .first_pts = -number, .checksum = INT64_MAX - job_id },
     };
 }

@@ -28,6 +28,7 @@ static void check(const struct shares *shares, int n_frames, int64_t begins, int
     }
     expect_int(plan->n_frames, n);
     expect_int(plan->prime_shard, prime);
+    expect_int(plan->prime.first, prime);
     /* Every third is concealed. */
     expect_int(plan->n_concealed, (done + n + 2) / 3);
 }
@@ -52,7 +53,7 @@ static void expect_course(const struct vrt_clip_rule *rule, const int *scenes,
     }
     for (; *scenes; from += *scenes++) {
         for (int64_t k = 0; k < vrt_clip_count(rule, *scenes); k++, shard++) {
-            struct vrt_cut cut = { .shown = { 0, 0 } };
+            struct vrt_cut cut = { .behind = { .first = shard + 1 } };
             expect_true(vrt_clip_find(rule, k, *scenes, false, &cut.clip));
             for (int i = 0; i < cut.clip.n; i++) {
                 int at = from + (int)cut.clip.first + i;

@@ -119,6 +119,8 @@ int vrt_input_open(const struct vrt_input_params *params, struct vrt_input **ret
         return vrt_fold(r);
     if (input->files)
         fill_info(input, params->fps);
+    if (input->files && params->reader.first > 0)
+        input->next = (size_t)VRT_MIN(params->reader.first, input->info.n_frames_estimate);
     *ret_input = VRT_STEAL(input);
     return 0;
 }
@@ -187,6 +189,9 @@ static int next_picture(struct vrt_input *input, struct vrt_frame **ret_frame,
     if (input->next == input->files->sequence.n)
         return VRT_READER_END;
     int r = decode_picture(input, &frame, error);
+    /* It would have been concealed by the one before it. */
+    if (r == -EBADMSG && !input->last && input->next > 0 && !input->params.strict)
+        return VRT_READER_LOST;
     if (r == -EBADMSG && input->last && !input->params.strict)
         r = conceal(input, &frame, error);
     if (r < 0)
@@ -196,7 +201,9 @@ static int next_picture(struct vrt_input *input, struct vrt_frame **ret_frame,
     if (frame->concealed && info->n_concealed < VRT_READER_MAX_CONCEALED)
         info->concealed[info->n_concealed] = frame->index;
     info->n_concealed += frame->concealed;
-    info->n_frames++;
+    info->n_frames = frame->index + 1;
+    info->n_decoded++;
+    info->can_go_on = !info->n_concealed && !info->warnings.n;
     vrt_frame_unref(input->last);
     input->last = vrt_frame_ref(frame);
     *ret_frame = frame;

@@ -33,6 +33,7 @@ static bool note_share(struct vrt_segment_course *course, int64_t index, int n)
     if (i == course->n_waiting) {
         course->waiting[i].index = index;
         course->waiting[i].shard = course->next_shard;
+        course->waiting[i].prime = course->behind;
         course->waiting[i].n = 0;
         course->n_waiting++;
     }
@@ -49,10 +50,15 @@ static bool end_segment(struct vrt_segment_course *course, struct vrt_segment_pl
         .next_shard = course->next_shard,
         .prime_shard = course->next_shard,
         .n_concealed = course->n_concealed,
+        .prime = course->behind,
     };
 
-    for (int i = 0; i < course->n_waiting; i++)
-        plan.prime_shard = VRT_MIN(plan.prime_shard, course->waiting[i].shard);
+    for (int i = 0; i < course->n_waiting; i++) {
+        if (course->waiting[i].shard >= plan.prime_shard)
+            continue;
+        plan.prime_shard = course->waiting[i].shard;
+        plan.prime = course->waiting[i].prime;
+    }
     course->n_open = 0;
     *ret_plan = plan;
     return plan.n_frames > 0;
@@ -78,6 +84,7 @@ bool vrt_segment_course_add(struct vrt_segment_course *course, const struct vrt_
         course->n_concealed += frame->concealed && (!is_between || i == 0);
     }
     course->next_shard++;
+    course->behind = cut->behind;
     return course->n_open >= course->segment_frames && end_segment(course, ret_plan);
 }
 

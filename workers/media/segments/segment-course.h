@@ -24,16 +24,19 @@ struct vrt_segment_plan {
     int64_t prime_shard;            /* the first that has a share in a frame which waits at its end;
                                      * next_shard: none waits */
     int64_t n_concealed;            /* damaged frames that were concealed, up to its end */
+    struct vrt_bookmark prime;      /* where decoding goes on with prime_shard; first 0: nowhere */
 };
 
 struct vrt_segment_course {
     struct vrt_clip_rule rule;
     int64_t segment_frames;         /* a segment ends with the shard that makes it so many */
     int64_t next_shard, n_open, n_concealed;
+    struct vrt_bookmark behind;     /* where decoding goes on with next_shard; likewise */
     int n_waiting;
     struct {
         int64_t index;              /* of the frame */
         int64_t shard;              /* the first that has a share in it */
+        struct vrt_bookmark prime;  /* likewise */
         int n;                      /* shares so far */
     } waiting[VRT_SEGMENT_COURSE_FRAMES];
 };
