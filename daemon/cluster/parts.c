@@ -17,7 +17,8 @@ struct film {
  * may take so long; *frame follows. */
 static size_t end_of(const struct film *film, size_t first, int64_t limit, int64_t *frame)
 {
-    const int64_t left = limit - film->read_share * *frame;
+    const bool is_read = first > 0 && !film->segments[first - 1].prime.first;
+    const int64_t left = limit - (is_read ? film->read_share * *frame : 0);
     int64_t n_frames = 0;
     size_t end = first;
 

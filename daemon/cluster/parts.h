@@ -4,9 +4,10 @@
 /*
  * Which segments of a film each of several tasks makes. Pure.
  *
- * A task reads the film from its beginning up to its part, and then makes that, a frame of which
- * takes longer to make than to read. So tasks that begin later get fewer frames: all are to end at
- * the same time, however late that is for the whole.
+ * A task begins to read where its part does, which counts nothing, if the plan knows how; else it
+ * reads the film from its beginning up to its part, a frame of which takes longer to make than to
+ * read. So tasks of which that is true get fewer frames the later they begin: all are to end at the
+ * same time, however late that is for the whole.
  */
 
 #include <stddef.h>

@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "daemon/cluster/folder.h"
+#include "daemon/store/store.h"
 #include "fields.h"
 
 /* Of the file: another one is not read. */
@@ -29,6 +30,7 @@ static const struct vrt_field segment_fields[] = {
     VRT_FIELD_INT(T, next_shard, VRT_FIELD_REQUIRED, 1, INT64_MAX),
     VRT_FIELD_INT(T, prime_shard, VRT_FIELD_REQUIRED, 0, INT64_MAX),
     VRT_FIELD_INT(T, n_concealed, VRT_FIELD_REQUIRED, 0, INT64_MAX),
+    VRT_FIELD_OBJECT(T, prime, 0, vrt_bookmark_fields),
     VRT_FIELDS_END,
 };
 #undef T

@@ -122,8 +122,10 @@ static int choose(struct vrt_task_state *task, struct vrt_error *error)
     if (task->kind == VRT_PIPELINE_RANGE) {
         task->is_due = find_missing(task);
         task->part.end_segment = task->range.end;
-        task->part.prime_shard = task->range.first ?
-                                 plan->segments[task->range.first - 1].prime_shard : 0;
+        if (task->range.first) {
+            task->part.prime_shard = plan->segments[task->range.first - 1].prime_shard;
+            task->part.prime = plan->segments[task->range.first - 1].prime;
+        }
         return 0;
     }
     task->is_due = strcmp(task->note.state, "done") != 0;

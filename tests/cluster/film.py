@@ -54,17 +54,17 @@ class Film:
     def segments(self):
         return sorted(n for n in os.listdir(self.path('segments')) if n.endswith('.seg'))
 
-    def begin(self, part):
+    def begin(self, part, level='warning'):
         """Starts a task; its process."""
-        command = [harness.VRTD, '--once', self.folder, '--part', part, '--log-level', 'warning']
+        command = [harness.VRTD, '--once', self.folder, '--part', part, '--log-level', level]
         if self.config:
             command += ['--config', self.config]
         return subprocess.Popen(command, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL,
                                 text=True)
 
-    def run(self, part):
+    def run(self, part, level='warning'):
         """Does a task. Its exit status and what it wrote to standard error."""
-        process = self.begin(part)
+        process = self.begin(part, level)
         said = process.communicate(timeout=harness.PATIENCE_S)[1]
         return process.returncode, said
 

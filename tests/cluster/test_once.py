@@ -5,6 +5,7 @@ that of one vrtd, to the last byte."""
 import contextlib
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -44,8 +45,8 @@ class Once(harness.Case):
             self.follow(source, target, '--device', 'cpu', *options)
         return digest(target)
 
-    def expect(self, made, part, status=DONE, says=None):
-        exit_status, said = made.run(part)
+    def expect(self, made, part, status=DONE, says=None, level='warning'):
+        exit_status, said = made.run(part, level)
         self.assertEqual(exit_status, status, said)
         if says:
             self.assertIn(says, said)
@@ -126,12 +127,39 @@ class Once(harness.Case):
                              precision='f32', tiling=tiling, codec='ffv1')
             self.expect(made, 'plan')
             plan = made.read('plan.json')['segments']
-            self.assertTrue(any(s['prime_shard'] < s['next_shard'] for s in plan), plan)
+            self.assertTrue(any(s['prime_shard'] < s['next_shard'] and s['prime']['first']
+                                for s in plan), plan)
             for part in ('1/2', '0/2'):
                 self.expect(made, part)
             self.expect_joined(made, self.wanted(
                 source, tiling + '.mkv', '-m', model, '--clip', 3, '--clip-overlap', 1,
                 '--precision', 'f32', '--tiling', tiling, '--codec', 'ffv1'))
+
+    def test_decodes_little(self):
+        """A part begins to decode near where it begins, whatever refers to what: two groups of
+        pictures earlier, and what a decoder takes in hand."""
+        group, frames, in_hand = 6, 64, 16
+        videos = [
+            ('open.mkv', 'libx264', '-x264-params', f'open-gop=1:keyint={group}:bframes=3'),
+            ('b.mp4', 'libx264', '-bf', 3, '-g', group),
+            ('hevc.mkv', 'libx265', '-x265-params', f'keyint={group}:open-gop=1:log-level=0'),
+            ('vp9.webm', 'libvpx-vp9', '-cpu-used', 8, '-lag-in-frames', 5, '-g', group),
+            ('mpeg2.ts', 'mpeg2video', '-bf', 2, '-g', group),
+            ('vfr.mkv', 'libx264', '-vf', "setpts='N/25/TB+floor(N/7)*0.013/TB'", '-fps_mode',
+             'passthrough', '-bf', 2, '-g', group),
+        ]
+        for name, *encoder in videos if LONG else videos[:1]:
+            source = clip(self.path(name), '-c:v', *encoder, frames=frames)
+            made = self.film('of-' + name + '.mkv', source)
+            self.expect(made, 'plan')
+            said = self.expect(made, '2/3', level='debug')
+            first = int(re.search(r'decoding goes on at frame (\d+)', said).group(1))
+            decoded = int(re.search(r'(\d+) pictures of its input were decoded', said).group(1))
+            self.assertGreater(first, frames // 2 - group)
+            self.assertLessEqual(decoded, frames - first + 2 * group + in_hand, f'{name}\n{said}')
+            for part in ('1/3', '0/3'):
+                self.expect(made, part)
+            self.expect_joined(made, self.wanted(source, name + '.mkv'))
 
     def test_refused(self):
         """One sentence, which is in the folder too."""

@@ -101,6 +101,28 @@ static void test_bound(void)
         }
 }
 
+/* Where the plan knows how to begin to read at each part, reading counts nothing; where it does up
+ * to somewhere, all of the film is in a part still. */
+static void test_bookmarks(void)
+{
+    for (uint64_t seed = 0; seed < 40; seed++)
+        for (int64_t n = 1; n < 80; n += 1 + n / 4) {
+            struct film film = film_of(1 + 97 * (int64_t)seed, 30, 0, seed);
+            const struct film unread = film;
+            const double without = played(&unread, n);
+            film.read_share = 300;
+            for (size_t k = 0; k < film.n; k++)
+                film.segments[k].prime.first = 1;
+            for (int64_t i = 0; i < n; i++) {
+                expect_int(part_of(&film, i, n).first, part_of(&unread, i, n).first);
+                expect_int(part_of(&film, i, n).end, part_of(&unread, i, n).end);
+            }
+            for (size_t k = film.n / 2; k < film.n; k++)
+                film.segments[k].prime.first = 0;
+            expect_true(played(&film, n) >= without);
+        }
+}
+
 /* Two hours of film, whose segments have as many frames as a network of 0.1 s a frame is given. */
 static void test_fluid(void)
 {
@@ -156,6 +178,7 @@ static void test_huge(void)
 TEST_MAIN(
     { "bound", test_bound },
     { "fluid", test_fluid },
+    { "bookmarks", test_bookmarks },
     { "best", test_best },
     { "huge", test_huge },
 )
