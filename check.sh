@@ -33,12 +33,13 @@ rm -f $out/*.json $out/*.result $out/*.log
 # More than there are processors: many tests wait for time to pass.
 jobs=$(($(nproc) * 2))
 
-# build NAME SETUP-OPTION...: configures and builds one variant anew, with the compiler CC. What went
-# wrong is in NAME.result.
+# build NAME SUITES SETUP-OPTION...: configures one variant anew, with the compiler CC, and builds
+# what is installed and what the suites need; everything where they are ''. What went wrong is in
+# NAME.result.
 build()
 {
-    local name=$1 dir=$out/$1
-    shift
+    local name=$1 dir=$out/$1 suites=$2 wanted
+    shift 2
     rm -rf "$dir"
     # A trace needs lines, not variables: a tenth less to compile.
     if ! meson setup "$dir" --werror -Dc_args=-g1 -Dcpp_args=-g1 "$@" >"$out/$name.setup.log" 2>&1; then
@@ -47,7 +48,11 @@ build()
     fi
     # Some of what tests need, since meson 1.7, and more of what long ones do, is not built without
     # being asked for.
-    ninja -C "$dir" all meson-test-prereq $targets >"$out/$name.build.log" 2>&1 ||
+    wanted="all meson-test-prereq $targets"
+    # shellcheck disable=SC2086
+    [ -z "$suites" ] || wanted=$(python3 tests/targets.py "$dir" $suites) || wanted=no-targets
+    # shellcheck disable=SC2086
+    ninja -C "$dir" $wanted >"$out/$name.build.log" 2>&1 ||
         echo "failed build" >"$out/$name.result"
 }
 
@@ -113,42 +118,44 @@ export UBSAN_OPTIONS="halt_on_error=1:print_stacktrace=1"
 # pragmas of simulated kernels for mistakes, and C++ is g++'s, whose sanitizers are others.
 if [ $long = yes ]; then
     targets=for-long-tests archs='' simulated=enabled compiler=gcc
+    slow="unit-long flow-long e2e-long fault fault-long"
 else
-    targets="" archs=90 simulated=disabled compiler=clang
+    targets="" archs=90 simulated=disabled compiler=clang slow=""
 fi
 
 build_gcc()
 {
-    build gcc -Dbuildtype=debugoptimized -Dgpu_archs=$archs -Dxpu=enabled -Dsimulated_xpu=enabled
+    build gcc '' -Dbuildtype=debugoptimized -Dgpu_archs=$archs -Dxpu=enabled -Dsimulated_xpu=enabled
 }
 
 build_asan_ubsan()
 {
-    CC=$compiler build asan-ubsan -Db_sanitize=address,undefined -Db_lundef=false -Dcuda=disabled \
-        -Dsimulated_cuda=$simulated -Dsimulated_mps=$simulated -Dxpu=enabled \
+    CC=$compiler build asan-ubsan '' -Db_sanitize=address,undefined -Db_lundef=false \
+        -Dcuda=disabled -Dsimulated_cuda=$simulated -Dsimulated_mps=$simulated -Dxpu=enabled \
         -Dsimulated_xpu=enabled
 }
 
 build_tsan()
 {
-    build tsan -Db_sanitize=thread -Dcuda=disabled -Dsimulated_cuda=$simulated \
-        -Dsimulated_mps=$simulated -Dxpu=disabled
+    build tsan "unit flow e2e $slow" -Db_sanitize=thread -Dcuda=disabled \
+        -Dsimulated_cuda=$simulated -Dsimulated_mps=$simulated -Dxpu=disabled
 }
 
 # Without oneDNN there is no CPU device to run flows on, only the reference.
 build_bare()
 {
-    build bare -Dauto_features=disabled
+    build bare unit -Dauto_features=disabled
 }
 
+# Its unit tests, which are built, are bare's, of the same sources with the same options.
 build_engine()
 {
-    build engine -Ddaemon=disabled -Dauto_features=disabled
+    build engine "unit conformance" -Ddaemon=disabled -Dauto_features=disabled
 }
 
 build_fuzzers()
 {
-    CC=clang build fuzzers -Dfuzz=true -Db_sanitize=address,undefined -Db_lundef=false \
+    CC=clang build fuzzers '' -Dfuzz=true -Db_sanitize=address,undefined -Db_lundef=false \
         -Dxpu=disabled
 }
 
@@ -164,11 +171,10 @@ else
     check gcc "$suites" asan_ubsan
 fi
 if [ $quick = no ]; then
-    [ $long = no ] && slow="" || slow="unit-long flow-long e2e-long fault fault-long"
     check asan-ubsan "unit flow conformance e2e fuzz $slow ${slow:+simulated}" "tsan bare engine"
     check tsan "unit flow e2e $slow"
     check bare "unit"
-    check engine "unit conformance"
+    check engine "conformance"
 fi
 if [ $long = yes ]; then
     build_fuzzers
