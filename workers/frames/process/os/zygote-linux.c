@@ -14,10 +14,20 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "frames/process/message.h"
+
+/* Whether no library has begun a thread when it was loaded: a fork would leave that out, with its
+ * locks as they are. Nobody knows it without /proc. */
+static bool is_alone(void)
+{
+    struct stat tasks;
+
+    return stat("/proc/self/task", &tasks) < 0 || tasks.st_nlink <= 3;
+}
 
 /* Return: 0: this is the new process; its number, in the zygote; -errno. */
 static pid_t divide(pid_t *shared)
@@ -44,7 +54,7 @@ int vrt_zygote_run(int socket)
                          MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     struct vrt_message_fds fds;
     struct vrt_message message;
-    int r = shared == MAP_FAILED ? vrt_raise(-errno) : 0;
+    int r = shared == MAP_FAILED ? vrt_raise(-errno) : is_alone() ? 0 : vrt_raise(-EBUSY);
 
     (void)prctl(PR_SET_NAME, "vrt-zygote");
     while (r == 0) {
