@@ -66,7 +66,9 @@ const struct vrt_error *vrt_job_files_why_spent(const struct vrt_error *error)
 
 void vrt_job_files_init(struct vrt_job_files *files)
 {
-    *files = (struct vrt_job_files){ .fds = { -1, -1, -1, -1 }, .pipe_fd = -1 };
+    *files = (struct vrt_job_files){ .pipe_fd = -1 };
+    for (int i = 0; i < VRT_JOB_FILE_COUNT; i++)
+        files->fds[i] = -1;
 }
 
 int vrt_job_files_take(struct vrt_job *job, const struct vrt_file_ref refs[VRT_JOB_FILE_COUNT],

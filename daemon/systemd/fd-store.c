@@ -139,7 +139,9 @@ static struct kept *find_or_add(struct vrt_fd_store *fd_store, int64_t job_id)
     memmove(&fd_store->jobs[i + 1], &fd_store->jobs[i],
             (fd_store->n_jobs - i) * sizeof(*fd_store->jobs));
     fd_store->n_jobs++;
-    fd_store->jobs[i] = (struct kept){ .job_id = job_id, .fds = { -1, -1, -1 } };
+    fd_store->jobs[i] = (struct kept){ .job_id = job_id };
+    for (int role = 0; role < VRT_FD_STORE_ROLE_COUNT; role++)
+        fd_store->jobs[i].fds[role] = -1;
     return &fd_store->jobs[i];
 }
 

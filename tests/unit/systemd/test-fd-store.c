@@ -149,6 +149,7 @@ static void test_adopt_take_sweep(void)
     vrt_fd_store_adopt(fd_store, "5i", input);
     vrt_fd_store_adopt(fd_store, "3i", left);
     expect_int(vrt_fd_store_take(fd_store, 5, VRT_FD_STORE_MODEL), -ENOENT);
+    expect_int(vrt_fd_store_take(fd_store, 5, VRT_FD_STORE_REFERENCE), -ENOENT);
     expect_int(vrt_fd_store_take(fd_store, 4, VRT_FD_STORE_INPUT), -ENOENT);
     expect_int(vrt_fd_store_take(fd_store, 5, VRT_FD_STORE_INPUT), input);
     expect_int(vrt_fd_store_take(fd_store, 5, VRT_FD_STORE_INPUT), -ENOENT);
