@@ -6,6 +6,9 @@
 #include "workers/media/decode-thread.h"
 #include "workers/media/files/input.h"
 
+/* More frames than there are between the first that a bookmark needs and the last that was read. */
+#define VRT_DECODE_SUMS (4 * VRT_CLIP_FRAMES_MAX)
+
 struct vrt_decode_thread {
     struct vrt_media_thread base;
 
@@ -37,6 +40,7 @@ struct vrt_decode_thread {
         int64_t n_decoded;              /* pictures, by inputs before this one */
         int64_t first_pts, last_pts, last_duration;
         struct vrt_frame *last;         /* a reference; NULL: nothing was read */
+        uint64_t sums[VRT_DECODE_SUMS]; /* what the last frames show, by index */
         int64_t n_new;                  /* frames that become of the clips that were cut */
         int64_t n_repeated;             /* of those cut: frames that aren't computed */
         int64_t n_held;                 /* clips of frames behind which none are made */

@@ -154,6 +154,38 @@ static int leave_bookmark(struct vrt_decode_thread *decode_thread, const char *w
     return vrt_fold(open_by(decode_thread, hwdec_of(decode_thread), error));
 }
 
+/* What a frame shows, and what comes with it. */
+static uint64_t sum_of(const struct vrt_frame *frame)
+{
+    const size_t sample_bytes = vrt_frame_format_sample_bytes(&frame->format);
+    const struct vrt_frame_extra *extra = &frame->extra;
+    uint64_t sum = (uint64_t)extra->n_captions << 32 | (uint64_t)extra->n_hdr10plus;
+    size_t at = 0;
+
+    for (int i = 0; i < vrt_frame_format_n_planes(&frame->format); i++) {
+        const struct vrt_plane *plane = &frame->planes[i];
+        const size_t row_bytes = (size_t)plane->width * sample_bytes;
+        for (int y = 0; y < plane->height; y++) {
+            sum += vrt_checksum_bytes(plane->data + (size_t)y * plane->stride_bytes, at, row_bytes);
+            at += (row_bytes + 7) / 8 * 8;
+        }
+    }
+    sum += vrt_checksum_bytes(extra->captions, at, (size_t)extra->n_captions);
+    at += ((size_t)extra->n_captions + 7) / 8 * 8;
+    return sum + vrt_checksum_bytes(extra->hdr10plus, at, (size_t)extra->n_hdr10plus);
+}
+
+/* What the frames from the bookmark's first to the last that was read show, in this order. */
+static int64_t checksum(const struct vrt_decode_thread *decode_thread,
+                        const struct vrt_bookmark *bookmark)
+{
+    uint64_t sum = 0;
+
+    for (int64_t i = bookmark->first; i < bookmark->n_read; i++)
+        sum = sum * 0x9e3779b97f4a7c15u + decode_thread->own.sums[i % VRT_DECODE_SUMS];
+    return (int64_t)(sum & INT64_MAX);
+}
+
 /* Gives the cutter one frame more, or tells it that there is none. Return: 0; VRT_READER_LOST;
  * -errno. */
 static int read_frame(struct vrt_decode_thread *decode_thread, struct vrt_error *error)
@@ -182,6 +214,8 @@ static int read_frame(struct vrt_decode_thread *decode_thread, struct vrt_error 
     if (!decode_thread->cutter_params.rule.temporal)
         frame->repeats = decode_thread->own.last &&
                          vrt_frame_same_samples(decode_thread->own.last, frame);
+    if (decode_thread->own.goes_on || vrt_input_info(decode_thread->own.input)->can_go_on)
+        decode_thread->own.sums[frame->index % VRT_DECODE_SUMS] = sum_of(frame);
     vrt_frame_unref(decode_thread->own.last);
     decode_thread->own.last = vrt_frame_ref(frame);
     vrt_cutter_push(decode_thread->own.cutter, frame);
@@ -201,35 +235,16 @@ int vrt_decode_thread_read(struct vrt_decode_thread *decode_thread, struct vrt_e
     return r < 0 ? vrt_fold(r) : vrt_fold(read_frame(decode_thread, error));
 }
 
-/* What the last frame that was read shows. */
-static int64_t last_checksum(const struct vrt_decode_thread *decode_thread)
-{
-    const struct vrt_frame *frame = decode_thread->own.last;
-    const size_t sample_bytes = vrt_frame_format_sample_bytes(&frame->format);
-    size_t at = 0;
-    uint64_t sum = 0;
-
-    for (int i = 0; i < vrt_frame_format_n_planes(&frame->format); i++) {
-        const struct vrt_plane *plane = &frame->planes[i];
-        const size_t row_bytes = (size_t)plane->width * sample_bytes;
-        for (int y = 0; y < plane->height; y++) {
-            sum += vrt_checksum_bytes(plane->data + (size_t)y * plane->stride_bytes, at, row_bytes);
-            at += (row_bytes + 7) / 8 * 8;
-        }
-    }
-    return (int64_t)(sum & INT64_MAX);
-}
-
 void vrt_decode_thread_mark(const struct vrt_decode_thread *decode_thread,
                             struct vrt_bookmark *bookmark)
 {
-    if (!bookmark->first ||
+    if (!bookmark->first || bookmark->n_read - bookmark->first > VRT_DECODE_SUMS ||
         !vrt_input_info(decode_thread->own.input)->can_go_on) {
         *bookmark = (struct vrt_bookmark){ .first = 0 };
         return;
     }
     bookmark->last_pts = decode_thread->own.last_pts;
-    bookmark->checksum = last_checksum(decode_thread);
+    bookmark->checksum = checksum(decode_thread, bookmark);
     bookmark->begin_pts = decode_thread->own.first_pts;
     bookmark->n_new = decode_thread->own.n_new;
     bookmark->n_repeated = decode_thread->own.n_repeated;
@@ -242,7 +257,8 @@ static int find_bookmark(struct vrt_decode_thread *decode_thread, struct vrt_err
 {
     const struct vrt_bookmark *bookmark = &decode_thread->behind;
 
-    if (vrt_cutter_go_on(decode_thread->own.cutter, bookmark) < 0)
+    if (bookmark->n_read - bookmark->first > VRT_DECODE_SUMS ||
+        vrt_cutter_go_on(decode_thread->own.cutter, bookmark) < 0)
         return VRT_READER_LOST;
     for (int64_t i = bookmark->first; i < bookmark->n_read; i++) {
         if (atomic_load(decode_thread->cancel))
@@ -254,7 +270,7 @@ static int find_bookmark(struct vrt_decode_thread *decode_thread, struct vrt_err
             return VRT_READER_LOST;
     }
     if (decode_thread->own.last_pts != bookmark->last_pts ||
-        last_checksum(decode_thread) != bookmark->checksum)
+        checksum(decode_thread, bookmark) != bookmark->checksum)
         return VRT_READER_LOST;
     decode_thread->own.first_pts = bookmark->begin_pts;
     decode_thread->own.n_new = bookmark->n_new;
@@ -281,6 +297,12 @@ int vrt_decode_thread_open(struct vrt_decode_thread *decode_thread, struct vrt_d
     r = find_bookmark(decode_thread, error);
     if (r == 0)
         clip->n_skipped = decode_thread->own.n_new;
+    /* What it died of, or was silent over, reading from the beginning may not meet. */
+    if (r == -ETIMEDOUT || r == -EPIPE) {
+        vrt_decode_thread_close_input(decode_thread);
+        decode_thread->own.child = vrt_child_free(decode_thread->own.child);
+        r = VRT_READER_LOST;
+    }
     if (r != VRT_READER_LOST)
         return vrt_fold(r);
     decode_thread->own.cutter = vrt_cutter_free(decode_thread->own.cutter);

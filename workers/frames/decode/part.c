@@ -48,14 +48,16 @@ bool vrt_part_knows(enum AVCodecID codec)
      * part 2, where one has two frames. */
     static const enum AVCodecID known[] = {
         AV_CODEC_ID_H264, AV_CODEC_ID_HEVC, AV_CODEC_ID_AV1, AV_CODEC_ID_VP8, AV_CODEC_ID_VP9,
-        AV_CODEC_ID_MPEG1VIDEO, AV_CODEC_ID_MPEG2VIDEO, AV_CODEC_ID_FFV1,
+        AV_CODEC_ID_MPEG1VIDEO, AV_CODEC_ID_MPEG2VIDEO, AV_CODEC_ID_FFV1, AV_CODEC_ID_PRORES,
+        AV_CODEC_ID_DNXHD, AV_CODEC_ID_MJPEG, AV_CODEC_ID_JPEG2000, AV_CODEC_ID_DVVIDEO,
+        AV_CODEC_ID_RAWVIDEO, AV_CODEC_ID_V210, AV_CODEC_ID_HUFFYUV, AV_CODEC_ID_FFVHUFF,
+        AV_CODEC_ID_UTVIDEO,
     };
-    const AVCodecDescriptor *descriptor = avcodec_descriptor_get(codec);
 
     for (size_t i = 0; i < VRT_ARRAY_SIZE(known); i++)
         if (codec == known[i])
             return true;
-    return descriptor && descriptor->props & AV_CODEC_PROP_INTRA_ONLY;
+    return false;
 }
 
 bool vrt_part_next(struct vrt_part *part, AVPacket *packet)

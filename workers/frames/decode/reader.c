@@ -44,7 +44,7 @@ struct vrt_reader {
     bool strict, is_alpha;
     enum vrt_hwdec hwdec;
     bool may_go_on;                 /* nothing that is known at first is against beginning later */
-    unsigned int first_said;        /* watch.said, by the first frame */
+    unsigned int first_said, first_delay;   /* by the first frame: watch.said; frames held back */
     int64_t first, first_pts;       /* over 0: it began late, as of struct vrt_reader_params */
 
     bool has_first;                 /* `decoded` was decoded by vrt_reader_open() */
@@ -71,14 +71,13 @@ static int note_damage(struct vrt_reader *reader, struct vrt_error *error)
     const AVCodecContext *decoder = reader->decoder;
     if (reader->hwdec)
         return vrt_fold(vrt_hwdec_refuse(reader->hwdec, error));
-    bool by_frames = decoder->active_thread_type & FF_THREAD_FRAME;
-    int delay = by_frames ? decoder->thread_count - 1 : 0;
+    int delay = decoder->active_thread_type & FF_THREAD_FRAME ? decoder->thread_count - 1 : 0;
 
     int64_t n_before = vrt_damage_fail(&reader->damage, delay, reader->draining);
     reader->n_errors_told += n_before >= 0;
-    return reader->strict && n_before >= 0 ?
+    return !reader->strict || n_before < 0 ? 0 :
            vrt_reader_info_refuse_damage(&reader->watch, &reader->times,
-                                         reader->n_decoded + n_before, error) : 0;
+                                         reader->n_decoded + n_before, error);
 }
 
 /* The decoder forgets what it has: it goes on with the packets that were kept. */
@@ -384,21 +383,23 @@ static int read_next(struct vrt_reader *reader, struct vrt_frame **ret_frame,
                      struct vrt_error *error)
 {
     bool is_context = false;
-    int r = reader->ended          ? VRT_READER_END
-            : reader->deinterlacer ? read_deinterlaced(reader, ret_frame, error)
-                                   : read_decoded(reader, ret_frame, &is_context, error);
+    int r = reader->ended ? VRT_READER_END : reader->deinterlacer ?
+            read_deinterlaced(reader, ret_frame, error) :
+            read_decoded(reader, ret_frame, &is_context, error);
 
     if (r == 0 && reader->tonemapper)
         r = vrt_tonemapper_run(reader->tonemapper, ret_frame, reader->source->name, error);
     return r < 0 ? vrt_fold(r) : r;
 }
 
-/* Whether the frames to come may depend on what is before those that a decoder begins with: what
- * is made up for damage, and for times that are missing, does. */
+/* Whether the frames to come may depend on what is before those that a decoder begins with: what is
+ * made up for damage and missing times does, and how many it holds back, where it has to learn that
+ * (and drops a frame). */
 static bool is_odd(const struct vrt_reader *reader)
 {
     return is_damaged(reader) || reader->n_errors_told || reader->broken ||
-           reader->times.n_guessed || reader->times.n_repaired;
+           reader->times.n_guessed || reader->times.n_repaired ||
+           (unsigned int)reader->decoder->has_b_frames != reader->first_delay;
 }
 
 /* What becomes of a reader that began late, by `r` of what it did last: where its first frame isn't
@@ -444,13 +445,11 @@ static int open_first(struct vrt_reader *reader, struct vrt_error *error)
 {
     struct vrt_reader_info *info = &reader->info;
     AVFrame *frame = reader->decoded;
-    const char *name = reader->source->name;
-
     int r = decode_next(reader, error);
     if (r == VRT_READER_END)
         return vrt_refuse(error, vrt_raise(-EBADMSG), "input.damaged",
                           "%s is damaged or holds no picture: not a single frame of it can be "
-                          "decoded (%s)", name, info->codec);
+                          "decoded (%s)", reader->source->name, info->codec);
     if (r < 0)
         return vrt_fold(r);
     r = vrt_reader_info_begin(info, &reader->watch, frame, error);
@@ -460,6 +459,7 @@ static int open_first(struct vrt_reader *reader, struct vrt_error *error)
         vrt_alpha_format(frame->format, &info->format);
     reader->has_first = true;
     reader->first_said = reader->watch.said;
+    reader->first_delay = (unsigned int)reader->decoder->has_b_frames;
     int64_t first_pts = frame->best_effort_timestamp;
     vrt_part_place(&reader->part, first_pts == AV_NOPTS_VALUE ? 0 : first_pts,
                    reader->stream->time_base);

@@ -35,6 +35,9 @@
 /* How long the zygote may take, which may have to be loaded first. */
 #define DIVIDE_NS (10 * VRT_NS_PER_S)
 
+/* So many zygotes in a row that never divided, and no more are started: they can't live here. */
+#define VAIN_MAX 3
+
 /* Killed ones that a disk, or much memory, held for longer than anybody waited. */
 #define LINGERING_MAX 256
 
@@ -52,6 +55,8 @@ static struct {
     bool is_wanted;
     pid_t pid;                          /* 0: there is none */
     int socket;
+    bool has_divided;                   /* this one */
+    int n_vain;                         /* that ended without, one after the other */
 } zygote = { .lock = PTHREAD_MUTEX_INITIALIZER, .socket = -1 };
 
 /* What the process gets: descriptors, and deaf ears for what a terminal or systemd sends to all of
@@ -144,13 +149,22 @@ static int divide(int socket)
     return message.result;
 }
 
+/* It is gone, or is to go. Under its lock. */
+static void note_end(void)
+{
+    vrt_closep(&zygote.socket);
+    zygote.n_vain = zygote.has_divided ? 0 : zygote.n_vain + 1;
+    zygote.has_divided = false;
+    zygote.pid = 0;
+}
+
 /* Under its lock. */
 static void end_zygote(void)
 {
     kill(zygote.pid, SIGKILL);
-    vrt_closep(&zygote.socket);
-    waitpid(zygote.pid, NULL, 0);
-    zygote.pid = 0;
+    if (waitpid(zygote.pid, NULL, WNOHANG) == 0)
+        vrt_child_linger(zygote.pid);
+    note_end();
 }
 
 /* Starts it where it isn't there, or not any more. Under its lock. */
@@ -159,11 +173,10 @@ static void renew_zygote(void)
     struct vrt_error error = { .id = NULL };
     int pair[2];
 
-    if (zygote.pid && waitpid(zygote.pid, NULL, WNOHANG) != 0) {
-        vrt_closep(&zygote.socket);
-        zygote.pid = 0;
-    }
-    if (zygote.pid || !zygote.is_wanted || !vrt_child_adopts() || vrt_child_pair(pair) < 0)
+    if (zygote.pid && waitpid(zygote.pid, NULL, WNOHANG) != 0)
+        note_end();
+    if (zygote.pid || !zygote.is_wanted || zygote.n_vain == VAIN_MAX || !vrt_child_adopts() ||
+        vrt_child_pair(pair) < 0)
         return;
     zygote.socket = pair[0];
     if (start(VRT_ZYGOTE, pair[1], &zygote.pid, &error) < 0) {
@@ -190,6 +203,7 @@ static bool take(pid_t *ret_pid, int *ret_socket)
             vrt_closep(&pair[0]);
             end_zygote();
         }
+        zygote.has_divided = r > 0;
     }
     pthread_mutex_unlock(&zygote.lock);
     if (r <= 0)
@@ -244,6 +258,7 @@ void vrt_child_keep_zygote(bool is_kept)
 {
     pthread_mutex_lock(&zygote.lock);
     zygote.is_wanted = is_kept;
+    zygote.n_vain = 0;
     if (zygote.pid && !is_kept)
         end_zygote();
     pthread_mutex_unlock(&zygote.lock);

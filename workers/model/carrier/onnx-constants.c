@@ -6,6 +6,26 @@
 
 #include "model/carrier/swinir-onnx.h"
 
+int vrt_carrier_onnx_constant(struct vrt_carrier_onnx *reader, struct vrt_carrier_value *ret_value)
+{
+    const VrtPb__Attribute *a = reader->node->n_attribute ? reader->node->attribute[0] : NULL;
+    struct vrt_onnx_constant *constant = &ret_value->source;
+
+    ret_value->kind = VRT_CARRIER_CONSTANT;
+    if (a && a->t)
+        return vrt_onnx_constant_of(&reader->onnx, a->t, constant);
+    const bool is_list = a && (a->n_floats || a->n_ints);
+    if (!a || (!is_list && !a->has_f && !a->has_i) || (a->n_floats && a->n_ints)) {
+        ret_value->kind = VRT_CARRIER_OTHER;
+        return 0;
+    }
+    constant->attribute = a;
+    constant->n = is_list ? (int64_t)VRT_MAX(a->n_floats, a->n_ints) : 1;
+    constant->n_dims = is_list;
+    constant->dims[0] = constant->n;
+    return 0;
+}
+
 int vrt_carrier_onnx_number(struct vrt_carrier_onnx *reader, int i)
 {
     struct vrt_carrier_value *value = &reader->values[reader->places[i]];
@@ -76,7 +96,8 @@ int vrt_carrier_onnx_constants(struct vrt_carrier_onnx *reader, const char *type
         made = vrt_sketch_constant_turned(reader->sketch, number, perm->ints);
     } else if (strcmp(type, "Gather") == 0 && of.n_dims == 2 &&
                reader->in[1].kind == VRT_CARRIER_CONSTANT) {
-        made = vrt_sketch_constant_rows(reader->sketch, number, vrt_carrier_onnx_number(reader, 1));
+        const int rows = vrt_carrier_onnx_number(reader, 1);
+        made = rows ? vrt_sketch_constant_rows(reader->sketch, number, rows) : 0;
     } else if (strcmp(type, "Unsqueeze") == 0 && of.n_dims < VRT_SKETCH_DIMS_MAX) {
         dims[0] = 1;
         memcpy(&dims[1], of.dims, (size_t)of.n_dims * sizeof(dims[0]));

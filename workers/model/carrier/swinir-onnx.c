@@ -23,9 +23,14 @@ static struct vrt_text text_of(const char *text)
     return (struct vrt_text){ vrt_onnx_text(text), strlen(vrt_onnx_text(text)) };
 }
 
+/* More than SwinIR has, however it was exported: each may be held for long. */
+#define VALUES_MAX 65536
+
 static int put(struct vrt_carrier_onnx *reader, const char *name,
                const struct vrt_carrier_value *value)
 {
+    if (reader->n_values == VALUES_MAX)
+        return vrt_sketch_refuse(reader->sketch, "is one of more than SwinIR has");
     int r = vrt_dag_names_put(&reader->names, text_of(name), reader->n_values);
 
     if (r == -EEXIST)
@@ -341,6 +346,7 @@ static struct vrt_carrier_value op_slice(struct vrt_carrier_onnx *reader)
     const int64_t axis = integer(reader, 3, INT64_MIN);
 
     if (start == INT64_MIN || axis < -4 || axis > 3 ||
+        (reader->places[4] >= 0 && integer(reader, 4, 0) != 1) ||
         (x.is_cut && (x.start != 0 || start != 0))) {
         vrt_sketch_refuse(reader->sketch, "cuts pictures as SwinIR doesn't");
         return x;
@@ -360,7 +366,7 @@ static struct vrt_carrier_value op_concat(struct vrt_carrier_onnx *reader)
 {
     const struct vrt_carrier_value *a = &reader->in[0], *b = &reader->in[1];
     const bool is_shorter = a->end >= INT32_MAX || a->start < a->end / 2;
-    const int64_t by = is_shorter ? a->start : a->start - a->end;
+    const int64_t by = is_shorter ? a->start : a->end < 0 ? 0 : a->start - a->end;
     struct vrt_carrier_value x = *a;
 
     if (reader->node->n_input != 2 || b->kind != VRT_CARRIER_DATA ||
@@ -421,13 +427,20 @@ static struct vrt_carrier_value op_transpose(struct vrt_carrier_onnx *reader)
     return reader->in[0];
 }
 
+static struct vrt_carrier_value op_to_pixels(struct vrt_carrier_onnx *reader)
+{
+    if (!vrt_onnx_is(reader->node, "mode", "DCR", "CRD"))
+        vrt_sketch_refuse(reader->sketch, "makes pixels of channels in another order than SwinIR");
+    return reader->in[0];
+}
+
 static const struct {
     const char *type;
     struct vrt_carrier_value (*read)(struct vrt_carrier_onnx *reader);
 } kinds[] = {
     { "Add", op_add }, { "Cast", op_same }, { "Clip", op_clip }, { "Concat", op_concat },
-    { "Conv", op_conv }, { "DepthToSpace", op_same }, { "Div", op_div }, { "Dropout", op_same },
-    { "Erf", op_erf }, { "Flatten", op_same }, { "Gather", op_gather }, { "Gelu", op_gelu },
+    { "Conv", op_conv }, { "DepthToSpace", op_to_pixels }, { "Div", op_div },
+    { "Dropout", op_same }, { "Erf", op_erf }, { "Flatten", op_same }, { "Gather", op_gather }, { "Gelu", op_gelu },
     { "Gemm", op_gemm }, { "Identity", op_same }, { "LayerNormalization", op_norm },
     { "LeakyRelu", op_leaky }, { "MatMul", op_matmul }, { "Mul", op_mul }, { "Pad", op_pad },
     { "Pow", op_pow }, { "ReduceMean", op_mean }, { "Reshape", op_same }, { "Resize", op_resize },
@@ -435,27 +448,6 @@ static const struct {
     { "Squeeze", op_same }, { "Sub", op_sub }, { "Transpose", op_transpose },
     { "Unsqueeze", op_same },
 };
-
-/* A constant of a node. */
-static int read_constant(struct vrt_carrier_onnx *reader, struct vrt_carrier_value *ret_value)
-{
-    const VrtPb__Attribute *a = reader->node->n_attribute ? reader->node->attribute[0] : NULL;
-    struct vrt_onnx_constant *constant = &ret_value->source;
-
-    ret_value->kind = VRT_CARRIER_CONSTANT;
-    if (a && a->t)
-        return vrt_onnx_constant_of(&reader->onnx, a->t, constant);
-    const bool is_list = a && (a->n_floats || a->n_ints);
-    if (!a || (!is_list && !a->has_f && !a->has_i) || (a->n_floats && a->n_ints)) {
-        ret_value->kind = VRT_CARRIER_OTHER;
-        return 0;
-    }
-    constant->attribute = a;
-    constant->n = is_list ? (int64_t)VRT_MAX(a->n_floats, a->n_ints) : 1;
-    constant->n_dims = is_list;
-    constant->dims[0] = constant->n;
-    return 0;
-}
 
 static int find_inputs(struct vrt_carrier_onnx *reader)
 {
@@ -502,7 +494,7 @@ static int read_node(struct vrt_carrier_onnx *reader)
     if (r < 0)
         return r;
     if (strcmp(type, "Constant") == 0)
-        r = read_constant(reader, &value);
+        r = vrt_carrier_onnx_constant(reader, &value);
     if (r < 0)
         return r;
     if (is_of_data(reader)) {

@@ -6,7 +6,7 @@
 #include "engine/dag/onnx.h"
 #include "model/carrier/sketch.h"
 
-#define VRT_CARRIER_INPUTS_MAX 4
+#define VRT_CARRIER_INPUTS_MAX 5
 
 struct vrt_carrier_value {
     enum { VRT_CARRIER_OTHER, VRT_CARRIER_CONSTANT, VRT_CARRIER_DATA } kind;
@@ -36,6 +36,11 @@ struct vrt_carrier_onnx {
 /* The number of input i, a constant, in the sketch; it is read when it is asked for. 0: that
  * failed. */
 int vrt_carrier_onnx_number(struct vrt_carrier_onnx *reader, int i);
+
+/* Reads the constant that a node is. Return: 0, and what it is no constant of is VRT_CARRIER_OTHER;
+ * -EINVAL with the sentence said. */
+int vrt_carrier_onnx_constant(struct vrt_carrier_onnx *reader,
+                              struct vrt_carrier_value *ret_value) VRT_MUST_CHECK;
 
 /* Reads an operation of constants alone: what tables and weights become what is used by. Return: 0,
  * *ret_value as it was where it is another; -errno with the sentence said. */
