@@ -440,7 +440,8 @@ static const struct {
 } kinds[] = {
     { "Add", op_add }, { "Cast", op_same }, { "Clip", op_clip }, { "Concat", op_concat },
     { "Conv", op_conv }, { "DepthToSpace", op_to_pixels }, { "Div", op_div },
-    { "Dropout", op_same }, { "Erf", op_erf }, { "Flatten", op_same }, { "Gather", op_gather }, { "Gelu", op_gelu },
+    { "Dropout", op_same }, { "Erf", op_erf }, { "Flatten", op_same },
+    { "Gather", op_gather }, { "Gelu", op_gelu },
     { "Gemm", op_gemm }, { "Identity", op_same }, { "LayerNormalization", op_norm },
     { "LeakyRelu", op_leaky }, { "MatMul", op_matmul }, { "Mul", op_mul }, { "Pad", op_pad },
     { "Pow", op_pow }, { "ReduceMean", op_mean }, { "Reshape", op_same }, { "Resize", op_resize },
