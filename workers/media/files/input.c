@@ -105,8 +105,10 @@ int vrt_input_open(const struct vrt_input_params *params, struct vrt_input **ret
         return vrt_refuse_errno(error, vrt_raise(-ENOMEM), "the input");
     input->child = params->child;
     input->params = params->reader;
-    if (params->files->is_sequence)
+    if (params->files->is_sequence) {
         input->files = params->files;
+        input->params.first = 0;    /* each picture is read by itself */
+    }
     input->pipe = (struct vrt_pipe){ params->files->pipe_fd, params->files->input_fd,
                                      params->is_last, NULL };
     input->feed = (struct vrt_feed){ vrt_pipe_more, &input->pipe };
@@ -156,7 +158,7 @@ static int decode_picture(struct vrt_input *input, struct vrt_frame **ret_frame,
         return vrt_fold(r);
     vrt_warnings_merge(&input->info.warnings, &vrt_child_reader_info(input->reader)->warnings);
     r = vrt_child_reader_next(input->reader, ret_frame, error);
-    if (r == VRT_READER_END)
+    if (r > 0)
         return vrt_refuse(error, vrt_raise(-EBADMSG), "input.damaged", "%s holds no picture",
                           name_of(input, input->next, shown));
     return vrt_fold(r);
