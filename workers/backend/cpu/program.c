@@ -134,6 +134,12 @@ size_t vrt_cpu_workspace_bytes(const struct vrt_device *device, const struct vrt
     return scratch * (size_t)cpu->n_threads + shared_bytes(kernel, op);
 }
 
+/* Return: this thread's; NULL: the step needs none. */
+static char *scratch_of(const struct step *step, int thread)
+{
+    return step->scratch ? step->scratch + (size_t)thread * step->scratch_step_bytes : NULL;
+}
+
 static void run_conv(const void *context, int unit, int thread)
 {
     const struct step *step = context;
@@ -141,7 +147,7 @@ static void run_conv(const void *context, int unit, int thread)
     int none = 0;
 
     /* The copy is this thread's: threads differ in their scratch alone. */
-    call.scratch = step->scratch + (size_t)thread * step->scratch_step_bytes;
+    call.scratch = scratch_of(step, thread);
     int r = vrt_conv_run(step->conv, &call, unit, thread);
     if (r < 0)
         atomic_compare_exchange_strong(&step->program->failure, &none, r);
@@ -163,7 +169,7 @@ static void run_rows(const void *context, int unit, int thread)
     struct vrt_cpu_call call = step->call;
     int rows[2], d = place_unit(&step->cut, unit, rows);
 
-    call.scratch = step->scratch + (size_t)thread * step->scratch_step_bytes;
+    call.scratch = scratch_of(step, thread);
     step->kernel->rows(&call, d, rows[0], rows[1]);
 }
 
