@@ -95,11 +95,42 @@ static inline void transform_out(const vrt_cpu_vector m[IN], vrt_cpu_vector ret_
     ret_y[3] = (0.5f * p) * odd_p + (2 * q) * odd_q + m[5];
 }
 
-/* Where a tile of 6x6 is read. Of its rows and columns those in [y0, y1) and [x0, x1) are inside
+/* vrt_dtype_size() of the two types there are here, without a call for each tile. */
+static inline int64_t size_of(enum vrt_dtype dtype)
+{
+    return dtype == VRT_DTYPE_F32 ? sizeof(float) : sizeof(uint16_t);
+}
+
+/* A tensor's pixels from one of them on, and of each its channels from one on. */
+struct pixels {
+    char *first;
+    size_t row_bytes, column_bytes;
+};
+
+/* Those of frame d from channel `c` of (y, x) on, which may be outside. */
+static inline struct pixels pixels_of(const struct vrt_tensor *tensor, const void *base, int d,
+                                      const int at[2], int c)
+{
+    const int64_t size = size_of(tensor->dtype);
+    const int64_t first = d * tensor->stride_d + at[0] * tensor->stride_h +
+                          at[1] * tensor->stride_w + c;
+
+    return (struct pixels){
+        .first = (char *)base + first * size,
+        .row_bytes = (size_t)(tensor->stride_h * size),
+        .column_bytes = (size_t)(tensor->stride_w * size),
+    };
+}
+
+static inline char *pixel_at(const struct pixels *p, int y, int x)
+{
+    return p->first + (size_t)y * p->row_bytes + (size_t)x * p->column_bytes;
+}
+
+/* A tile of 6x6 that is read. Of its rows and columns those in [y0, y1) and [x0, x1) are inside
  * the picture; the others are zeros. */
 struct source {
-    const char *first;              /* of its upper left pixel, channel 0; it may be outside */
-    size_t row_bytes, column_bytes;
+    struct pixels pixels;
     int y0, y1, x0, x1;
 };
 
@@ -107,7 +138,7 @@ struct source {
 static inline vrt_cpu_vector read_pixel(const struct source *s, const enum vrt_dtype DTYPE, int y,
                                         int x)
 {
-    const char *from = s->first + (size_t)y * s->row_bytes + (size_t)x * s->column_bytes;
+    const char *from = pixel_at(&s->pixels, y, x);
 
     if (y < s->y0 || y >= s->y1 || x < s->x0 || x >= s->x1)
         return (vrt_cpu_vector){ 0 };
@@ -142,37 +173,22 @@ static inline __attribute__((always_inline)) void read_channels(const struct sou
     }
 }
 
-/* Where the tile whose output begins at (y, x) is read. */
-static struct source source_of(const struct tiles *t, int y, int x)
-{
-    const struct vrt_tensor *in = &t->call->op->in[0];
-    const int64_t size = (int64_t)vrt_dtype_size(in->dtype);
-    const int64_t first = t->d * in->stride_d + (y - 1) * in->stride_h + (x - 1) * in->stride_w;
-
-    return (struct source){
-        .first = (const char *)t->call->in[0] + first * size,
-        .row_bytes = (size_t)(in->stride_h * size),
-        .column_bytes = (size_t)(in->stride_w * size),
-        .y0 = VRT_MAX(0, 1 - y),
-        .y1 = VRT_MIN(IN, in->shape.h + 1 - y),
-        .x0 = VRT_MAX(0, 1 - x),
-        .x1 = VRT_MIN(IN, in->shape.w + 1 - x),
-    };
-}
-
 /* Has a cache, the first or the second, fetch what of tile i's input its neighbours to the left and
  * above don't have. */
 static inline __attribute__((always_inline)) void prefetch(const struct tiles *t, int i,
                                                            const bool IS_FIRST)
 {
     const struct vrt_tensor *in = &t->call->op->in[0];
-    const size_t pixel_bytes = (size_t)in->shape.c * vrt_dtype_size(in->dtype);
-    int y, x;
+    const size_t pixel_bytes = (size_t)(in->shape.c * size_of(in->dtype));
+    int at[2];
 
-    place(t, i, &y, &x);
-    for (int row = y + 1; row < VRT_MIN(y + 1 + OUT, in->shape.h); row++)
-        for (int column = x + 1; column < VRT_MIN(x + 1 + OUT, in->shape.w); column++) {
-            const char *pixel = vrt_cpu_at(in, t->call->in[0], t->d, row, column);
+    place(t, i, &at[0], &at[1]);
+    const struct pixels pixels = pixels_of(in, t->call->in[0], t->d, at, 0);
+    const int y_end = VRT_MIN(1 + OUT, in->shape.h - at[0]);
+    const int x_end = VRT_MIN(1 + OUT, in->shape.w - at[1]);
+    for (int y = 1; y < y_end; y++)
+        for (int x = 1; x < x_end; x++) {
+            const char *pixel = pixel_at(&pixels, y, x);
 
             for (size_t byte = 0; byte < pixel_bytes; byte += 64)
                 if (IS_FIRST)
@@ -188,22 +204,25 @@ static void read_tile(const struct tiles *t, int i)
 {
     const struct vrt_tensor *in = &t->call->op->in[0];
     const int C = in->shape.c;
-    const size_t size = vrt_dtype_size(in->dtype);
     int y, x;
 
     prefetch(t, i + 1, true);
     place(t, i, &y, &x);
-    const struct source tile = source_of(t, y, x);
-    const bool is_inside = tile.y1 - tile.y0 == IN && tile.x1 - tile.x0 == IN;
+    struct source edge = {
+        .y0 = VRT_MAX(0, 1 - y),
+        .y1 = VRT_MIN(IN, in->shape.h + 1 - y),
+        .x0 = VRT_MAX(0, 1 - x),
+        .x1 = VRT_MIN(IN, in->shape.w + 1 - x),
+    };
+    const bool is_inside = edge.y1 - edge.y0 == IN && edge.x1 - edge.x0 == IN;
     for (int begun = 0; begun < C; begun += LANES) {
         const int c = VRT_MIN(begun, C - LANES);
         float *to = t->inputs + i * C + c;
-        /* The compiler shall see that all is read. */
-        struct source inside = { tile.first + (size_t)c * size, tile.row_bytes, tile.column_bytes,
-                                 0, IN, 0, IN };
-        struct source edge = tile;
+        const int at[2] = { y - 1, x - 1 };
 
-        edge.first = inside.first;
+        edge.pixels = pixels_of(in, t->call->in[0], t->d, at, c);
+        /* The compiler shall see that all is read. */
+        const struct source inside = { edge.pixels, 0, IN, 0, IN };
         if (!is_inside)
             read_channels(&edge, in->dtype, to, t->inputs_step);
         else if (in->dtype == VRT_DTYPE_F32)
@@ -347,46 +366,47 @@ static inline void store_some(enum vrt_dtype dtype, char *to, int n, vrt_cpu_vec
         copy_some(to, &bf16, n, sizeof(uint16_t));
 }
 
-/* vrt_dtype_size() of the two types there are here, without a call for each pixel. */
-static inline int64_t size_of(enum vrt_dtype dtype)
+/* Some channels of a tile that is written, and what its sums become: activation(sums + bias) * scale
+ * + residual. */
+struct target {
+    struct pixels pixels, residual;     /* residual.first NULL: nothing is added */
+    enum vrt_dtype residual_dtype;
+    vrt_cpu_vector bias, slopes;
+    float scale;
+};
+
+/* The tile's sums, of which one direction is transformed, as far as the picture, h rows of w pixels,
+ * and its n channels, LANES at most, go. */
+static inline __attribute__((always_inline)) void
+write_pixels(const struct target *to, vrt_cpu_vector part[OUT][IN], enum vrt_dtype dtype, int h,
+             int w, int n)
 {
-    return dtype == VRT_DTYPE_F32 ? sizeof(float) : sizeof(uint16_t);
-}
+    for (int y = 0; y < h; y++) {
+        vrt_cpu_vector row[OUT];
 
-/* Channels [c, c + LANES) of a pixel of the output: activation(sums + bias) * scale + residual. */
-static inline void write_pixel(const struct tiles *t, const int at[2], int c, vrt_cpu_vector sums)
-{
-    const struct vrt_op *op = t->call->op;
-    const struct vrt_tensor *out = &op->out, *residual = &op->in[1];
-    const int n = out->shape.c - c;
-    const int64_t to = t->d * out->stride_d + at[0] * out->stride_h + at[1] * out->stride_w + c;
+        transform_out(part[y], row);
+        for (int x = 0; x < w; x++) {
+            const vrt_cpu_vector sums = row[x] + to->bias, sloped = sums * to->slopes;
+            const vrt_cpu_integers is_below = sums < 0;
+            vrt_cpu_vector done = (vrt_cpu_vector)((is_below & (vrt_cpu_integers)sloped) |
+                                                   (~is_below & (vrt_cpu_integers)sums));
 
-    sums += vrt_cpu_vector_load(t->bias + c);
-    const vrt_cpu_vector sloped = sums * vrt_cpu_vector_load(t->slopes + c);
-    const vrt_cpu_integers is_below = sums < 0;
-    vrt_cpu_vector done = (vrt_cpu_vector)((is_below & (vrt_cpu_integers)sloped) |
-                                           (~is_below & (vrt_cpu_integers)sums));
-
-    done *= op->conv2d.scale;
-    if (t->call->in[1]) {
-        const int64_t from = t->d * residual->stride_d + at[0] * residual->stride_h +
-                             at[1] * residual->stride_w + c;
-
-        done += load_some(residual->dtype,
-                          (const char *)t->call->in[1] + from * size_of(residual->dtype), n);
+            done *= to->scale;
+            if (to->residual.first)
+                done += load_some(to->residual_dtype, pixel_at(&to->residual, y, x), n);
+            store_some(dtype, pixel_at(&to->pixels, y, x), n, done);
+        }
     }
-    store_some(out->dtype, (char *)t->call->out + to * size_of(out->dtype), n, done);
 }
 
-/* Channels [c, c + LANES) of tile i of them, whose sums begin at `from`, as far as the picture and
- * its channels go. */
+/* Channels [c, c + LANES) of tile i of them, whose sums begin at `from`. */
 static void write_channels(const struct tiles *t, int i, int c, const float *from)
 {
-    const struct vrt_shape shape = t->call->op->out.shape;
+    const struct vrt_op *op = t->call->op;
+    const struct vrt_tensor *out = &op->out;
     vrt_cpu_vector part[OUT][IN];
-    int y, x;
+    int at[2];
 
-    place(t, i, &y, &x);
     for (int k = 0; k < IN; k++) {
         vrt_cpu_vector m[IN], column[OUT];
 
@@ -396,13 +416,26 @@ static void write_channels(const struct tiles *t, int i, int c, const float *fro
         for (int l = 0; l < OUT; l++)
             part[l][k] = column[l];
     }
-    for (int l = 0; l < VRT_MIN(OUT, shape.h - y); l++) {
-        vrt_cpu_vector row[OUT];
 
-        transform_out(part[l], row);
-        for (int k = 0; k < VRT_MIN(OUT, shape.w - x); k++)
-            write_pixel(t, (int[2]){ y + l, x + k }, c, row[k]);
-    }
+    place(t, i, &at[0], &at[1]);
+    struct target to = {
+        .pixels = pixels_of(out, t->call->out, t->d, at, c),
+        .residual_dtype = op->in[1].dtype,
+        .bias = vrt_cpu_vector_load(t->bias + c),
+        .slopes = vrt_cpu_vector_load(t->slopes + c),
+        .scale = op->conv2d.scale,
+    };
+    if (t->call->in[1])
+        to.residual = pixels_of(&op->in[1], t->call->in[1], t->d, at, c);
+    const int h = VRT_MIN(OUT, out->shape.h - at[0]), w = VRT_MIN(OUT, out->shape.w - at[1]);
+    const int n = VRT_MIN(LANES, out->shape.c - c);
+    /* The compiler shall see that all is written. */
+    if (h < OUT || w < OUT || n < LANES)
+        write_pixels(&to, part, out->dtype, h, w, n);
+    else if (out->dtype == VRT_DTYPE_F32)
+        write_pixels(&to, part, VRT_DTYPE_F32, OUT, OUT, LANES);
+    else
+        write_pixels(&to, part, VRT_DTYPE_BF16, OUT, OUT, LANES);
 }
 
 /* Bias and slopes of all outputs, whatever the op has of them. */
