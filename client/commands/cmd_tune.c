@@ -207,15 +207,21 @@ static int try_precisions(struct search *search, size_t first, struct vrt_error 
     return 0;
 }
 
-/* Whether the last row is the same way as the one before: some sizes of tiles give one grid, and of
- * some devices all batches are one frame. */
+/* Whether the last row is the same way as one before it, of its device: some sizes of tiles give
+ * one grid, and of some devices all batches are one frame. */
 static bool is_repeated(const struct search *search)
 {
-    const struct vrt_profile_report *a = &search->rows[search->n_rows - 2].report;
-    const struct vrt_profile_report *b = &search->rows[search->n_rows - 1].report;
+    const struct row *last = &search->rows[search->n_rows - 1];
+    const struct vrt_profile_report *b = &last->report;
 
-    return a->precision == b->precision && a->tile_width == b->tile_width &&
-           a->tile_height == b->tile_height && a->batch == b->batch;
+    for (const struct row *row = search->rows; row < last; row++) {
+        const struct vrt_profile_report *a = &row->report;
+        if (strcmp(row->device, last->device) == 0 && a->precision == b->precision &&
+            a->tile_width == b->tile_width && a->tile_height == b->tile_height &&
+            a->batch == b->batch)
+            return true;
+    }
+    return false;
 }
 
 /* Times a way that may be faster than `*fps`, which it is then. Return: 0, *ret_goes_on says
@@ -262,29 +268,26 @@ static int try_tiles(struct search *search, size_t best, struct vrt_error *error
     return 0;
 }
 
-/* Twice and twice as many frames at a time as in row `best`; where that isn't faster, half and half
- * as many. */
-static int try_batches(struct search *search, size_t best, struct vrt_error *error)
+/* Twice and twice as many frames at a time as in row `best`, or half and half as many, while that
+ * is another way, and faster than `*fps`, which it is then. */
+static int try_batches(struct search *search, size_t best, bool is_more, double *fps,
+                       struct vrt_error *error)
 {
     struct row wanted = search->rows[best];
-    const int64_t batch = wanted.report.batch;
-    const size_t n_rows = search->n_rows;
-    double fps = wanted.fps;
-    bool goes_on = true;
+    int64_t n = wanted.report.batch;
+    bool goes_on = n > 0;
 
     wanted.wanted_precision = wanted.report.precision;
-    for (int64_t n = batch * 2; batch > 0 && n <= VRT_API_BATCH_MAX && goes_on; n *= 2) {
+    while (goes_on) {
+        const size_t n_rows = search->n_rows;
+        n = is_more ? n * 2 : n / 2;
+        if (n < 1 || n > VRT_API_BATCH_MAX)
+            break;
         wanted.wanted_batch = n;
-        int r = try_way(search, &wanted, &fps, &goes_on, error);
+        int r = try_way(search, &wanted, fps, &goes_on, error);
         if (r != 0)
             return r;
-    }
-    goes_on = search->n_rows == n_rows || fps == search->rows[best].fps;
-    for (int64_t n = batch / 2; n > 0 && goes_on; n /= 2) {
-        wanted.wanted_batch = n;
-        int r = try_way(search, &wanted, &fps, &goes_on, error);
-        if (r != 0)
-            return r;
+        goes_on &= search->n_rows > n_rows;
     }
     return 0;
 }
@@ -348,7 +351,13 @@ static int tune_device(struct search *search, const char *device, struct vrt_err
     r = try_tiles(search, find_best(search, first), error);
     if (r != 0)
         return r;
-    r = try_batches(search, find_best(search, first), error);
+    const size_t at = find_best(search, first);
+    double fps = search->rows[at].fps;
+    r = try_batches(search, at, true, &fps, error);
+    if (r != 0)
+        return r;
+    if (fps == search->rows[at].fps)
+        r = try_batches(search, at, false, &fps, error);
     if (r != 0)
         return r;
     struct row *best = &search->rows[find_best(search, first)];

@@ -253,6 +253,9 @@ class Profile(harness.Case):
                     if way['precision'] == 'f32' or (way['fidelity_db'] or 0) >= 50]
         self.assertEqual(best[0]['fps'], max(way['fps'] for way in faithful))
         self.assertGreater(len({way['batch'] for way in done['ways']}), 1)
+        ways = [tuple(way[k] for k in ('device', 'precision', 'tile_width', 'tile_height', 'batch'))
+                for way in done['ways']]
+        self.assertEqual(len(set(ways)), len(ways), ways)
         self.assertEqual(done['frames_tried'], 48)
         self.assertGreater(done['estimated_s'], 0)
         # The trial left nothing, and what was found is what a job gets.
