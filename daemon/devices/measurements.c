@@ -246,23 +246,29 @@ static struct cut *oldest_cut(struct vrt_measurements *measurements, uid_t uid, 
     return oldest;
 }
 
-static bool has_slot(const struct vrt_measurements *measurements, uid_t uid, int slot)
+/* The one in a place of a user's; NULL: there is none. */
+static struct cut *cut_in(struct vrt_measurements *measurements, uid_t uid, int slot)
 {
     for (size_t i = 0; i < measurements->n_cuts; i++)
         if (measurements->cuts[i].uid == uid && measurements->cuts[i].slot == slot)
-            return true;
-    return false;
+            return &measurements->cuts[i];
+    return NULL;
+}
+
+static int slots_of(uid_t uid)
+{
+    return uid == VRT_MEASURED_FOR_ALL ? CUTS_OF_ALL : CUTS_OF_USER;
 }
 
 /* A place for a new one. Nobody takes those that everybody has from them, and none has more than
  * his part: then his own oldest goes. */
 static struct cut *new_cut(struct vrt_measurements *measurements, uid_t uid)
 {
-    const int most = uid == VRT_MEASURED_FOR_ALL ? CUTS_OF_ALL : CUTS_OF_USER;
+    const int most = slots_of(uid);
     struct cut *cut;
     int slot = 0;
 
-    while (slot < most && has_slot(measurements, uid, slot))
+    while (slot < most && cut_in(measurements, uid, slot))
         slot++;
     if (slot == most) {
         cut = oldest_cut(measurements, uid, true);
@@ -347,7 +353,8 @@ bool vrt_measurements_cut(struct vrt_measurements *measurements, uint64_t networ
     return cut;
 }
 
-/* A cut that an earlier start left. Return: whether it is one. */
+/* A cut that an earlier start left, in the place that the store knows it by: what was there before
+ * is of no matter any more. Return: whether it is one. */
 static bool learn_cut(struct vrt_measurements *measurements, uint64_t network_checksum, size_t d,
                       const struct vrt_store_measure *measure)
 {
@@ -356,7 +363,7 @@ static bool learn_cut(struct vrt_measurements *measurements, uint64_t network_ch
 
     /* Before there were batches the figure had no third part. */
     if (sscanf(measure->what, CUT, &uid, &slot, &batch) < 2 ||
-        batch < 0 || batch > VRT_API_BATCH_MAX ||
+        slot < 0 || slot >= slots_of((uid_t)uid) || batch < 0 || batch > VRT_API_BATCH_MAX ||
         !(measure->value >= 0 && measure->value < (double)(UINT64_C(1) << 53)))
         return false;
     const uint64_t bits = (uint64_t)measure->value;
@@ -369,7 +376,10 @@ static bool learn_cut(struct vrt_measurements *measurements, uint64_t network_ch
         .precision = (enum vrt_precision)(bits & 3),
         .batch = batch,
     };
-    note_cut(measurements, &like, &value);
+    struct cut *before = cut_in(measurements, like.uid, slot);
+    if (before)
+        *before = measurements->cuts[--measurements->n_cuts];
+    note_cut(measurements, &like, &value)->slot = slot;
     return true;
 }
 

@@ -267,9 +267,33 @@ static void test_cuts(void)
     bench_remove(&bench);
 }
 
+/* Kept anew after a restart one takes no other's place in the store, in whatever order that had
+ * them. */
+static void test_cuts_stay(void)
+{
+    struct bench bench;
+    struct vrt_pool *pool;
+    size_t d;
+
+    bench_init(&bench);
+    pool = pool_open(&bench, &d);
+    for (int i = 0; i < 12; i++)
+        keep_tile(pool, d, 1000, 640 + i, 64);
+    pool_close(&bench, pool);
+    pool = pool_open(&bench, &d);
+    keep_tile(pool, d, 1000, 650, 96);
+    pool_close(&bench, pool);
+    pool = pool_open(&bench, &d);
+    for (int i = 0; i < 12; i++)
+        expect_int(tile_for(pool, d, 1000, 640 + i), i == 10 ? 96 : 64);
+    pool_close(&bench, pool);
+    bench_remove(&bench);
+}
+
 TEST_MAIN(
     { "kept", test_kept },
     { "cuts", test_cuts },
+    { "cuts-stay", test_cuts_stay },
     { "strange", test_strange },
     { "speed", test_speed },
 )
