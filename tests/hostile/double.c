@@ -10,7 +10,8 @@
  * seed in the file VRT_DOUBLE_SEED, who is asked something lies. The file VRT_DOUBLE_ONCE is for
  * one process, which removes it: with "crash", "grow" or "dawdle" in it the next that is asked
  * about a segment crashes, or an encoder writes to its segments that are complete, or doesn't go
- * on.
+ * on; with "late" a decoder crashes that is to begin in the midst; with "orphan" the zygote leaves
+ * what it would if it were killed while it divides.
  */
 
 #include <errno.h>
@@ -22,6 +23,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -32,7 +34,7 @@
 #include "frames/process/zygote.h"
 
 #define FRAMES 40               /* of what it says is a video */
-#define GOOD_FRAMES 10          /* of those before it does harm */
+#define GOOD_FRAMES 10          /* of those before it does harm, if it begins with the first */
 #define FILL_BYTES ((rlim_t)600 << 20)
 #define THREADS 3000
 #define STACK_BYTES ((size_t)64 << 10)
@@ -49,6 +51,7 @@ struct hostile {
     struct double_dice dice;
     bool is_reading;            /* a job's frames, not only its head */
     int64_t n_frames;
+    int64_t n_good;             /* of those before it does harm */
     int64_t n_written;          /* bytes of the segment */
     int old_fd;                 /* a segment that is complete; -1: none was kept */
     struct double_files files;
@@ -130,7 +133,7 @@ static size_t next_frame(struct hostile *hostile, struct vrt_message *message,
     struct vrt_message_frame *frame = &message->body.reader_next.frame;
 
     hostile->is_reading = true;
-    if (hostile->n_frames == GOOD_FRAMES)
+    if (hostile->n_frames == hostile->n_good)
         do_harm(hostile->harm);
     if (hostile->n_frames == FRAMES) {
         message->result = VRT_READER_END;
@@ -206,7 +209,8 @@ static size_t answer(struct hostile *hostile, struct vrt_message *message,
 
     switch ((enum vrt_message_kind)message->kind) {
     case VRT_MESSAGE_READER_OPEN:
-        hostile->n_frames = 0;
+        hostile->n_frames = message->body.reader_open.first;
+        hostile->n_good = hostile->n_frames ? hostile->n_frames : GOOD_FRAMES;
         return tell_film(hostile, message);
     case VRT_MESSAGE_READER_LOOK:
         return tell_film(hostile, message);
@@ -331,8 +335,22 @@ static bool read_seed(uint64_t *ret_seed)
     return has_seed;
 }
 
-/* Whether the file VRT_DOUBLE_ONCE is for a process that is asked this first. */
-static bool is_the_one(uint32_t kind, enum harm *ret_harm)
+/* Whether the file VRT_DOUBLE_ONCE has this word in it, which it had then. */
+static bool takes_word(const char *word)
+{
+    const char *path = getenv("VRT_DOUBLE_ONCE");
+    FILE *file = path ? fopen(path, "r") : NULL;
+    char there[16] = "";
+
+    if (!file)
+        return false;
+    (void)!fscanf(file, "%15s", there);
+    fclose(file);
+    return strcmp(there, word) == 0 && unlink(path) == 0;
+}
+
+/* Whether that file is for a process that is asked this first. */
+static bool is_the_one(const struct vrt_message *message, enum harm *ret_harm)
 {
     static const struct {
         const char *word;
@@ -342,21 +360,30 @@ static bool is_the_one(uint32_t kind, enum harm *ret_harm)
         { "crash", VRT_MESSAGE_SEGMENT_CHECK, CRASH },
         { "grow", VRT_MESSAGE_ENCODER_NEW, GROW },
         { "dawdle", VRT_MESSAGE_ENCODER_NEW, DAWDLE },
+        { "late", VRT_MESSAGE_READER_OPEN, CRASH },
     };
-    const char *path = getenv("VRT_DOUBLE_ONCE");
-    FILE *file = path ? fopen(path, "r") : NULL;
-    char word[16] = "";
 
-    if (!file)
-        return false;
-    (void)!fscanf(file, "%15s", word);
-    fclose(file);
-    for (size_t i = 0; i < VRT_ARRAY_SIZE(words); i++)
-        if (kind == words[i].kind && strcmp(word, words[i].word) == 0 && unlink(path) == 0) {
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(words); i++) {
+        const bool is_early = words[i].kind == VRT_MESSAGE_READER_OPEN &&
+                              message->body.reader_open.first == 0;
+        if (message->kind == words[i].kind && !is_early && takes_word(words[i].word)) {
             *ret_harm = words[i].harm;
             return true;
         }
+    }
     return false;
+}
+
+/* What was to be another process, and has ended; nobody has heard of it. */
+static void leave_orphan(void)
+{
+    (void)setpgid(0, 0);
+    const pid_t between = fork();
+    if (between == 0) {
+        (void)!fork();
+        _exit(EXIT_SUCCESS);
+    }
+    waitpid(between, NULL, 0);
 }
 
 /* What the first question asks for: by the seed that there is now, and by its input's name.
@@ -373,7 +400,7 @@ static bool is_asked_for(struct hostile *hostile)
         roll_seed(&hostile->dice, seed * VRT_MESSAGE_KIND_COUNT + message.kind);
         return true;
     }
-    if (is_the_one(message.kind, &hostile->harm))
+    if (is_the_one(&message, &hostile->harm))
         return true;
     for (size_t i = 0; i < VRT_ARRAY_SIZE(names); i++) {
         hostile->harm = names[i].harm;
@@ -407,6 +434,8 @@ int main(int argc, char **argv)
     if (!how)
         return 2;
     if (argc == 3 && strcmp(argv[2], VRT_ZYGOTE) == 0) {
+        if (takes_word("orphan"))
+            leave_orphan();
         if (vrt_zygote_run(VRT_SERVE_SOCKET) < 0)
             return EXIT_FAILURE;
         argv[2] = NULL;

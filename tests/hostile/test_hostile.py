@@ -4,6 +4,7 @@
 
 VRTD_DOUBLE is tests/hostile/double.c, which by an input's name is what becomes of a decoder then.
 """
+import contextlib
 import glob
 import json
 import os
@@ -217,6 +218,41 @@ class Resumed(Jobs):
         self.assertNotIn('are good', self.daemon.log_text())
         self.assertEqual(digest(target), wanted)
 
+    def test_crash_where_decoding_goes_on(self):
+        """That says nothing about the video: it is read from its beginning."""
+        source = clip(self.path('late.mkv'), '-c:v', 'ffv1', '-pix_fmt', 'yuv420p10le', '-g', 4,
+                      frames=FRAMES)
+        wanted, target = self.path('late.wanted.mkv'), self.path('late.out.mkv')
+        self.follow(source, wanted)
+        job = self.submit(source, target)
+        self.wait_until(lambda: self.show(job)['segments_done'] > 2)
+        self.arm('late')
+        self.kill_all()
+        self.vrtctl('wait', job)
+        self.assertFalse(os.path.exists(self.once))
+        self.assertIn(f'job {job}: all of its input is decoded', self.daemon.log_text())
+        self.assertEqual(str(self.show(job)['warnings']).count('went on from its last segment'), 1)
+        self.assertEqual(digest(target), digest(wanted))
+
+    def test_zygote_killed_while_it_divides(self):
+        """What it was about to make is vrtd's then, which takes leave of it."""
+        def dead():
+            found = []
+            for pid in map(int, filter(str.isdigit, os.listdir('/proc'))):
+                with contextlib.suppress(OSError):
+                    with open(f'/proc/{pid}/stat', encoding='ascii') as f:
+                        state, parent = f.read().rsplit(')', 1)[1].split()[:2]
+                    if state == 'Z' and int(parent) == self.daemon.process.pid:
+                        found.append(pid)
+            return found
+        self.arm('orphan')
+        os.kill(self.daemon.zygotes()[0], signal.SIGKILL)
+        source = clip(self.path('orphan.mp4'), frames=4)
+        self.follow(source, self.path('orphan.out.mp4'))
+        self.wait_until(lambda: not os.path.exists(self.once) and dead())
+        os.kill(self.daemon.zygotes()[0], signal.SIGKILL)
+        self.follow(source, self.path('orphan.again.mp4'))
+        self.wait_until(lambda: not dead())
 
     def test_segment_written_to_later(self):
         """By an encoder that kept its descriptor: nobody would have counted that."""
@@ -376,6 +412,7 @@ class Kills(Jobs):
             self.assertEqual(told(child, 'Seccomp:'), ['2'])
             for name in ('CapPrm:', 'CapEff:', 'CapAmb:'):
                 self.assertEqual(int(told(child, name)[0], 16), 0)
+            self.assertNotEqual(told(child, 'Max file size', 'limits')[0], 'unlimited')
             may = told(vrtd, 'Max processes', 'limits')[0]
             if may != 'unlimited':
                 self.assertEqual(told(child, 'Max processes', 'limits')[:2],

@@ -28,7 +28,8 @@ struct vrt_child_call {
     void *ctx;
 };
 
-/* Gives up waiting for a killed process: it is looked at again by vrt_child_look_after(). */
+/* Gives up waiting for a killed process; below 0: for those of a group that are ours. They are
+ * looked at again by vrt_child_look_after(). */
 void vrt_child_linger(pid_t pid);
 
 /* A process with the calling thread's priority, and our end of its socket; both are the caller's.

@@ -38,7 +38,7 @@
 /* So many zygotes in a row that never divided, and no more are started: they can't live here. */
 #define VAIN_MAX 3
 
-/* Killed ones that a disk, or much memory, held for longer than anybody waited. */
+/* Killed ones that a disk, or much memory, held for longer than anybody waited; and groups. */
 #define LINGERING_MAX 256
 
 static struct {
@@ -152,6 +152,8 @@ static int divide(int socket)
 /* It is gone, or is to go. Under its lock. */
 static void note_end(void)
 {
+    /* What it was about to make. */
+    vrt_child_linger(-zygote.pid);
     vrt_closep(&zygote.socket);
     zygote.n_vain = zygote.has_divided ? 0 : zygote.n_vain + 1;
     zygote.has_divided = false;
@@ -248,9 +250,14 @@ static void reap_lingering(void)
 {
     int n = 0;
 
-    for (int i = 0; i < starts.n_lingering; i++)
-        if (waitpid(starts.lingering[i], NULL, WNOHANG) == 0)
+    for (int i = 0; i < starts.n_lingering; i++) {
+        pid_t pid;
+        do
+            pid = waitpid(starts.lingering[i], NULL, WNOHANG);
+        while (pid > 0 && starts.lingering[i] < 0);
+        if (pid == 0)
             starts.lingering[n++] = starts.lingering[i];
+    }
     starts.n_lingering = n;
 }
 
@@ -267,12 +274,12 @@ void vrt_child_keep_zygote(bool is_kept)
 
 void vrt_child_look_after(void)
 {
+    /* Who holds it asks the zygote, and finds out. */
+    if (pthread_mutex_trylock(&zygote.lock) == 0) {
+        renew_zygote();
+        pthread_mutex_unlock(&zygote.lock);
+    }
     pthread_mutex_lock(&starts.lock);
     reap_lingering();
     pthread_mutex_unlock(&starts.lock);
-    /* Who holds it asks the zygote, and finds out. */
-    if (pthread_mutex_trylock(&zygote.lock) != 0)
-        return;
-    renew_zygote();
-    pthread_mutex_unlock(&zygote.lock);
 }

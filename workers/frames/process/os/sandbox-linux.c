@@ -38,7 +38,6 @@
 
 #define DESCRIPTORS_MAX 64
 #define DESCRIPTORS_OF_DEVICES_MAX 512
-#define FILE_BYTES_MAX ((rlim_t)1 << 42)
 
 /* Of address space (of a driver's: of what can be written) half of the machine's memory; but enough
  * for 4K through a decoder of 16 threads, and never more than 16384 x 16384 through one needs. */
@@ -128,6 +127,7 @@ static int leave_threads(void)
     return setrlimit(RLIMIT_NPROC, &now) < 0 ? -errno : 0;
 }
 
+/* But for what files may hold: vrtd sets that, before it asks for anything, and may do so now. */
 static int limit(enum vrt_sandbox sandbox)
 {
     const bool has_devices = sandbox == VRT_SANDBOX_DEVICES;
@@ -137,7 +137,6 @@ static int limit(enum vrt_sandbox sandbox)
     } limits[] = {
         { RLIMIT_CORE, 0 },
         { RLIMIT_NOFILE, has_devices ? DESCRIPTORS_OF_DEVICES_MAX : DESCRIPTORS_MAX },
-        { RLIMIT_FSIZE, FILE_BYTES_MAX },
         { RLIMIT_AS, has_devices ? RLIM_INFINITY : memory_bytes() },
         { RLIMIT_DATA, memory_bytes() },
         { RLIMIT_MEMLOCK, has_devices ? RLIM_INFINITY : 0 },

@@ -5,7 +5,8 @@
  * nobody's bytes were seen. All that it makes have one layout of addresses.
  *
  * A new process is vrtd's to wait for and to end: that between it and the zygote ends at once, and
- * vrtd adopts what is left behind.
+ * vrtd adopts what is left behind. Where the zygote is killed meanwhile that is one of which nobody
+ * told: vrtd finds it by the zygote's group, in which no others are.
  */
 
 #include "frames/process/zygote.h"
@@ -41,6 +42,9 @@ static pid_t divide(pid_t *shared)
         if (pid == 0)
             return 0;
         *shared = pid < 0 ? -errno : pid;
+        /* It is one that vrtd has heard of. */
+        if (pid > 0)
+            (void)setpgid(pid, pid);
         _exit(EXIT_SUCCESS);
     }
     while (waitpid(between, NULL, 0) < 0 && errno == EINTR)
@@ -57,6 +61,7 @@ int vrt_zygote_run(int socket)
     int r = shared == MAP_FAILED ? vrt_raise(-errno) : is_alone() ? 0 : vrt_raise(-EBUSY);
 
     (void)prctl(PR_SET_NAME, "vrt-zygote");
+    (void)setpgid(0, 0);
     while (r == 0) {
         r = vrt_message_receive(socket, -1, &message, &fds);
         if (r == -EPIPE)
