@@ -37,7 +37,7 @@ static bool is_enough(const struct film *film, int64_t n, int64_t limit)
 
     for (int64_t i = 0; i < n && at < film->n_segments; i++) {
         const size_t end = end_of(film, at, limit, &frame);
-        /* The next one has more to read, and so no room either. */
+        /* The next one would begin here, too, with as little room. */
         if (end == at)
             return false;
         at = end;

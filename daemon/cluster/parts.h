@@ -25,8 +25,9 @@ struct vrt_cluster_range {
 
 /*
  * The i-th of n parts, perhaps none: in their order, of whole segments, so that the task that takes
- * longest takes no longer than it must. `read_share`: what reading a frame takes of making one, 0
- * to VRT_CLUSTER_READ_WHOLE; 0: not known.
+ * longest takes no longer than it must (where the plan knows how to begin at some of them only: no
+ * longer than if each part is as long as it may be). `read_share`: what reading a frame takes of
+ * making one, 0 to VRT_CLUSTER_READ_WHOLE; 0: not known.
  */
 struct vrt_cluster_range vrt_cluster_part(const struct vrt_segment_plan *segments,
                                           size_t n_segments, int64_t read_share, int64_t i,

@@ -12,8 +12,9 @@
 #include "daemon/store/store.h"
 #include "fields.h"
 
-/* Of the file: another one is not read. */
-#define VERSION 1
+/* Of the file. One of version 1 has no bookmarks, and its parts are cut as that version cut them:
+ * its tasks go on. Others are not read. */
+#define VERSION 2
 
 #define SEGMENTS_MAX 1000000
 #define TEXT_BYTES_MAX (1 << 20)
@@ -93,7 +94,7 @@ static bool is_sane(const struct plan_text *text)
             return false;
         shard = text->segments[i].next_shard;
     }
-    return text->version == VERSION && text->n_segments > 0;
+    return text->version >= 1 && text->version <= VERSION && text->n_segments > 0;
 }
 
 int vrt_cluster_plan_read(const struct vrt_cluster_folder *folder,
