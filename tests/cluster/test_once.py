@@ -9,7 +9,7 @@ import re
 import shutil
 import signal
 import subprocess
-
+import sys
 
 import harness
 from film import AGAIN, DONE, FAILED, Film, small_disk
@@ -17,6 +17,7 @@ from harness import clip, digest
 
 LONG = os.environ.get('VRTD_LONG', '') not in ('', '0')
 
+SEI = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'media', 'sei.py')
 MAKE_VRT = os.path.join(harness.BUILD, 'tests', 'bench', 'make-vrt')
 
 # A shard of the built-in network to a segment.
@@ -160,6 +161,89 @@ class Once(harness.Case):
             for part in ('1/3', '0/3'):
                 self.expect(made, part)
             self.expect_joined(made, self.wanted(source, name + '.mkv'))
+
+    def expect_all_decoded(self, made, wanted):
+        """By the second part, which doesn't find what is at its bookmark: the film is what it is
+        all the same."""
+        said = self.expect(made, '1/2', level='info')
+        self.assertIn("all of its input is decoded, since what it holds where decoding should go "
+                      "on isn't what it was", said)
+        self.expect_joined(made, wanted)
+
+    def prime(self, made):
+        """The bookmark of the second of two parts, in the plan, and that."""
+        plan = made.read('plan.json')
+        prime = plan['segments'][len(plan['segments']) // 2 - 1]['prime']
+        self.assertGreater(prime['n_read'] - prime['first'], 1)
+        return prime, plan
+
+    def test_other_numbers(self):
+        """Each of a bookmark's is as it was, or it is of no use."""
+        source = clip(self.path('numbers.mkv'), '-c:v', 'ffv1', frames=48)
+        wanted = self.wanted(source, 'numbers.mkv')
+        for name, more in ('clip', 1), ('scene_start', 3), ('n_new', 8), ('begin_pts', 1):
+            made = self.film(f'{name}.mkv', source)
+            self.expect(made, 'plan')
+            prime, plan = self.prime(made)
+            prime[name] += more
+            made.write('plan.json', plan)
+            self.expect_all_decoded(made, wanted)
+
+    def test_other_frames(self):
+        """Not the last alone of those at a bookmark counts; nor only what frames show."""
+        source = clip(self.path('frames.y4m'), '-pix_fmt', 'yuv420p', frames=48,
+                      source='mandelbrot')
+        text = self.path('spoken')
+        clip(text + '.h264', '-c:v', 'libx264', '-bf', 0, '-g', 4, frames=48)
+        subprocess.run([sys.executable, SEI, 'h264', text + '.h264', text + '.said.h264',
+                        'captions'], check=True)
+        harness.ffmpeg('-i', text + '.said.h264', '-c', 'copy', text + '.mp4')
+        for path, begin, skipped in ((source, b'FRAME\n', 6), (text + '.mp4', b'GA94', 8)):
+            made = self.film(os.path.basename(path) + '.was.mp4', path)
+            self.expect(made, 'plan')
+            was = self.prime(made)[0]
+            with open(path, 'rb') as f:
+                data = bytearray(f.read())
+            at = [match.start() for match in re.finditer(begin, data)]
+            self.assertEqual(len(at), 48)
+            data[at[was['first']] + skipped] ^= 8
+            with open(path, 'wb') as f:
+                f.write(data)
+            made = self.film(os.path.basename(path) + '.is.mp4', path)
+            self.expect(made, 'plan')
+            self.assertEqual({name for name, value in self.prime(made)[0].items()
+                              if value != was[name]}, {'checksum'})
+
+    def test_key_frames_that_are_none(self):
+        """An MP4 without a list of them, of which each is one, then: of those at the bookmark the
+        last is right, since it is one indeed, and others aren't."""
+        source = clip(self.path('listed.mp4'), '-c:v', 'libx265', '-x265-params',
+                      'log-level=0:keyint=1000:min-keyint=1:bframes=0', '-force_key_frames',
+                      'expr:eq(n,23)', frames=48)
+        with open(source, 'rb') as f:
+            data = f.read()
+        self.assertEqual(data.count(b'stss'), 1)
+        with open(source, 'wb') as f:
+            f.write(data.replace(b'stss', b'free'))
+        made = self.film('unlisted.mp4', source)
+        self.expect(made, 'plan')
+        self.assertEqual(self.prime(made)[0]['n_read'], 24)
+        self.expect_all_decoded(made, self.wanted(source, 'unlisted.mp4'))
+
+    def test_other_versions(self):
+        """A plan as it was before there were bookmarks is as good; one of a later version isn't."""
+        made = self.film('earlier.mp4')
+        self.expect(made, 'plan')
+        plan = dict(made.read('plan.json'), version=1, read_share=200)
+        for segment in plan['segments']:
+            del segment['prime']
+        made.write('plan.json', plan)
+        for part in ('1/2', '0/2'):
+            self.expect(made, part)
+        made.write('plan.json', dict(plan, version=3))
+        self.expect(made, '0/1', FAILED, 'all nodes need the same')
+        made.write('plan.json', plan)
+        self.expect_joined(made, self.wanted(self.source, 'in.mp4'))
 
     def test_refused(self):
         """One sentence, which is in the folder too."""

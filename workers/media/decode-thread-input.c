@@ -175,12 +175,15 @@ static uint64_t sum_of(const struct vrt_frame *frame)
     return sum + vrt_checksum_bytes(extra->hdr10plus, at, (size_t)extra->n_hdr10plus);
 }
 
-/* What the frames from the bookmark's first to the last that was read show, in this order. */
+/* What the frames from the bookmark's first to the last that was read show, in this order, and what
+ * else it says: a number that isn't as it was marked leads astray, too. */
 static int64_t checksum(const struct vrt_decode_thread *decode_thread,
                         const struct vrt_bookmark *bookmark)
 {
-    uint64_t sum = 0;
+    struct vrt_bookmark said = *bookmark;
 
+    said.checksum = 0;
+    uint64_t sum = vrt_checksum_bytes(&said, 0, sizeof(said));
     for (int64_t i = bookmark->first; i < bookmark->n_read; i++)
         sum = sum * 0x9e3779b97f4a7c15u + decode_thread->own.sums[i % VRT_DECODE_SUMS];
     return (int64_t)(sum & INT64_MAX);
@@ -244,11 +247,11 @@ void vrt_decode_thread_mark(const struct vrt_decode_thread *decode_thread,
         return;
     }
     bookmark->last_pts = decode_thread->own.last_pts;
-    bookmark->checksum = checksum(decode_thread, bookmark);
     bookmark->begin_pts = decode_thread->own.first_pts;
     bookmark->n_new = decode_thread->own.n_new;
     bookmark->n_repeated = decode_thread->own.n_repeated;
     bookmark->n_held = decode_thread->own.n_held;
+    bookmark->checksum = checksum(decode_thread, bookmark);
 }
 
 /* Has the input, and the cutter, stand where the bookmark is. Return: 0; VRT_READER_LOST: what is
@@ -292,9 +295,10 @@ int vrt_decode_thread_open(struct vrt_decode_thread *decode_thread, struct vrt_d
     int r = open_by(decode_thread, hwdec_of(decode_thread), error);
     if (r < 0)
         r = leave_hardware(decode_thread, r, error);
-    if (r < 0 || !decode_thread->own.goes_on)
+    if (!decode_thread->own.goes_on)
         return vrt_fold(r);
-    r = find_bookmark(decode_thread, error);
+    if (r == 0)
+        r = find_bookmark(decode_thread, error);
     if (r == 0)
         clip->n_skipped = decode_thread->own.n_new;
     /* What it died of, or was silent over, reading from the beginning may not meet. */

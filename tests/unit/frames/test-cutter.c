@@ -417,17 +417,23 @@ static void test_goes_on(void)
 static void test_nowhere(void)
 {
     static const struct vrt_bookmark wrong[] = {
-        { .first = 0 }, { .first = -4, .n_read = 9 }, { .first = 5, .n_read = 7 },
-        { .first = 5, .n_read = 800 }, { .first = 5, .n_read = 9, .scene_start = 9 },
-        { .first = 5, .n_read = 9, .scene_start = -1 }, { .first = 5, .n_read = 9, .clip = -1 },
+        { .first = 0, .clip = 1 }, { .first = -4, .n_read = 9, .clip = 1 },
+        { .first = 5, .n_read = 7, .clip = 1 }, { .first = 5, .n_read = 800, .clip = 1 },
+        { .first = 5, .n_read = 9, .scene_start = 9, .clip = 1 },
+        { .first = 5, .n_read = 9, .scene_start = -1, .clip = 1 },
+        { .first = 5, .n_read = 9, .clip = -1 }, { .first = 5, .n_read = 9, .clip = 0 },
         { .first = 5, .n_read = 9, .clip = 10 },
+        { .first = INT64_MAX / 4, .n_read = INT64_MAX / 4 + 4, .clip = INT64_MAX / 4 },
+        { .first = INT64_MAX - 1, .n_read = INT64_MAX, .clip = 1 },
     };
+    const struct vrt_bookmark right = { .first = 5, .n_read = 9, .clip = 1 };
     const struct vrt_cutter_params params = { .rule = vrt_clip_runs(4) };
     struct vrt_cutter *cutter;
 
     expect_int(vrt_cutter_new(&params, &cutter), 0);
     for (size_t i = 0; i < VRT_ARRAY_SIZE(wrong); i++)
         expect_int(vrt_cutter_go_on(cutter, &wrong[i]), -EINVAL);
+    expect_int(vrt_cutter_go_on(cutter, &right), 0);
     vrt_cutter_free(cutter);
 }
 

@@ -18,7 +18,8 @@ struct vrt_bookmark {
                                      * are, and the rest says nothing */
     int64_t n_read;                 /* frames that had been read */
     int64_t last_pts;               /* when the last of those is shown */
-    int64_t checksum;               /* of what all of them from the first needed show */
+    int64_t checksum;               /* of what all of them from the first needed show, and of all
+                                     * that is said here */
     int64_t scene_start;            /* of the video: where the scene at hand begins */
     int64_t clip;                   /* of that scene: the next one */
     int64_t begin_pts;              /* of the video's first frame */

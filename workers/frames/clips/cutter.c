@@ -15,6 +15,9 @@
 #include "base/error.h"
 #include "frames/clips/scene.h"
 
+/* No video has more, and so many clips of the greatest length don't overflow. */
+#define FRAMES_MAX (INT64_MAX / (4 * VRT_CLIP_FRAMES_MAX))
+
 struct vrt_cutter {
     struct vrt_cutter_params params;
     struct vrt_scene scene;
@@ -98,11 +101,13 @@ static int64_t *pts_of(struct vrt_cutter *cutter, int64_t i)
 
 int vrt_cutter_go_on(struct vrt_cutter *cutter, const struct vrt_bookmark *bookmark)
 {
+    if (bookmark->first <= 0 || bookmark->first > bookmark->n_read ||
+        bookmark->n_read > FRAMES_MAX)
+        return -EINVAL;
     const int64_t base = bookmark->first + VRT_SCENE_BEHIND;
-
-    if (bookmark->first <= 0 || bookmark->n_read < base ||
-        bookmark->n_read - base > cutter->capacity || bookmark->scene_start < 0 ||
-        bookmark->scene_start > base || bookmark->clip < 0 || bookmark->clip > bookmark->n_read)
+    if (bookmark->n_read < base || bookmark->n_read - base > cutter->capacity ||
+        bookmark->scene_start < 0 || bookmark->scene_start > base || bookmark->clip < 1 ||
+        bookmark->clip > bookmark->n_read)
         return -EINVAL;
     cutter->scene.n_seen = bookmark->first;
     cutter->n_before = VRT_SCENE_BEHIND;

@@ -43,7 +43,8 @@ int vrt_cutter_new(const struct vrt_cutter_params *params, struct vrt_cutter **r
 struct vrt_cutter *vrt_cutter_free(struct vrt_cutter *cutter);
 
 /* Has a new cutter go on where another one was: the next frame to be pushed is bookmark->first, and
- * nothing is cut before bookmark->n_read are. Return: 0; -EINVAL: no cutter like it was there. */
+ * nothing is cut before bookmark->n_read are; by then the caller knows that all of the bookmark is
+ * as it was marked. Return: 0; -EINVAL: no cutter like it was there. */
 int vrt_cutter_go_on(struct vrt_cutter *cutter, const struct vrt_bookmark *bookmark)
     VRT_MUST_CHECK;
 
