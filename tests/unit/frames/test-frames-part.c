@@ -6,15 +6,19 @@
  */
 
 #include <errno.h>
+#include <inttypes.h>
+#include <libavcodec/packet.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "frames/decode/part.h"
 #include "tests/unit/frames/frames-fixture.h"
 #include "tests/unit/test.h"
 
 #define MAX_FRAMES 1024
+#define LONG_CLIP "-f lavfi -i testsrc2=size=96x64:rate=10:duration=40 "
 #define CLIP "-f lavfi -i testsrc2=size=96x64:rate=25:duration=12 "
 
 /* What a reader gave out. */
@@ -142,6 +146,35 @@ static void test_large_packets(void)
 
     expect_int(read_range(path, (struct vrt_reader_range){ 0 }, 2, &whole), VRT_READER_END);
     expect_part(path, &whole, (struct vrt_reader_range){ 2900 * VRT_NS_PER_MS, 0 }, 2);
+}
+
+/* Of packets that hold next to nothing each takes what keeping it takes. */
+static void test_small_packets(void)
+{
+    struct vrt_part part = { .range = { .start_ns = INT64_MAX / 4 } };
+    AVPacket *packet = av_packet_alloc();
+    int64_t n = 0;
+    int r;
+
+    vrt_part_place(&part, 0, (AVRational){ 1, 1000 });
+    expect_true(packet);
+    do {
+        expect_int(av_new_packet(packet, 1), 0);
+        packet->pts = n;
+        packet->flags = n == 0 ? AV_PKT_FLAG_KEY : 0;
+        r = vrt_part_take(&part, packet);
+    } while (r == VRT_PART_HELD && ++n < VRT_PART_HELD_BYTES_MAX / 256);
+    expect_int(r, VRT_PART_GO_ON);
+    /* All are given out, and nothing is counted any more. */
+    for (int64_t i = 0; i <= n; i++) {
+        expect_true(vrt_part_next(&part, packet));
+        expect_int(packet->pts, i);
+        av_packet_unref(packet);
+    }
+    expect_true(!vrt_part_next(&part, packet));
+    expect_int(part.held_bytes, 0);
+    vrt_part_done(&part);
+    av_packet_free(&packet);
 }
 
 static void test_estimates(void)
@@ -316,10 +349,158 @@ static void test_lost(void)
     expect_int(read_by(path, &plain, &whole), VRT_READER_END);
     expect_true(!whole.can_go_on[30]);
     expect_int(expect_rest(path, &whole, plain, 30, 0), VRT_READER_LOST);
+    /* Of what nobody has looked at key frames aren't relied on. */
+    path = fixture_make("lost-magic.mkv", CLIP "-r 5 -c:v magicyuv");
+    expect_int(read_by(path, &plain, &whole), VRT_READER_END);
+    expect_true(!whole.can_go_on[30]);
+    expect_int(expect_rest(path, &whole, plain, 30, 0), VRT_READER_LOST);
     /* Times that come from other packets' than their own. */
     path = fixture_make("lost.avi", CLIP "-c:v libx264 -g 25 -bf 2");
     expect_int(read_by(path, &plain, &whole), VRT_READER_END);
     expect_true(!whole.can_go_on[100]);
+}
+
+/* The bits of a unit of H.264. */
+struct bits {
+    uint8_t *data;
+    int at;
+};
+
+static unsigned int take(struct bits *bits, int n)
+{
+    unsigned int value = 0;
+
+    for (; n > 0; n--, bits->at++)
+        value = value << 1 | (bits->data[bits->at / 8] >> (7 - bits->at % 8) & 1U);
+    return value;
+}
+
+static unsigned int take_number(struct bits *bits)
+{
+    int n = 0;
+
+    while (!take(bits, 1))
+        n++;
+    return (1U << n) - 1 + take(bits, n);
+}
+
+/* Has a parameter set of the main profile end before it says how many frames are held back. */
+static void shorten(uint8_t *data, size_t size)
+{
+    struct bits bits = { data, 24 };
+
+    take_number(&bits);
+    take_number(&bits);
+    if (take_number(&bits) == 0)
+        take_number(&bits);
+    take_number(&bits);
+    take(&bits, 1);
+    take_number(&bits);
+    take_number(&bits);
+    if (!take(&bits, 1))
+        take(&bits, 1);
+    take(&bits, 1);
+    for (int i = take(&bits, 1) ? 4 : 0; i > 0; i--)
+        take_number(&bits);
+    expect_int(take(&bits, 1), 1);
+    /* The end's one bit, and nothing behind it. */
+    for (int at = bits.at - 1; at < (int)size * 8; at++)
+        data[at / 8] = (uint8_t)((data[at / 8] & ~(0x80 >> at % 8)) |
+                                 (at == bits.at ? 0x80 >> at % 8 : 0));
+}
+
+/* A decoder that has to learn how many frames it holds back drops one where it does: who begins
+ * behind that would drop another one. */
+static void test_lost_by_delay(void)
+{
+    static const char begin[] = { 0, 0, 1, 0x67 };
+    static struct reading whole;
+    char *path = strdup(fixture_path("delay.ts"));
+
+    fixture_make("delay-0.ts", CLIP "-t 1 -c:v libx264 -profile:v main -g 10 -bf 0");
+    fixture_make("delay-2.ts", CLIP "-t 1 -c:v libx264 -profile:v main -g 10 -bf 2 -b_strategy 0");
+    fixture_run("printf \"file delay-%%d.ts\\n\" 0 0 2 0 0 2 0 >delay.txt && "
+                "ffmpeg -v error -f concat -i delay.txt -c copy delay.ts");
+    uint8_t *data = malloc((size_t)fixture_size(path));
+    FILE *file = fopen(path, "r+b");
+    expect_true(data && file);
+    const size_t size = fread(data, 1, (size_t)fixture_size(path), file);
+    uint8_t *at = data;
+    int n = 0;
+    while ((at = memmem(at, size - (size_t)(at - data), begin, sizeof(begin)))) {
+        at += sizeof(begin);
+        const uint8_t *end = memmem(at, size - (size_t)(at - data), begin, 3);
+        shorten(at, (size_t)(end - at));
+        n++;
+    }
+    expect_true(n > 20);
+    rewind(file);
+    expect_int(fwrite(data, 1, size, file), size);
+    expect_int(fclose(file), 0);
+    free(data);
+    expect_int(read_by(path, &(struct vrt_reader_params){ .name = "clip" }, &whole),
+               VRT_READER_END);
+    expect_true(whole.n > 150 && whole.can_go_on[20] && !whole.can_go_on[whole.n - 1]);
+    for (int first = 1; first < 130; first += 16)
+        expect_int(expect_rest(path, &whole, (struct vrt_reader_params){ .name = "clip" }, first,
+                               0), VRT_READER_LOST);
+    free(path);
+}
+
+/* Bytes that this process has read; 0: nobody knows. */
+static int64_t n_bytes_read(void)
+{
+    FILE *file = fopen("/proc/self/io", "r");
+    int64_t n = 0;
+
+    if (!file)
+        return 0;
+    (void)!fscanf(file, "rchar: %" SCNd64, &n);
+    fclose(file);
+    return n;
+}
+
+/* Where a container says where its key frames are what is far before isn't even read. */
+static void test_leap(void)
+{
+    static const struct {
+        const char *name, *arguments;
+        int of_bytes;           /* of a hundred so many are read at most, for the last frames; what
+                                 * FFmpeg looks at first is a quarter */
+    } films[] = {
+        { "leap.mp4", "-c:v libx264 -g 10 -bf 3", 90 },
+        { "leap.mkv", "-c:v libx264 -x264-params open-gop=1:keyint=10:bframes=3:ref=4", 90 },
+        { "leap-hevc.mp4", "-c:v libx265 -x265-params log-level=0:keyint=10:open-gop=1", 110 },
+        { "leap-vp9.webm", "-c:v libvpx-vp9 -g 10 -deadline realtime -cpu-used 8 "
+                           "-auto-alt-ref 1 -lag-in-frames 10", 70 },
+        { "leap-keys.mov", "-c:v mjpeg", 50 },
+        { "leap-live.mkv", "-c:v libx264 -g 10 -live 1", 110 },
+        { "leap-fragments.mp4", "-c:v libx264 -g 10 -movflags frag_keyframe+empty_moov", 110 },
+        { "leap-rare.mp4", "-c:v libx264 -g 150 -sc_threshold 0", 110 },
+    };
+    static struct reading whole;
+    const struct vrt_reader_params plain = { .name = "clip" };
+
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(films); i++) {
+        const char *path = fixture_make(films[i].name, LONG_CLIP "%s", films[i].arguments);
+        int64_t before = n_bytes_read();
+        expect_int(read_by(path, &plain, &whole), VRT_READER_END);
+        const int64_t n_whole = n_bytes_read() - before;
+        for (int first = 1; first < whole.n; first += 36) {
+            before = n_bytes_read();
+            expect_true(whole.can_go_on[first - 1]);
+            expect_int(expect_rest(path, &whole, plain, first, INT64_MAX / 2),
+                       VRT_READER_END);
+        }
+        const int64_t n = n_bytes_read() - before;
+        printf("%s: %" PRId64 " of %" PRId64 " bytes\n", films[i].name, n, n_whole);
+        expect_true(n * 100 <= n_whole * films[i].of_bytes);
+    }
+    /* Too few key frames before, of which nobody knew. */
+    const char *path = fixture_make("leap-rare.mkv", LONG_CLIP "-c:v libx264 -g 150 "
+                                    "-sc_threshold 0");
+    expect_int(read_by(path, &plain, &whole), VRT_READER_END);
+    expect_int(expect_rest(path, &whole, plain, 300, 0), VRT_READER_LOST);
 }
 
 /* Damage behind the place, and before it. */
@@ -348,7 +529,10 @@ TEST_MAIN_AFTER(fixture_init(),
     { "late-filtered", test_late_filtered },
     { "lost", test_lost },
     { "lost-by-damage", test_lost_by_damage },
+    { "lost-by-delay", test_lost_by_delay },
+    { "leap", test_leap },
     { "large-packets", test_large_packets },
+    { "small-packets", test_small_packets },
     { "estimates", test_estimates },
     { "nothing", test_nothing },
 )

@@ -4,6 +4,8 @@
 
 #include <errno.h>
 #include <libavcodec/avcodec.h>
+#include <libavformat/avformat.h>
+#include <libavutil/avstring.h>
 #include <libavutil/mathematics.h>
 
 #include "base/clock.h"
@@ -12,6 +14,16 @@
 
 /* Packets that there is room for at first. */
 #define CAPACITY 64
+
+/* What one takes beside its data: itself, who refers to it, what FFmpeg pads it with, side data. */
+#define PACKET_BYTES 512
+
+/* Less than this is read. */
+#define LEAP_S 10
+
+/* Key frames from where a leap leads to the part: two, one since an index may have when frames are
+ * decoded rather than shown, and one that costs little. */
+#define LEAP_KEYS 4
 
 static const AVRational ns_base = { 1, VRT_NS_PER_S };
 
@@ -42,6 +54,42 @@ void vrt_part_begin_late(struct vrt_part *part, int64_t pts, struct vrt_rational
     part->has_begun = part->is_all_seen;
 }
 
+/* Where the last key frames before the part begin, as far as is known; NULL: there are fewer. */
+static const AVIndexEntry *find_keys(const struct vrt_part *part, AVStream *stream)
+{
+    int n = 0;
+
+    for (int i = avformat_index_get_entries_count(stream) - 1; i >= 0; i--) {
+        const AVIndexEntry *entry = avformat_index_get_entry(stream, i);
+        n += entry->flags & AVINDEX_KEYFRAME && entry->timestamp <= part->start;
+        if (n == LEAP_KEYS)
+            return entry;
+    }
+    return NULL;
+}
+
+bool vrt_part_leap(struct vrt_part *part, struct vrt_source *source, const AVStream *stream)
+{
+    AVFormatContext *format = source->format;
+    const int64_t begin = stream->start_time != AV_NOPTS_VALUE ? stream->start_time : 0;
+    const bool is_matroska = av_match_name("matroska", format->iformat->name);
+
+    /* An MP4 in fragments has no index of all of them. */
+    if (part->has_begun || source->packets || source->size_bytes < 0 ||
+        part->start - begin < av_rescale_q(LEAP_S, (AVRational){ 1, 1 }, stream->time_base) ||
+        (!is_matroska && !(av_match_name("mov", format->iformat->name) && stream->nb_frames > 0)))
+        return true;
+    /* By that Matroska's index is read. */
+    if (is_matroska && av_seek_frame(format, stream->index, part->start, AVSEEK_FLAG_BACKWARD) < 0)
+        return false;
+    const AVIndexEntry *entry = find_keys(part, format->streams[stream->index]);
+    if (!entry)
+        return !is_matroska;
+    part->is_behind = true;
+    part->n_keys_due = 2;
+    return av_seek_frame(format, stream->index, entry->timestamp, AVSEEK_FLAG_BACKWARD) >= 0;
+}
+
 bool vrt_part_knows(enum AVCodecID codec)
 {
     /* Of others key frames may be but a wish, as in GIF, or times those of packets, as in MPEG-4's
@@ -60,13 +108,18 @@ bool vrt_part_knows(enum AVCodecID codec)
     return false;
 }
 
+static int64_t bytes_of(const AVPacket *packet)
+{
+    return packet->size + PACKET_BYTES;
+}
+
 bool vrt_part_next(struct vrt_part *part, AVPacket *packet)
 {
     AVPacket *held;
 
     if (part->is_holding || !part->held || av_fifo_read(part->held, &held, 1) < 0)
         return false;
-    part->held_bytes -= held->size;
+    part->held_bytes -= bytes_of(held);
     av_packet_move_ref(packet, held);
     av_packet_free(&held);
     return true;
@@ -82,7 +135,7 @@ static int hold(struct vrt_part *part, AVPacket *packet)
         return vrt_raise(-ENOMEM);
     }
     av_packet_move_ref(held, packet);
-    part->held_bytes += held->size;
+    part->held_bytes += bytes_of(held);
     part->n_held_last++;
     return 0;
 }
@@ -94,7 +147,7 @@ static void forget(struct vrt_part *part)
     AVPacket *held;
 
     while (n-- > 0 && av_fifo_read(part->held, &held, 1) >= 0) {
-        part->held_bytes -= held->size;
+        part->held_bytes -= bytes_of(held);
         part->is_behind = true;
         av_packet_free(&held);
     }
@@ -119,6 +172,8 @@ int vrt_part_take(struct vrt_part *part, AVPacket *packet)
 
     if (!part->is_placed || part->has_begun)
         return 0;
+    if (is_key && part->n_keys_due > 0)
+        part->n_keys_due--;
     if (is_key)
         forget(part);
     int r = hold(part, packet);

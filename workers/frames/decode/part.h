@@ -21,8 +21,11 @@
 #include <stdint.h>
 
 #include "frames/decode/reader.h"
+#include "frames/decode/source.h"
 
-/* What is kept at most; then it is decoded. */
+struct AVStream;
+
+/* What is kept at most, with what each packet costs; then it is decoded. */
 #define VRT_PART_HELD_BYTES_MAX (64 << 20)
 
 /* Embedded; zero-initialised: the whole video. */
@@ -36,6 +39,7 @@ struct vrt_part {
     bool is_behind;                     /* of those kept, some were dropped: what the first follows
                                          * on the decoder hasn't seen */
     bool has_begun;                     /* no more are kept */
+    int n_keys_due;                     /* behind a leap: key frames that must come before it */
     AVFifo *held;                       /* of AVPacket *; NULL: none were */
     size_t n_held_last;                 /* of those, from the last key frame on */
     int64_t held_bytes;
@@ -47,6 +51,13 @@ void vrt_part_place(struct vrt_part *part, int64_t first_pts, AVRational time_ba
 /* After vrt_part_place(): it begins no earlier than a frame shown at `pts`, in `of`. */
 void vrt_part_begin_late(struct vrt_part *part, int64_t pts, struct vrt_rational of,
                          AVRational time_base);
+
+/*
+ * Goes on reading a few key frames before the part, if that is far, and the container says where
+ * each is and when it is shown, whatever is read before: MP4 and Matroska. Before the part's first
+ * packet. Return: false: nobody knows where reading goes on now, and nothing more may be read.
+ */
+bool vrt_part_leap(struct vrt_part *part, struct vrt_source *source, const struct AVStream *stream);
 
 /* Whether a decoder of this codec gives out the same behind two key frames, whatever was before:
  * a standard says so, or each frame is one. */

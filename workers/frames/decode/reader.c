@@ -398,7 +398,7 @@ static int read_next(struct vrt_reader *reader, struct vrt_frame **ret_frame,
 static bool is_odd(const struct vrt_reader *reader)
 {
     return is_damaged(reader) || reader->n_errors_told || reader->broken ||
-           reader->times.n_guessed || reader->times.n_repaired ||
+           reader->times.n_guessed || reader->times.n_repaired || reader->part.n_keys_due ||
            (unsigned int)reader->decoder->has_b_frames != reader->first_delay;
 }
 
@@ -421,7 +421,8 @@ int vrt_reader_next(struct vrt_reader *reader, struct vrt_frame **ret_frame,
                     struct vrt_error *error)
 {
     const bool is_late = reader->first > 0;
-    if (is_late && !reader->may_go_on)
+    if (is_late && (!reader->may_go_on || (reader->info.n_frames == reader->first &&
+                    !vrt_part_leap(&reader->part, reader->source, reader->stream))))
         return VRT_READER_LOST;
     int r = read_next(reader, ret_frame, error);
     /* Fields before it. */
@@ -499,9 +500,8 @@ static int pick_stream(struct vrt_reader *reader, struct vrt_error *error)
         return vrt_fold(index);
     for (unsigned int i = 0; i < source->n_streams; i++)
         vrt_source_select(source, i, (int)i == index);
-    reader->stream = source->format->streams[index];
+    reader->stream = reader->watch.stream = source->format->streams[index];
     reader->watch.source = source;
-    reader->watch.stream = source->format->streams[index];
     vrt_reader_info_fill(&reader->info, reader->source, reader->stream);
     reader->times = (struct vrt_reader_times){
         .time_base = reader->stream->time_base,
