@@ -102,9 +102,9 @@ BROKEN_ONNX = {
     'an operation unknown': (lambda m: first(m, field(4, 'PRelu'), field(4, 'Einsum')),
                              'Einsum "PRelu_1" is an operation that vrtd has no op for'),
     'attention': (lambda m: first(m, field(4, 'PRelu'), field(4, 'Softmax')),
-                  'PRelu "PRelu_3" is an operation that SwinIR hasn\'t got'),
+                  'Softmax "PRelu_1" is of something else than pairs of places'),
     'a warp': (lambda m: first(m, field(4, 'PRelu'), field(4, 'GridSample')),
-               'no op for; it warps pictures: RIFE is run from its checkpoint'),
+               'has 1 inputs of 3 channels in all; those of RIFE'),
     'of others': (lambda m: first(m, field(4, 'PRelu'), field(4, 'PRelu') + field(7, 'com.x')),
                   'PRelu "PRelu_1" is an operation that vrtd has no op for'),
     'a cycle': (lambda m: first(m, field(1, 'v1'), field(1, 'v7')), 'reads "v7", which no '

@@ -74,14 +74,14 @@ void vrt_dag_note_type(struct vrt_dag *dag, const char *type, size_t size)
     static const char attention[] = "; it has attention: SwinIR is run from its checkpoint (.pth, "
                                     ".safetensors)";
     static const char warps[] = "; it warps pictures: RIFE is run from its checkpoint "
-                                "(flownet.pkl, or .safetensors)";
+                                "(flownet.pkl, or .safetensors), or as ONNX";
     static const struct {
         const char *type, *instead;
         const char *carrier;        /* the format of which such files carry weights */
     } types[] = {
         { "Softmax", attention, "ONNX" },
         { "MultiHeadAttention", attention, "" },
-        { "GridSample", warps, "" },
+        { "GridSample", warps, "ONNX" },
         { "rife.Warp", warps, "ncnn" },
     };
 

@@ -158,6 +158,18 @@ static int read_head(struct vrt_ncnn_text *text)
     return 0;
 }
 
+/* How many channels a convolution reads, by how many weights it has. Return: 0: it doesn't say. */
+static int inputs_of(const struct vrt_ncnn_layer *layer)
+{
+    const int edge = vrt_ncnn_int(layer, 1, 0);
+    int64_t n_each = vrt_ncnn_int(layer, 0, 0);
+
+    if (__builtin_mul_overflow(n_each, edge, &n_each) ||
+        __builtin_mul_overflow(n_each, vrt_ncnn_int(layer, 11, edge), &n_each) || n_each < 1)
+        return 0;
+    return (int)(vrt_ncnn_int(layer, 6, 0) / n_each);
+}
+
 int vrt_ncnn_text_open(struct vrt_ncnn_text *text)
 {
     const struct vrt_dag_file *file = text->file;
@@ -182,10 +194,8 @@ int vrt_ncnn_text_open(struct vrt_ncnn_text *text)
         if (r < 0)
             return vrt_fold(r);
         vrt_dag_note_type(text->dag, layer.type.data, layer.type.size_bytes);
-        const int64_t n_each = (int64_t)vrt_ncnn_int(&layer, 0, 0) * vrt_ncnn_int(&layer, 1, 0) *
-                               vrt_ncnn_int(&layer, 11, vrt_ncnn_int(&layer, 1, 0));
-        if (vrt_text_is(layer.type, "Convolution") && text->conv_inputs == 0 && n_each > 0)
-            text->conv_inputs = (int)(vrt_ncnn_int(&layer, 6, 0) / n_each);
+        if (vrt_text_is(layer.type, "Convolution") && text->conv_inputs == 0)
+            text->conv_inputs = inputs_of(&layer);
     }
     text->end = text->at;
     text->at = first;

@@ -9,12 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/macro.h"
-
 #define PLANES_MAX (1 << 19)
 #define PLACES_MIN 1024
 #define LISTS_BYTES (16 << 20)
 #define SQUARE 4
+#define CLOSE 6e-4f                 /* as f16 rounds numbers */
 
 enum kind {
     INPUT,                          /* of picture at[0], channel at[1] */
@@ -311,6 +310,60 @@ struct vrt_plane_list vrt_planes_warp(struct vrt_planes *planes, struct vrt_plan
     return (struct vrt_plane_list){ planes->r == 0 ? x.n : 0, at };
 }
 
+/* What is left of a sum of which plane `base` is one part. Return: -1: it is none. */
+static int without(struct vrt_planes *planes, int x, int base)
+{
+    const struct vrt_plane of = planes->planes[x];
+    const bool is_scaled = of.kind == AFFINE;
+    const struct vrt_plane sum = planes->planes[is_scaled ? of.at[0] : x];
+    const float scale = is_scaled ? of.by[0] : 1, shift = is_scaled ? of.by[1] : 0;
+
+    for (int k = 0; sum.kind == ADD && k < 2; k++) {
+        const int part = affine(planes, sum.at[k], scale, shift);
+        const struct vrt_plane *made = &planes->planes[part];
+
+        if (part == base || (made->kind == AFFINE && made->at[0] == base &&
+                             fabsf(made->by[0] - 1) <= CLOSE && fabsf(made->by[1]) <= CLOSE))
+            return affine(planes, sum.at[1 - k], scale, 0);
+    }
+    return -1;
+}
+
+/* What x is a multiple of by plane `factor`; where that is a number, by whole ones of it. Return:
+ * -1: it is none. */
+static int unscaled(struct vrt_planes *planes, int x, int factor)
+{
+    const struct vrt_plane of = planes->planes[x], by = planes->planes[factor];
+
+    for (int k = 0; by.kind != NUMBER && of.kind == MUL && k < 2; k++)
+        if (of.at[k] == factor)
+            return of.at[1 - k];
+    if (by.kind != NUMBER)
+        return -1;
+    const float scale = (of.kind == AFFINE ? of.by[0] : 1) / by.by[0], whole = rintf(scale);
+    if (whole < 1 || !(fabsf(scale - whole) <= CLOSE * whole) ||
+        (of.kind == AFFINE && of.by[1] != 0))
+        return -1;
+    return affine(planes, of.kind == AFFINE ? of.at[0] : x, whole, 0);
+}
+
+struct vrt_plane_list vrt_planes_sample(struct vrt_planes *planes, struct vrt_plane_list x,
+                                        struct vrt_plane_list grid, struct vrt_plane_list base)
+{
+    int flow[2];
+
+    for (int k = 0; k < 2 && planes->r == 0; k++) {
+        const int step = grid.n == 2 ? without(planes, grid.at[k], base.at[k]) : -1;
+
+        flow[k] = step < 0 ? -1 : unscaled(planes, step, base.at[2 + k]);
+        if (flow[k] < 0)
+            vrt_planes_refuse(planes, "samples a picture otherwise than at each place plus a flow "
+                              "in pixels, corners aligned");
+    }
+    return planes->r < 0 ? (struct vrt_plane_list){ 0 } :
+           vrt_planes_warp(planes, x, (struct vrt_plane_list){ 2, flow });
+}
+
 struct vrt_plane_list vrt_planes_shuffle(struct vrt_planes *planes, struct vrt_plane_list x)
 {
     const int n = x.n / SQUARE;
@@ -341,13 +394,6 @@ struct vrt_plane_list vrt_planes_join(struct vrt_planes *planes, const struct vr
         first += lists[i].n;
     }
     return (struct vrt_plane_list){ at ? n_all : 0, at };
-}
-
-struct vrt_plane_list vrt_planes_cut(struct vrt_plane_list x, int first, int n)
-{
-    first = VRT_MAX(0, VRT_MIN(first, x.n));
-    return (struct vrt_plane_list){ VRT_MAX(0, VRT_MIN(n, x.n - first)),
-                                    x.n > 0 ? x.at + first : NULL };
 }
 
 bool vrt_planes_same(struct vrt_plane_list a, struct vrt_plane_list b)

@@ -17,6 +17,7 @@
 
 #include <stdbool.h>
 
+#include "base/macro.h"
 #include "engine/checkpoint/arena.h"
 #include "engine/dag/dag.h"
 
@@ -103,6 +104,12 @@ struct vrt_plane_list vrt_planes_mul(struct vrt_planes *planes, struct vrt_plane
 struct vrt_plane_list vrt_planes_warp(struct vrt_planes *planes, struct vrt_plane_list x,
                                       struct vrt_plane_list flow);
 
+/* x, where each sample is taken from where the two planes of `grid` say, from -1 to 1. Of `base`
+ * the first two are each place's own, the others how far it is to the next: what a grid is besides
+ * its own place is a flow. */
+struct vrt_plane_list vrt_planes_sample(struct vrt_planes *planes, struct vrt_plane_list x,
+                                        struct vrt_plane_list grid, struct vrt_plane_list base);
+
 /* Four planes each become one of twice the size. */
 struct vrt_plane_list vrt_planes_shuffle(struct vrt_planes *planes, struct vrt_plane_list x);
 
@@ -111,7 +118,12 @@ struct vrt_plane_list vrt_planes_join(struct vrt_planes *planes, const struct vr
                                       int n);
 
 /* `n` planes of x from `first` on; those that it has. */
-struct vrt_plane_list vrt_planes_cut(struct vrt_plane_list x, int first, int n);
+static inline struct vrt_plane_list vrt_planes_cut(struct vrt_plane_list x, int first, int n)
+{
+    first = VRT_MAX(0, VRT_MIN(first, x.n));
+    return (struct vrt_plane_list){ VRT_MAX(0, VRT_MIN(n, x.n - first)),
+                                    x.n > 0 ? x.at + first : NULL };
+}
 
 bool vrt_planes_same(struct vrt_plane_list a, struct vrt_plane_list b);
 

@@ -13,7 +13,6 @@
 
 #define LAYERS_MAX 4096
 #define CHANNELS_MAX 4096
-#define KERNEL_MAX 4
 #define INPUTS 3                    /* both frames and the time */
 #define REST (-233)                 /* what is left, in equal parts */
 
@@ -109,7 +108,6 @@ static struct vrt_plane_list read_any_conv(struct reader *reader, bool is_transp
 {
     const int kernel = text_int(reader, 1, 0), stride = text_int(reader, 3, 1);
     const int n_out = text_int(reader, 0, 0), activation = text_int(reader, 9, 0);
-    const int64_t n = (int64_t)n_out * reader->in[0].n * kernel * kernel;
     struct vrt_plane_conv conv = { .in = reader->in[0], .kernel = kernel, .stride = stride,
                                    .is_transposed = is_transposed };
 
@@ -118,12 +116,14 @@ static struct vrt_plane_list read_any_conv(struct reader *reader, bool is_transp
                           "transposed, of f32 or f16, with a bias");
         return none();
     }
-    if (n_out < 1 || n_out > CHANNELS_MAX || n != text_int(reader, 6, 0)) {
+    /* Few enough: edges of such a kernel, of a list that is in memory. */
+    const int64_t n_each = (int64_t)reader->in[0].n * kernel * kernel;
+    if (n_out < 1 || n_out > CHANNELS_MAX || n_out * n_each != text_int(reader, 6, 0)) {
         vrt_planes_refuse(reader->planes, "has %d weights, not %d outputs times %d inputs times %d "
                           "by %d", text_int(reader, 6, 0), n_out, reader->in[0].n, kernel, kernel);
         return none();
     }
-    conv.weight = take(reader, n, true);
+    conv.weight = take(reader, n_out * n_each, true);
     conv.bias = conv.weight ? take(reader, n_out, false) : NULL;
     if (!conv.bias) {
         free(conv.weight);
@@ -319,13 +319,16 @@ static int find_inputs(struct reader *reader)
 static struct vrt_plane_list slice(struct reader *reader, struct vrt_plane_list x, int i,
                                    int *first)
 {
-    const float said = vrt_ncnn_element(&reader->layer, 0, i, 0);
-    const int left = x.n - *first, n = said == REST ? left / (reader->layer.n_out - i) : (int)said;
+    const int left = x.n - *first, rest = left / (reader->layer.n_out - i);
+    float n = vrt_ncnn_element(&reader->layer, 0, i, 0);
 
-    if (text_int(reader, 1, 0) != 0 || n < 1 || n > left)
-        vrt_planes_refuse(reader->planes, "cuts %d of %d channels", n, left);
-    *first += n;
-    return vrt_planes_cut(x, *first - n, n);
+    n = n == REST ? (float)rest : n;
+    if (text_int(reader, 1, 0) != 0 || !(n >= 1 && n <= (float)left)) {
+        vrt_planes_refuse(reader->planes, "cuts %g of %d channels", (double)n, left);
+        return none();
+    }
+    *first += (int)n;
+    return vrt_planes_cut(x, *first - (int)n, (int)n);
 }
 
 static int put_outputs(struct reader *reader, struct vrt_plane_list made)
@@ -406,9 +409,10 @@ static int read_layers(struct reader *reader, struct vrt_ncnn_text *text,
     return 0;
 }
 
-int vrt_carrier_rife_read_ncnn(struct vrt_ncnn_text *text, struct vrt_planes *planes,
+int vrt_carrier_rife_read_ncnn(void *source, struct vrt_planes *planes,
                                struct vrt_carrier_rife *ret_ends)
 {
+    struct vrt_ncnn_text *text = source;
     VRT_CLEANUP(vrt_freep) struct reader *reader = calloc(1, sizeof(*reader));
 
     if (!reader)

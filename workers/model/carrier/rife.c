@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/macro.h"
@@ -226,6 +227,24 @@ static struct vrt_plane_list mix(struct walk *w, const struct state *state)
                           vrt_planes_mul(w->planes, second, rest));
 }
 
+/* Whether the file pads pictures as vrtd does: to what each block's two convolutions halve. */
+static int check_edge(struct walk *w)
+{
+    const int64_t multiple = 4 * w->scales[0];
+
+    for (int k = 0; k < 2; k++) {
+        const int64_t size = w->ends->size[k], padded = w->ends->padded[k];
+
+        if (padded != size && padded != (size + multiple - 1) / multiple * multiple) {
+            vrt_dag_set_where(w->planes->dag, "network", "");
+            return vrt_planes_refuse(w->planes, "pads pictures of %lld to %lld rows or columns, "
+                                     "where vrtd goes to a multiple of %lld", (long long)size,
+                                     (long long)padded, (long long)multiple);
+        }
+    }
+    return 0;
+}
+
 static void tell_scales(struct walk *w, int n_blocks)
 {
     char *value = w->tensors->metadata[1];
@@ -237,8 +256,9 @@ static void tell_scales(struct walk *w, int n_blocks)
                        i ? "," : "", w->scales[i]);
 }
 
-int vrt_carrier_rife_find(struct vrt_planes *planes, const struct vrt_carrier_rife *ends,
-                          struct vrt_carrier_tensors *tensors)
+/* The tensors' data are those of `planes`. Return: as vrt_carrier_rife_read(). */
+static int find(struct vrt_planes *planes, const struct vrt_carrier_rife *ends,
+                struct vrt_carrier_tensors *tensors)
 {
     struct walk w = { .planes = planes, .tensors = tensors, .ends = ends };
     struct state state = { 0 };
@@ -252,7 +272,28 @@ int vrt_carrier_rife_find(struct vrt_planes *planes, const struct vrt_carrier_ri
         if (planes->r < 0 || !vrt_planes_same(mix(&w, &state), ends->result))
             continue;
         tell_scales(&w, i + 1);
-        return 0;
+        return check_edge(&w);
     }
     return refuse(&w, "result");
+}
+
+int vrt_carrier_rife_read(const struct vrt_dag_file *file, struct vrt_dag *dag,
+                          vrt_carrier_rife_reader *read, void *source,
+                          struct vrt_checkpoint **ret_checkpoint)
+{
+    VRT_CLEANUP(vrt_freep) struct vrt_planes *planes = malloc(sizeof(*planes));
+    struct vrt_carrier_tensors tensors = { 0 };
+    struct vrt_carrier_rife ends = { 0 };
+
+    if (!planes)
+        return vrt_refuse_errno(file->error, vrt_raise(-ENOMEM), file->name);
+    vrt_planes_init(planes, dag);
+    int r = read(source, planes, &ends);
+    if (r == 0)
+        r = find(planes, &ends, &tensors);
+    if (r == 0)
+        r = vrt_carrier_tensors_to_checkpoint(&tensors, file->name, ret_checkpoint, file->error);
+    vrt_carrier_tensors_done(&tensors);
+    vrt_planes_done(planes);
+    return vrt_fold(r);
 }

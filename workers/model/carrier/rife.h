@@ -3,6 +3,7 @@
 
 /* RIFE's structure, in planes. */
 
+#include "engine/dag/read.h"
 #include "model/carrier/planes.h"
 #include "model/carrier/tensors.h"
 
@@ -10,18 +11,22 @@
 struct vrt_carrier_rife {
     struct vrt_plane_list frames[2], time;
     struct vrt_plane_list result;
+    int64_t size[2], padded[2];     /* a picture's, and what zeros make of it; 0: not known */
 };
 
-/*
- * Goes through RIFE by the file's convolutions, whose weights become the tensors: their data are
- * those of `planes`. The sizes that blocks look at pictures in are told as metadata.
- * Return: 0; -EINVAL where the graph computes anything else, -ENOMEM, with the sentence said.
- */
-int vrt_carrier_rife_find(struct vrt_planes *planes, const struct vrt_carrier_rife *ends,
-                          struct vrt_carrier_tensors *tensors) VRT_MUST_CHECK;
+/* Makes the planes of a graph that warps pictures. Return: 0; -EINVAL, -errno with the sentence
+ * said. */
+typedef int vrt_carrier_rife_reader(void *source, struct vrt_planes *planes,
+                                    struct vrt_carrier_rife *ret_ends);
 
-/* Makes the planes of an ncnn network that warps pictures. `text` and `planes` are new. Return: 0;
- * -EINVAL, -errno with the sentence said. */
-struct vrt_ncnn_text;
-int vrt_carrier_rife_read_ncnn(struct vrt_ncnn_text *text, struct vrt_planes *planes,
-                               struct vrt_carrier_rife *ret_ends) VRT_MUST_CHECK;
+/*
+ * Goes through RIFE by the convolutions of the graph that `read` has of `source`; their weights
+ * become a checkpoint, and the sizes that blocks look at pictures in its metadata.
+ * Return: 0; -EINVAL where the graph computes anything else, -errno, with the sentence said.
+ */
+int vrt_carrier_rife_read(const struct vrt_dag_file *file, struct vrt_dag *dag,
+                          vrt_carrier_rife_reader *read, void *source,
+                          struct vrt_checkpoint **ret_checkpoint) VRT_MUST_CHECK;
+
+/* Of a struct vrt_ncnn_text, which is new; of a struct vrt_carrier_onnx, which is open. */
+vrt_carrier_rife_reader vrt_carrier_rife_read_ncnn, vrt_carrier_rife_read_onnx;

@@ -26,7 +26,7 @@ enum vrt_sketch_kind {
     VRT_SKETCH_ADD, VRT_SKETCH_MUL, /* at[0] and at[1], the lower one first */
     VRT_SKETCH_SHIFT, VRT_SKETCH_SCALE,     /* at[0] and the numbers of constant `weight` */
     VRT_SKETCH_AFFINE,              /* at[0] * by[0] + by[1] */
-    VRT_SKETCH_MASK,                /* at[0] plus what follows from the size, or `weight` */
+    VRT_SKETCH_MASK,                /* at[0] plus a mask: nothing, or, by[0], of shifted windows */
     VRT_SKETCH_NORM,                /* at[0], less its mean, by its deviation; epsilon by[0] */
     VRT_SKETCH_MEAN, VRT_SKETCH_ROOT,       /* of at[0] */
     VRT_SKETCH_SOFTMAX, VRT_SKETCH_ERF,
@@ -74,13 +74,6 @@ int vrt_sketch_constant_new(struct vrt_sketch *sketch, const int64_t *dims, int 
 
 /* The constant; it stays where it is until the next one comes. */
 struct vrt_sketch_constant *vrt_sketch_constant(const struct vrt_sketch *sketch, int number);
-
-/* A constant of the same numbers: in other dimensions; with its axes in another order; or of those
- * of its rows that constant `rows` names. Return: as vrt_sketch_constant_new(). */
-int vrt_sketch_constant_shaped(struct vrt_sketch *sketch, int number, const int64_t *dims,
-                               int n_dims);
-int vrt_sketch_constant_turned(struct vrt_sketch *sketch, int number, const int64_t *perm);
-int vrt_sketch_constant_rows(struct vrt_sketch *sketch, int number, int rows);
 
 /* The following make nodes. Return: its number; 0 where sketch->r is a failure. */
 

@@ -2,8 +2,9 @@
 /*
  * The operations that ONNX files of SwinIR have, as a sketch: each kind is an entry of a table
  *
- * What only moves samples leaves a value as it is, but for how far pictures are rolled, and which
- * of the three parts of queries, keys and values it is. What is computed of sizes is left aside.
+ * What only moves samples leaves a value as it is, but for its layout, how far pictures are rolled,
+ * and which of the three parts of queries, keys and values it is; each operation on samples wants
+ * them in the layout that the network has them in.
  */
 
 #include <errno.h>
@@ -12,579 +13,497 @@
 #include <string.h>
 
 #include "base/macro.h"
-#include "engine/checkpoint/arena.h"
 #include "model/carrier/swinir-onnx.h"
 #include "model/carrier/swinir.h"
 
-#define ROWS_AND_COLUMNS 6          /* axes 1 and 2 */
 
-static struct vrt_text text_of(const char *text)
+/* Sizes that pictures of any size are tried with: several windows of 7 or 8, as SwinIR has. */
+#define ROWS 56
+#define COLUMNS 112
+
+int vrt_swinir_put(struct vrt_swinir_reader *reader, const struct vrt_swinir_data *data)
 {
-    return (struct vrt_text){ vrt_onnx_text(text), strlen(vrt_onnx_text(text)) };
-}
-
-/* More than SwinIR has, however it was exported: each may be held for long. */
-#define VALUES_MAX 65536
-
-static int put(struct vrt_carrier_onnx *reader, const char *name,
-               const struct vrt_carrier_value *value)
-{
-    if (reader->n_values == VALUES_MAX)
-        return vrt_sketch_refuse(reader->sketch, "is one of more than SwinIR has");
-    int r = vrt_dag_names_put(&reader->names, text_of(name), reader->n_values);
-
-    if (r == -EEXIST)
-        return vrt_sketch_refuse(reader->sketch, "makes what another has made before");
-    if (r == 0 && reader->n_values == reader->capacity) {
+    if (reader->n_data == reader->capacity) {
         const int capacity = reader->capacity ? 2 * reader->capacity : 256;
-        struct vrt_carrier_value *values = reallocarray(reader->values, (size_t)capacity,
-                                                        sizeof(*values));
-        if (values) {
-            reader->values = values;
-            reader->capacity = capacity;
-        } else {
-            r = vrt_raise(-ENOMEM);
+        struct vrt_swinir_data *all = reallocarray(reader->data, (size_t)capacity, sizeof(*all));
+
+        if (!all) {
+            if (reader->sketch->r == 0)
+                reader->sketch->r = vrt_refuse_errno(reader->sketch->dag->error,
+                                                     vrt_raise(-ENOMEM),
+                                                     reader->sketch->dag->source);
+            return 0;
         }
+        reader->data = all;
+        reader->capacity = capacity;
     }
-    if (r < 0)
-        return vrt_refuse_errno(reader->onnx.file->error, r, reader->onnx.file->name);
-    reader->values[reader->n_values++] = *value;
-    return 0;
+    reader->data[reader->n_data] = *data;
+    return reader->n_data++;
 }
 
-static struct vrt_carrier_value data(int node)
+static bool is_numbers(const struct vrt_swinir_reader *reader, int i)
 {
-    return (struct vrt_carrier_value){ .kind = VRT_CARRIER_DATA, .node = node };
+    const struct vrt_carrier_value *value = vrt_carrier_onnx_in(reader->onnx, i);
+
+    return value && value->kind == VRT_CARRIER_NUMBERS;
 }
 
-static int constant(struct vrt_carrier_onnx *reader, int i)
+struct vrt_swinir_data vrt_swinir_any(const struct vrt_swinir_reader *reader, int i)
 {
-    return vrt_carrier_onnx_number(reader, i);
+    return vrt_swinir_is_data(reader, i) ?
+           reader->data[vrt_carrier_onnx_in(reader->onnx, i)->data] :
+           (struct vrt_swinir_data){ 0 };
 }
 
-static bool is_constant(const struct vrt_carrier_onnx *reader, int i)
+struct vrt_swinir_data vrt_swinir_in(struct vrt_swinir_reader *reader, int i)
 {
-    return reader->places[i] >= 0 && reader->in[i].kind == VRT_CARRIER_CONSTANT;
-}
+    struct vrt_swinir_data x = vrt_swinir_any(reader, i);
 
-/* Whether input i is a constant of one number. */
-static bool is_number(struct vrt_carrier_onnx *reader, int i, float *ret_number)
-{
-    if (!is_constant(reader, i))
-        return false;
-    const int number = constant(reader, i);
-    if (!number || vrt_sketch_constant(reader->sketch, number)->n != 1)
-        return false;
-    *ret_number = vrt_sketch_constant(reader->sketch, number)->values[0];
-    return true;
-}
-
-/* The first integer of input i, a constant; `otherwise` where it is something else. */
-static int64_t integer(struct vrt_carrier_onnx *reader, int i, int64_t otherwise)
-{
-    const struct vrt_carrier_value *value = &reader->in[i];
-
-    if (!is_constant(reader, i) || value->is_made || value->source.n != 1)
-        return otherwise;
-    return vrt_onnx_integer(&value->source, 0);
-}
-
-/* The node of input i, as operations read it. */
-static int in(struct vrt_carrier_onnx *reader, int i)
-{
-    const struct vrt_carrier_value *value = &reader->in[i];
-
-    if (reader->places[i] < 0 || value->kind != VRT_CARRIER_DATA) {
+    if (!vrt_swinir_is_data(reader, i))
         vrt_sketch_refuse(reader->sketch, "has no picture as its input %d", i + 1);
-        return 0;
-    }
-    if (value->is_cut || value->is_clipped || (value->axes && value->axes != ROWS_AND_COLUMNS)) {
+    else if (x.is_cut || x.is_end || (x.rolled && x.rolled != VRT_SWINIR_BOTH))
         vrt_sketch_refuse(reader->sketch, "reads a part of a picture, which SwinIR doesn't");
+    if (x.rolled)
+        x.node = vrt_sketch_node(reader->sketch, &(struct vrt_sketch_node){
+            .kind = VRT_SKETCH_ROLL, .at = { x.node }, .by = { (float)x.by } });
+    return (struct vrt_swinir_data){ .node = x.node, .layout = x.layout };
+}
+
+int vrt_swinir_constant(struct vrt_swinir_reader *reader, int i)
+{
+    float *values = NULL;
+
+    if (reader->sketch->r < 0)
+        return 0;
+    int r = vrt_carrier_onnx_take(reader->onnx, i, &values);
+    if (r < 0) {
+        reader->sketch->r = r;
         return 0;
     }
-    return value->axes == 0 ? value->node : vrt_sketch_node(reader->sketch,
-        &(struct vrt_sketch_node){ .kind = VRT_SKETCH_ROLL, .at = { value->node },
-                                   .by = { (float)value->roll } });
+    return vrt_sketch_constant_new(reader->sketch, vrt_swinir_shape(reader, i)->dims,
+                                   vrt_swinir_shape(reader, i)->n_dims, values);
 }
 
-static int made(struct vrt_carrier_onnx *reader, enum vrt_sketch_kind kind, float by)
+struct vrt_layout vrt_swinir_picture(int64_t channels, int64_t rows, int64_t columns)
 {
-    return vrt_sketch_node(reader->sketch, &(struct vrt_sketch_node){
-        .kind = kind, .at = { in(reader, 0) }, .by = { by } });
+    struct vrt_layout layout = { 0 };
+
+    vrt_layout_add(&layout, VRT_AXIS_CHANNELS, channels, 1);
+    vrt_layout_add(&layout, VRT_AXIS_ROWS, rows, 1);
+    vrt_layout_add(&layout, VRT_AXIS_COLUMNS, columns, 1);
+    return layout;
 }
 
-static bool are(const struct vrt_carrier_onnx *reader, const char *name, int64_t wanted)
+void vrt_swinir_want_picture(struct vrt_swinir_reader *reader, const struct vrt_swinir_data *x)
 {
-    const VrtPb__Attribute *a = vrt_onnx_attribute(reader->node, name);
+    const struct vrt_carrier_shape *shape = vrt_swinir_shape(reader, 0);
+    const int64_t *dims = shape->dims;
+    const struct vrt_layout wanted = vrt_swinir_picture(dims[1], dims[2], dims[3]);
 
-    for (size_t i = 0; a && i < a->n_ints; i++)
-        if (a->ints[i] != wanted)
-            return false;
-    return true;
+    if (shape->n_dims != 4 || dims[0] != 1 || !vrt_layout_same(&x->layout, &wanted))
+        vrt_sketch_refuse(reader->sketch, "reads pictures whose axes SwinIR has in another order");
 }
 
-static struct vrt_carrier_value op_conv(struct vrt_carrier_onnx *reader)
+/* Whether the last dimension is all channels. Return: how many. */
+static int64_t want_channels(struct vrt_swinir_reader *reader, const struct vrt_swinir_data *x)
 {
-    const int x = in(reader, 0);
+    const struct vrt_carrier_shape *shape = vrt_swinir_shape(reader, 0);
+    const int64_t n = shape->n_dims > 0 ? shape->dims[shape->n_dims - 1] : 0;
+    int n_axes = 0;
 
-    if (!is_constant(reader, 1) || !is_constant(reader, 2) || !constant(reader, 1) ||
-        !constant(reader, 2)) {
-        vrt_sketch_refuse(reader->sketch, "has no constant weights and bias");
-        return data(0);
-    }
-    const struct vrt_sketch_constant *w = vrt_sketch_constant(reader->sketch, constant(reader, 1));
-    const int64_t pad = w->n_dims == 4 ? w->dims[3] / 2 : 0;
-    if (w->n_dims != 4 || !are(reader, "strides", 1) || !are(reader, "dilations", 1) ||
-        !are(reader, "pads", pad) || vrt_onnx_int(reader->node, "group", 1) != 1 ||
-        (pad > 0 && !vrt_onnx_attribute(reader->node, "pads")))
+    for (int i = 0; i < x->layout.n; i++)
+        n_axes += x->layout.axes[i].kind >= VRT_AXIS_CHANNELS;
+    const struct vrt_axis *last = &x->layout.axes[VRT_MAX(x->layout.n - 1, 0)];
+    if (n_axes != 1 || last->kind != VRT_AXIS_CHANNELS || last->size != n || last->step != 1)
+        vrt_sketch_refuse(reader->sketch, "goes along another axis than SwinIR's features");
+    return n;
+}
+
+int vrt_swinir_put_node(struct vrt_swinir_reader *reader, int node,
+                        const struct vrt_swinir_data *like)
+{
+    return vrt_swinir_put(reader, &(struct vrt_swinir_data){
+        .node = node, .layout = like->layout });
+}
+
+int vrt_swinir_put_made(struct vrt_swinir_reader *reader, enum vrt_sketch_kind kind,
+                        const struct vrt_swinir_data *x, float by)
+{
+    const int node = vrt_sketch_node(reader->sketch, &(struct vrt_sketch_node){
+        .kind = kind, .at = { x->node }, .by = { by } });
+
+    return vrt_swinir_put_node(reader, node, x);
+}
+
+static int op_conv(void *network)
+{
+    struct vrt_swinir_reader *reader = network;
+    const struct vrt_swinir_data x = vrt_swinir_in(reader, 0);
+    const int64_t *w = vrt_swinir_shape(reader, 1)->dims, pad = w[3] / 2;
+    const int weight = vrt_swinir_constant(reader, 1), bias = vrt_swinir_constant(reader, 2);
+
+    vrt_swinir_want_picture(reader, &x);
+    if (!vrt_carrier_onnx_is_conv(reader->onnx, 1, pad))
         vrt_sketch_refuse(reader->sketch, "is no convolution that keeps the size");
     else if (!reader->channels)
-        reader->channels = (int)w->dims[1];
-    return data(vrt_sketch_node(reader->sketch, &(struct vrt_sketch_node){
-        .kind = VRT_SKETCH_CONV, .at = { x }, .weight = constant(reader, 1),
-        .bias = constant(reader, 2) }));
+        reader->channels = (int)w[1];
+    const int64_t *dims = reader->onnx->shape.dims;
+    return vrt_swinir_put(reader, &(struct vrt_swinir_data){
+        .layout = vrt_swinir_picture(dims[1], dims[2], dims[3]),
+        .node = vrt_sketch_node(reader->sketch, &(struct vrt_sketch_node){
+            .kind = VRT_SKETCH_CONV, .at = { x.node }, .weight = weight, .bias = bias }),
+    });
 }
 
-static int linear(struct vrt_carrier_onnx *reader, bool is_turned)
+/* x times a constant matrix, plus a bias if there is one. */
+static int linear(struct vrt_swinir_reader *reader, bool is_turned, bool has_bias)
 {
-    return vrt_sketch_node(reader->sketch, &(struct vrt_sketch_node){
-        .kind = VRT_SKETCH_LINEAR, .at = { in(reader, 0) }, .weight = constant(reader, 1),
-        .is_turned = is_turned });
+    struct vrt_swinir_data x = vrt_swinir_in(reader, 0);
+
+    want_channels(reader, &x);
+    if (vrt_swinir_shape(reader, 1)->n_dims != 2)
+        vrt_sketch_refuse(reader->sketch, "is a product with something else than a matrix");
+    const int weight = vrt_swinir_constant(reader, 1);
+    x.node = vrt_sketch_node(reader->sketch, &(struct vrt_sketch_node){
+        .kind = VRT_SKETCH_LINEAR, .at = { x.node }, .weight = weight, .is_turned = is_turned });
+    if (has_bias && reader->sketch->r == 0)
+        x.node = vrt_sketch_with(reader->sketch, VRT_SKETCH_SHIFT, x.node,
+                                 vrt_swinir_constant(reader, 2));
+    if (reader->sketch->r == 0)
+        x.layout.axes[x.layout.n - 1].size =
+            reader->onnx->shape.dims[reader->onnx->shape.n_dims - 1];
+    return vrt_swinir_put(reader, &x);
 }
 
-static struct vrt_carrier_value op_matmul(struct vrt_carrier_onnx *reader)
+static int op_matmul(void *network)
 {
-    if (is_constant(reader, 1))
-        return data(linear(reader, false));
-    const int a = in(reader, 0), b = in(reader, 1);
-    return data(vrt_sketch_matmul(reader->sketch, a, b));
+    struct vrt_swinir_reader *reader = network;
+
+    return is_numbers(reader, 1) ? linear(reader, false, false) : vrt_swinir_attend(reader);
 }
 
-static struct vrt_carrier_value op_gemm(struct vrt_carrier_onnx *reader)
+static int op_gemm(void *network)
 {
-    if (!is_constant(reader, 1) || !is_constant(reader, 2) ||
-        vrt_onnx_int(reader->node, "transA", 0) ||
-        vrt_onnx_float(reader->node, "alpha", 1) != 1 ||
-        vrt_onnx_float(reader->node, "beta", 1) != 1) {
+    struct vrt_swinir_reader *reader = network;
+
+    if (vrt_onnx_int(reader->onnx->node, "transA", 0) ||
+        vrt_onnx_float(reader->onnx->node, "alpha", 1) != 1 ||
+        vrt_onnx_float(reader->onnx->node, "beta", 1) != 1 || !is_numbers(reader, 2))
         vrt_sketch_refuse(reader->sketch, "is no product with constant weights and a bias");
-        return data(0);
+    return linear(reader, vrt_onnx_int(reader->onnx->node, "transB", 0), true);
+}
+
+/* Whether an axis of numbers that input i has more than one of is one of x's features. */
+static bool is_of_channels(const struct vrt_swinir_reader *reader,
+                           const struct vrt_swinir_data *x, int i)
+{
+    const struct vrt_carrier_shape *of = vrt_swinir_shape(reader, i);
+    const struct vrt_carrier_shape *shape = vrt_swinir_shape(reader, 1 - i);
+    struct vrt_layout layout = x->layout;
+    int found = -1;
+
+    for (int d = 0; d < of->n_dims; d++) {
+        if (of->dims[d] == 1)
+            continue;
+        if (found >= 0)
+            return false;
+        found = d + shape->n_dims - of->n_dims;
     }
-    const int x = linear(reader, vrt_onnx_int(reader->node, "transB", 0));
-    return data(vrt_sketch_with(reader->sketch, VRT_SKETCH_SHIFT, x, constant(reader, 2)));
+    if (found < 0 || !vrt_layout_fit(&layout, shape->dims, shape->n_dims))
+        return false;
+    const struct vrt_layout axis = vrt_layout_of(&layout, shape->dims, found);
+    return axis.n == 1 && axis.axes[0].kind == VRT_AXIS_CHANNELS && axis.axes[0].step == 1;
 }
 
-/* What is added to attention for where places are, as it is computed of the size or stored. */
-static int mask(struct vrt_carrier_onnx *reader, int x, int number)
+/* x plus `sign` times input i, or times it. */
+static int with_numbers(struct vrt_swinir_reader *reader, const struct vrt_swinir_data *x, int i,
+                        enum vrt_sketch_kind kind, float sign)
 {
-    return vrt_sketch_node(reader->sketch, &(struct vrt_sketch_node){
-        .kind = VRT_SKETCH_MASK, .at = { x }, .weight = number });
-}
-
-static struct vrt_carrier_value op_add(struct vrt_carrier_onnx *reader)
-{
-    const int k = reader->in[0].kind == VRT_CARRIER_DATA ? 0 : 1, other = 1 - k;
-    const int x = in(reader, k);
-
-    if (reader->in[other].kind == VRT_CARRIER_DATA)
-        return data(vrt_sketch_add(reader->sketch, x, in(reader, other)));
-    if (reader->in[other].kind == VRT_CARRIER_OTHER)
-        return data(mask(reader, x, 0));
-    const int number = constant(reader, other);
-    if (number && vrt_sketch_constant(reader->sketch, number)->n_dims == 5)
-        return data(mask(reader, x, number));
-    return data(vrt_sketch_with(reader->sketch, VRT_SKETCH_SHIFT, x, number));
-}
-
-/* The negative of constant `number`. */
-static int negative(struct vrt_carrier_onnx *reader, int number)
-{
-    if (!number)
-        return 0;
-    const struct vrt_sketch_constant of = *vrt_sketch_constant(reader->sketch, number);
-    const int made = vrt_sketch_constant_new(reader->sketch, of.dims, of.n_dims, NULL);
-    for (int64_t i = 0; made && i < of.n; i++)
-        vrt_sketch_constant(reader->sketch, made)->values[i] = -of.values[i];
-    return made;
-}
-
-static struct vrt_carrier_value op_sub(struct vrt_carrier_onnx *reader)
-{
-    const int x = in(reader, 0);
-
-    if (!is_constant(reader, 1))
-        return data(vrt_sketch_sub(reader->sketch, x, in(reader, 1)));
-    return data(vrt_sketch_with(reader->sketch, VRT_SKETCH_SHIFT, x,
-                                negative(reader, constant(reader, 1))));
-}
-
-static struct vrt_carrier_value op_mul(struct vrt_carrier_onnx *reader)
-{
-    const int k = reader->in[0].kind == VRT_CARRIER_DATA ? 0 : 1, other = 1 - k;
-    const int x = in(reader, k);
-
-    if (is_constant(reader, other))
-        return data(vrt_sketch_with(reader->sketch, VRT_SKETCH_SCALE, x, constant(reader, other)));
-    return data(vrt_sketch_mul(reader->sketch, x, in(reader, other)));
-}
-
-static struct vrt_carrier_value op_div(struct vrt_carrier_onnx *reader)
-{
-    const int x = in(reader, 0);
     float number;
 
-    if (is_number(reader, 1, &number))
-        return data(vrt_sketch_affine(reader->sketch, x, 1 / number, 0));
-    return data(vrt_sketch_div(reader->sketch, x, in(reader, 1)));
+    if (!is_numbers(reader, i))
+        vrt_sketch_refuse(reader->sketch, "reads what vrtd can't follow from the picture's size");
+    else if (vrt_carrier_onnx_number(reader->onnx, i, &number))
+        return vrt_swinir_put_node(reader, kind == VRT_SKETCH_SHIFT ?
+                                   vrt_sketch_affine(reader->sketch, x->node, 1, sign * number) :
+                                   vrt_sketch_affine(reader->sketch, x->node, number, 0), x);
+    else if (kind == VRT_SKETCH_SHIFT && sign == 1 && !is_of_channels(reader, x, i))
+        return vrt_swinir_bias(reader, x, i);
+    else if (!is_of_channels(reader, x, i))
+        vrt_sketch_refuse(reader->sketch, "has numbers along another axis than SwinIR");
+    const int numbers = vrt_swinir_constant(reader, i);
+    for (int64_t k = 0; numbers && k < vrt_sketch_constant(reader->sketch, numbers)->n; k++)
+        vrt_sketch_constant(reader->sketch, numbers)->values[k] *= sign;
+    return vrt_swinir_put_node(reader, vrt_sketch_with(reader->sketch, kind, x->node, numbers), x);
 }
 
-static struct vrt_carrier_value op_pow(struct vrt_carrier_onnx *reader)
+/* The layout of what is made of a and b, one of which may have one number for all features. */
+static struct vrt_swinir_data joined(struct vrt_swinir_reader *reader,
+                                     const struct vrt_swinir_data *a,
+                                     const struct vrt_swinir_data *b)
 {
-    const int x = in(reader, 0);
+    const struct vrt_swinir_data *longer = a->layout.n >= b->layout.n ? a : b;
+    const struct vrt_swinir_data *other = longer == a ? b : a;
+    struct vrt_layout layout = longer->layout;
+
+    if (!vrt_layout_same(&layout, &other->layout)) {
+        if (layout.n > 0 && layout.axes[layout.n - 1].kind == VRT_AXIS_CHANNELS)
+            layout.n--;
+        if (!vrt_layout_same(&layout, &other->layout))
+            vrt_sketch_refuse(reader->sketch, "combines samples that are in another order");
+    }
+    return *longer;
+}
+
+static int op_binary(void *network)
+{
+    struct vrt_swinir_reader *reader = network;
+    const char *type = reader->onnx->node->op_type;
+    const bool is_sum = strcmp(type, "Add") == 0, is_product = strcmp(type, "Mul") == 0;
+    const int k = (is_sum || is_product) && !vrt_swinir_is_data(reader, 0) ? 1 : 0;
+    const struct vrt_swinir_data x = vrt_swinir_in(reader, k);
+    float number;
+
+    if (strcmp(type, "Div") == 0 && vrt_carrier_onnx_number(reader->onnx, 1, &number))
+        return vrt_swinir_put_node(reader, vrt_sketch_affine(reader->sketch, x.node, 1 / number, 0),
+                                   &x);
+    if (!vrt_swinir_is_data(reader, 1 - k) && strcmp(type, "Div") != 0)
+        return with_numbers(reader, &x, 1 - k, is_product ? VRT_SKETCH_SCALE : VRT_SKETCH_SHIFT,
+                            is_sum || is_product ? 1 : -1);
+    const struct vrt_swinir_data y = vrt_swinir_in(reader, 1 - k), like = joined(reader, &x, &y);
+    if (reader->sketch->r < 0)
+        return 0;
+    const int node = is_sum ? vrt_sketch_add(reader->sketch, x.node, y.node) :
+                     is_product ? vrt_sketch_mul(reader->sketch, x.node, y.node) :
+                     strcmp(type, "Sub") == 0 ? vrt_sketch_sub(reader->sketch, x.node, y.node) :
+                     vrt_sketch_div(reader->sketch, x.node, y.node);
+    return vrt_swinir_put_node(reader, node, &like);
+}
+
+static int op_pow(void *network)
+{
+    struct vrt_swinir_reader *reader = network;
+    const struct vrt_swinir_data x = vrt_swinir_in(reader, 0);
     float number = 0;
 
-    if (!is_number(reader, 1, &number) || number != 2)
+    if (!vrt_carrier_onnx_number(reader->onnx, 1, &number) || number != 2)
         vrt_sketch_refuse(reader->sketch, "is no square");
-    return data(vrt_sketch_mul(reader->sketch, x, x));
+    return vrt_swinir_put_node(reader, vrt_sketch_mul(reader->sketch, x.node, x.node), &x);
 }
 
-/* Whether the attribute `name`, or else integer input i, is an axis that may be the last. */
-static void check_last(struct vrt_carrier_onnx *reader, const char *name, int i, int64_t otherwise)
+/* Whether it goes along the last axis. */
+static void want_last(struct vrt_swinir_reader *reader, int64_t axis)
 {
-    const VrtPb__Attribute *a = vrt_onnx_attribute(reader->node, name);
-    const int64_t axis = a ? (a->n_ints ? a->ints[0] : a->i) : i < 0 ? otherwise :
-                         integer(reader, i, 0);
-
-    if ((axis != -1 && axis < 2) || (a && a->n_ints > 1))
+    if (axis != -1 && axis != vrt_swinir_shape(reader, 0)->n_dims - 1)
         vrt_sketch_refuse(reader->sketch, "goes along axis %lld, not the last", (long long)axis);
 }
 
-static struct vrt_carrier_value op_mean(struct vrt_carrier_onnx *reader)
+static int op_mean(void *network)
 {
-    check_last(reader, "axes", 1, 0);
-    return data(made(reader, VRT_SKETCH_MEAN, 0));
+    struct vrt_swinir_reader *reader = network;
+    struct vrt_swinir_data x = vrt_swinir_in(reader, 0);
+    int64_t axes[VRT_ONNX_DIMS_MAX];
+    const int n = vrt_carrier_onnx_integers(reader->onnx, "axes", 1, axes);
+
+    want_last(reader, n == 1 ? axes[0] : 0);
+    want_channels(reader, &x);
+    x.layout.n -= reader->sketch->r == 0;
+    return vrt_swinir_put_made(reader, VRT_SKETCH_MEAN, &x, 0);
 }
 
-static struct vrt_carrier_value op_root(struct vrt_carrier_onnx *reader)
+static int op_root(void *network)
 {
-    return data(made(reader, VRT_SKETCH_ROOT, 0));
+    struct vrt_swinir_reader *reader = network;
+    const struct vrt_swinir_data x = vrt_swinir_in(reader, 0);
+
+    return vrt_swinir_put_made(reader, VRT_SKETCH_ROOT, &x, 0);
 }
 
-static struct vrt_carrier_value op_softmax(struct vrt_carrier_onnx *reader)
+static int op_softmax(void *network)
 {
-    check_last(reader, "axis", -1, reader->onnx.opset >= 13 ? -1 : 1);
-    return data(made(reader, VRT_SKETCH_SOFTMAX, 0));
+    struct vrt_swinir_reader *reader = network;
+    const struct vrt_swinir_data x = vrt_swinir_in(reader, 0);
+
+    want_last(reader, vrt_onnx_int(reader->onnx->node, "axis",
+                                   reader->onnx->onnx.opset >= 13 ? -1 : 1));
+    if (x.layout.n == 0 || x.layout.axes[x.layout.n - 1].kind != VRT_AXIS_KEYS)
+        vrt_sketch_refuse(reader->sketch, "is of something else than pairs of places");
+    return vrt_swinir_put_made(reader, VRT_SKETCH_SOFTMAX, &x, 0);
 }
 
-static struct vrt_carrier_value op_erf(struct vrt_carrier_onnx *reader)
+static int op_erf(void *network)
 {
-    return data(made(reader, VRT_SKETCH_ERF, 0));
+    struct vrt_swinir_reader *reader = network;
+    const struct vrt_swinir_data x = vrt_swinir_in(reader, 0);
+
+    return vrt_swinir_put_made(reader, VRT_SKETCH_ERF, &x, 0);
 }
 
-static struct vrt_carrier_value op_leaky(struct vrt_carrier_onnx *reader)
+static int op_leaky(void *network)
 {
-    return data(made(reader, VRT_SKETCH_LEAKY, vrt_onnx_float(reader->node, "alpha", 0.01f)));
+    struct vrt_swinir_reader *reader = network;
+    const struct vrt_swinir_data x = vrt_swinir_in(reader, 0);
+
+    return vrt_swinir_put_made(reader, VRT_SKETCH_LEAKY, &x,
+                    vrt_onnx_float(reader->onnx->node, "alpha", 0.01f));
 }
 
-static struct vrt_carrier_value op_gelu(struct vrt_carrier_onnx *reader)
+static int op_gelu(void *network)
 {
-    const int x = in(reader, 0);
-    const int inner = vrt_sketch_affine(reader->sketch, x, sqrtf(0.5f), 0);
+    struct vrt_swinir_reader *reader = network;
+    const struct vrt_swinir_data x = vrt_swinir_in(reader, 0);
+    const int inner = vrt_sketch_affine(reader->sketch, x.node, sqrtf(0.5f), 0);
     const int erf = vrt_sketch_node(reader->sketch, &(struct vrt_sketch_node){
         .kind = VRT_SKETCH_ERF, .at = { inner } });
     const int gate = vrt_sketch_affine(reader->sketch, erf, 1, 1);
 
-    if (!vrt_onnx_is(reader->node, "approximate", "none", "none"))
+    if (!vrt_onnx_is(reader->onnx->node, "approximate", "none", "none"))
         vrt_sketch_refuse(reader->sketch, "is approximate, which SwinIR's isn't");
-    return data(vrt_sketch_affine(reader->sketch, vrt_sketch_mul(reader->sketch, x, gate), 0.5f,
-                                  0));
+    const int node = vrt_sketch_mul(reader->sketch, x.node, gate);
+    return vrt_swinir_put_node(reader, vrt_sketch_affine(reader->sketch, node, 0.5f, 0), &x);
 }
 
-static struct vrt_carrier_value op_norm(struct vrt_carrier_onnx *reader)
+static int op_norm(void *network)
 {
-    int x = made(reader, VRT_SKETCH_NORM, vrt_onnx_float(reader->node, "epsilon", 1e-5f));
+    struct vrt_swinir_reader *reader = network;
+    const struct vrt_swinir_data x = vrt_swinir_in(reader, 0);
+    int y = vrt_sketch_node(reader->sketch, &(struct vrt_sketch_node){
+        .kind = VRT_SKETCH_NORM, .at = { x.node },
+        .by = { vrt_onnx_float(reader->onnx->node, "epsilon", 1e-5f) } });
+    const int64_t n = want_channels(reader, &x);
 
-    check_last(reader, "axis", -1, -1);
-    if (!is_constant(reader, 1) || !is_constant(reader, 2)) {
-        vrt_sketch_refuse(reader->sketch, "has no constant weights and bias");
-        return data(0);
-    }
-    x = vrt_sketch_with(reader->sketch, VRT_SKETCH_SCALE, x, constant(reader, 1));
-    return data(vrt_sketch_with(reader->sketch, VRT_SKETCH_SHIFT, x, constant(reader, 2)));
+    want_last(reader, vrt_onnx_int(reader->onnx->node, "axis", -1));
+    for (int i = 1; i <= 2; i++)
+        if (!is_numbers(reader, i) || vrt_carrier_shape_n(vrt_swinir_shape(reader, i)) != n) {
+            vrt_sketch_refuse(reader->sketch, "has no constant weights and bias");
+            return 0;
+        }
+    y = vrt_sketch_with(reader->sketch, VRT_SKETCH_SCALE, y, vrt_swinir_constant(reader, 1));
+    y = vrt_sketch_with(reader->sketch, VRT_SKETCH_SHIFT, y, vrt_swinir_constant(reader, 2));
+    return vrt_swinir_put_node(reader, y, &x);
 }
 
 /* Only each sample repeated twice in both directions. */
-static struct vrt_carrier_value op_resize(struct vrt_carrier_onnx *reader)
+static int op_resize(void *network)
 {
-    const int number = is_constant(reader, 2) ?
-                       constant(reader, 2) : 0;
-    const struct vrt_sketch_constant *scales = number ?
-        vrt_sketch_constant(reader->sketch, number) : NULL;
+    struct vrt_swinir_reader *reader = network;
+    const VrtPb__Node *node = reader->onnx->node;
+    const int64_t *from = vrt_swinir_shape(reader, 0)->dims, *to = reader->onnx->shape.dims;
+    struct vrt_swinir_data x = vrt_swinir_in(reader, 0);
 
-    if (!scales || scales->n != 4 || scales->values[0] != 1 || scales->values[1] != 1 ||
-        scales->values[2] != 2 || scales->values[3] != 2 ||
-        !vrt_onnx_is(reader->node, "mode", "nearest", "nearest") ||
-        !vrt_onnx_is(reader->node, "coordinate_transformation_mode", "half_pixel", "asymmetric") ||
-        !vrt_onnx_is(reader->node, "nearest_mode", "round_prefer_floor", "floor"))
+    vrt_swinir_want_picture(reader, &x);
+    if (to[0] != from[0] || to[1] != from[1] || to[2] != 2 * from[2] || to[3] != 2 * from[3] ||
+        !vrt_onnx_is(node, "mode", "nearest", "nearest") ||
+        !vrt_onnx_is(node, "coordinate_transformation_mode", "half_pixel", "asymmetric") ||
+        !vrt_onnx_is(node, "nearest_mode", "round_prefer_floor", "floor"))
         vrt_sketch_refuse(reader->sketch, "resizes otherwise than by repeating samples twice");
-    return data(made(reader, VRT_SKETCH_NEAREST, 2));
-}
-
-/* Queries, keys or values: one of three. */
-static struct vrt_carrier_value op_gather(struct vrt_carrier_onnx *reader)
-{
-    const int64_t number = integer(reader, 1, -1);
-
-    if (number < 0 || number > 2 || vrt_onnx_int(reader->node, "axis", 0) != 0)
-        vrt_sketch_refuse(reader->sketch, "takes something else than one of three parts");
-    return data(made(reader, VRT_SKETCH_PART, (float)number));
-}
-
-static struct vrt_carrier_value op_slice(struct vrt_carrier_onnx *reader)
-{
-    struct vrt_carrier_value x = reader->in[0];
-    const int64_t start = integer(reader, 1, INT64_MIN), end = integer(reader, 2, INT64_MIN);
-    const int64_t axis = integer(reader, 3, INT64_MIN);
-
-    if (start == INT64_MIN || axis < -4 || axis > 3 ||
-        (reader->places[4] >= 0 && integer(reader, 4, 0) != 1) ||
-        (x.is_cut && (x.start != 0 || start != 0))) {
-        vrt_sketch_refuse(reader->sketch, "cuts pictures as SwinIR doesn't");
-        return x;
-    }
-    if (start == 0 && end >= INT32_MAX)
-        return x;
-    x.is_cut = true;
-    x.axis = (int)axis;
-    x.start = start;
-    x.end = end;
-    return x;
-}
-
-/* The end of a picture before its beginning. Where the end is told as the size, it is rolled the
- * shorter way. */
-static struct vrt_carrier_value op_concat(struct vrt_carrier_onnx *reader)
-{
-    const struct vrt_carrier_value *a = &reader->in[0], *b = &reader->in[1];
-    const bool is_shorter = a->end >= INT32_MAX || a->start < a->end / 2;
-    const int64_t by = is_shorter ? a->start : a->end < 0 ? 0 : a->start - a->end;
-    struct vrt_carrier_value x = *a;
-
-    if (reader->node->n_input != 2 || b->kind != VRT_CARRIER_DATA ||
-        a->kind != VRT_CARRIER_DATA || a->node != b->node || !a->is_cut || !b->is_cut ||
-        a->axis != b->axis || b->start != 0 || b->end != a->start ||
-        a->axes != b->axes || a->roll != b->roll || a->axis < 1 || a->axis > 2 || by == 0 ||
-        by < -64 || by > 64 || (a->axes && a->roll != by) || (a->axes & 1 << a->axis)) {
-        vrt_sketch_refuse(reader->sketch, "joins pictures as SwinIR doesn't");
-        return x;
-    }
-    x.is_cut = false;
-    x.axes |= 1 << a->axis;
-    x.roll = (int)by;
-    return x;
-}
-
-static struct vrt_carrier_value op_pad(struct vrt_carrier_onnx *reader)
-{
-    if (reader->in[0].node != 0 || !vrt_onnx_is(reader->node, "mode", "constant", "reflect"))
-        vrt_sketch_refuse(reader->sketch, "pads otherwise than SwinIR's input, by what is mirrored "
-                          "there");
-    return reader->in[0];
+    x.layout = vrt_swinir_picture(to[1], to[2], to[3]);
+    return vrt_swinir_put_made(reader, VRT_SKETCH_NEAREST, &x, 2);
 }
 
 /* What is shown is cut to 0 and 1 in any case. */
-static struct vrt_carrier_value op_clip(struct vrt_carrier_onnx *reader)
+static int op_clip(void *network)
 {
-    struct vrt_carrier_value x = reader->in[0];
-    float low = 0, high = 1;
+    struct vrt_swinir_reader *reader = network;
+    struct vrt_swinir_data x = vrt_swinir_any(reader, 0);
 
-    if ((reader->places[1] >= 0 && !is_number(reader, 1, &low)) ||
-        (reader->places[2] >= 0 && !is_number(reader, 2, &high)) || low > 0 || high < 1)
+    if (!vrt_carrier_onnx_is_clip(reader->onnx))
         vrt_sketch_refuse(reader->sketch, "cuts off within 0 and 1");
-    x.is_clipped = true;
-    return x;
+    x.is_end = true;
+    return vrt_swinir_put(reader, &x);
 }
 
-static struct vrt_carrier_value op_same(struct vrt_carrier_onnx *reader)
+static int op_same(void *network)
 {
-    return reader->in[0];
+    const struct vrt_swinir_reader *reader = network;
+
+    return vrt_carrier_onnx_in(reader->onnx, 0)->data;
 }
 
-/* Those that windows, heads and enlarged pixels are made by; others would be other networks. */
-static struct vrt_carrier_value op_transpose(struct vrt_carrier_onnx *reader)
-{
-    static const char *const known[] = {
-        "021", "201", "0213", "0132", "0312", "0231", "20314", "013245", "014253", "0142536",
-    };
-    const VrtPb__Attribute *a = vrt_onnx_attribute(reader->node, "perm");
-    char perm[VRT_ONNX_DIMS_MAX + 1] = "";
-
-    for (size_t i = 0; a && i < a->n_ints && i < VRT_ONNX_DIMS_MAX; i++)
-        perm[i] = a->ints[i] >= 0 && a->ints[i] <= 9 ? (char)('0' + a->ints[i]) : 'x';
-    for (size_t i = 0; i < VRT_ARRAY_SIZE(known); i++)
-        if (strcmp(perm, known[i]) == 0)
-            return reader->in[0];
-    vrt_sketch_refuse(reader->sketch, "turns axes as SwinIR doesn't (%s)", perm);
-    return reader->in[0];
-}
-
-static struct vrt_carrier_value op_to_pixels(struct vrt_carrier_onnx *reader)
-{
-    if (!vrt_onnx_is(reader->node, "mode", "DCR", "CRD"))
-        vrt_sketch_refuse(reader->sketch, "makes pixels of channels in another order than SwinIR");
-    return reader->in[0];
-}
-
-static const struct {
-    const char *type;
-    struct vrt_carrier_value (*read)(struct vrt_carrier_onnx *reader);
-} kinds[] = {
-    { "Add", op_add }, { "Cast", op_same }, { "Clip", op_clip }, { "Concat", op_concat },
-    { "Conv", op_conv }, { "DepthToSpace", op_to_pixels }, { "Div", op_div },
-    { "Dropout", op_same }, { "Erf", op_erf }, { "Flatten", op_same },
-    { "Gather", op_gather }, { "Gelu", op_gelu },
-    { "Gemm", op_gemm }, { "Identity", op_same }, { "LayerNormalization", op_norm },
-    { "LeakyRelu", op_leaky }, { "MatMul", op_matmul }, { "Mul", op_mul }, { "Pad", op_pad },
-    { "Pow", op_pow }, { "ReduceMean", op_mean }, { "Reshape", op_same }, { "Resize", op_resize },
-    { "Slice", op_slice }, { "Softmax", op_softmax }, { "Sqrt", op_root },
-    { "Squeeze", op_same }, { "Sub", op_sub }, { "Transpose", op_transpose },
-    { "Unsqueeze", op_same },
+static const struct vrt_carrier_op ops[] = {
+    { "Add", op_binary }, { "Cast", op_same }, { "Clip", op_clip }, { "Concat", vrt_swinir_concat },
+    { "Conv", op_conv }, { "DepthToSpace", vrt_swinir_to_pixels }, { "Div", op_binary },
+    { "Dropout", op_same }, { "Erf", op_erf }, { "Flatten", vrt_swinir_reshape },
+    { "Gather", vrt_swinir_gather }, { "Gelu", op_gelu }, { "Gemm", op_gemm },
+    { "Identity", op_same }, { "LayerNormalization", op_norm }, { "LeakyRelu", op_leaky },
+    { "MatMul", op_matmul }, { "Mul", op_binary }, { "Pad", vrt_swinir_pad }, { "Pow", op_pow },
+    { "ReduceMean", op_mean }, { "Reshape", vrt_swinir_reshape }, { "Resize", op_resize },
+    { "Slice", vrt_swinir_slice }, { "Softmax", op_softmax }, { "Sqrt", op_root },
+    { "Squeeze", vrt_swinir_reshape }, { "Sub", op_binary }, { "Transpose", vrt_swinir_transpose },
+    { "Unsqueeze", vrt_swinir_reshape }, { NULL, NULL },
 };
 
-static int find_inputs(struct vrt_carrier_onnx *reader)
+/* How many channels come in, where the file leaves it open: by the first convolution. */
+static int64_t guess_channels(const struct vrt_carrier_onnx *onnx)
 {
-    char shown[64];
-
-    for (int i = 0; i < VRT_CARRIER_INPUTS_MAX; i++) {
-        reader->places[i] = -1;
-        reader->in[i] = (struct vrt_carrier_value){ 0 };
-        if ((size_t)i >= reader->node->n_input || !vrt_onnx_text(reader->node->input[i])[0])
+    for (size_t i = 0; i < onnx->graph->n_node; i++) {
+        const VrtPb__Node *node = onnx->graph->node[i];
+        if (strcmp(vrt_onnx_text(node->op_type), "Conv") != 0 || node->n_input < 2)
             continue;
-        const struct vrt_dag_name *name = vrt_dag_names_find(&reader->names,
-                                                             text_of(reader->node->input[i]));
-        if (!name)
-            return vrt_sketch_refuse(reader->sketch, "reads \"%s\", which no operation before it "
-                                     "makes", vrt_printable(reader->node->input[i], shown,
-                                                            sizeof(shown)));
-        reader->places[i] = name->value;
-        reader->in[i] = reader->values[name->value];
-    }
-    return 0;
-}
-
-/* Whether it is one of a picture's samples, rather than of sizes. */
-static bool is_of_data(const struct vrt_carrier_onnx *reader)
-{
-    const char *type = vrt_onnx_text(reader->node->op_type);
-    bool is_data = false;
-
-    for (int i = 0; i < VRT_CARRIER_INPUTS_MAX; i++)
-        is_data |= reader->places[i] >= 0 && reader->in[i].kind == VRT_CARRIER_DATA;
-    return is_data && strcmp(type, "Shape") != 0;
-}
-
-static int read_node(struct vrt_carrier_onnx *reader)
-{
-    const char *type = vrt_onnx_text(reader->node->op_type);
-    const char *name = vrt_onnx_text(reader->node->name);
-    struct vrt_carrier_value value = { .kind = VRT_CARRIER_OTHER };
-
-    if (reader->node->n_output < 1)
-        return vrt_sketch_refuse(reader->sketch, "has no output");
-    vrt_dag_set_where(reader->sketch->dag, type, name[0] ? name : reader->node->output[0]);
-    int r = find_inputs(reader);
-    if (r < 0)
-        return r;
-    if (strcmp(type, "Constant") == 0)
-        r = vrt_carrier_onnx_constant(reader, &value);
-    if (r < 0)
-        return r;
-    if (is_of_data(reader)) {
-        size_t i = 0;
-        while (i < VRT_ARRAY_SIZE(kinds) && strcmp(kinds[i].type, type) != 0)
-            i++;
-        if (i == VRT_ARRAY_SIZE(kinds))
-            return vrt_sketch_refuse(reader->sketch, "is an operation that SwinIR hasn't got");
-        value = kinds[i].read(reader);
-    } else if (value.kind == VRT_CARRIER_OTHER) {
-        r = vrt_carrier_onnx_constants(reader, type, &value);
-        if (r < 0)
-            return r;
-    }
-    for (size_t i = 0; i < reader->node->n_output && reader->sketch->r == 0; i++)
-        r = r < 0 ? r : put(reader, reader->node->output[i],
-                            i == 0 ? &value : &(struct vrt_carrier_value){ 0 });
-    return reader->sketch->r < 0 ? reader->sketch->r : r;
-}
-
-static int read_beginning(struct vrt_carrier_onnx *reader, const VrtPb__Graph *graph)
-{
-    int r = 0, n_inputs = 0;
-
-    for (size_t i = 0; i < graph->n_initializer && r == 0; i++) {
-        struct vrt_carrier_value value = { .kind = VRT_CARRIER_CONSTANT };
-
-        vrt_dag_set_where(reader->sketch->dag, "tensor",
-                          vrt_onnx_text(graph->initializer[i]->name));
-        r = vrt_onnx_constant_of(&reader->onnx, graph->initializer[i], &value.source);
-        if (r == 0)
-            r = put(reader, graph->initializer[i]->name, &value);
-    }
-    if (r < 0)
-        return r;
-    const int input = vrt_sketch_node(reader->sketch, &(struct vrt_sketch_node){
-        .kind = VRT_SKETCH_INPUT });
-    for (size_t i = 0; i < graph->n_input && r == 0; i++)
-        if (!vrt_dag_names_find(&reader->names, text_of(graph->input[i]->name))) {
-            const struct vrt_carrier_value picture = data(input);
-            r = put(reader, graph->input[i]->name, &picture);
-            n_inputs++;
+        for (size_t k = 0; k < onnx->graph->n_initializer; k++) {
+            const VrtPb__Tensor *tensor = onnx->graph->initializer[k];
+            if (strcmp(vrt_onnx_text(tensor->name), vrt_onnx_text(node->input[1])) == 0)
+                return tensor->n_dims == 4 && tensor->dims[1] == 1 ? 1 : 3;
         }
-    if (r < 0)
-        return r;
-    vrt_dag_set_where(reader->sketch->dag, "file", "");
-    if (n_inputs != 1 || graph->n_output != 1)
-        return vrt_sketch_refuse(reader->sketch, "has %d inputs and %zu outputs; SwinIR has one of "
-                                 "both", n_inputs, graph->n_output);
-    return 0;
-}
-
-static int read_graph(struct vrt_carrier_onnx *reader, const VrtPb__Graph *graph, int *ret_result)
-{
-    int r = read_beginning(reader, graph);
-
-    for (size_t i = 0; i < graph->n_node && r == 0; i++) {
-        reader->node = graph->node[i];
-        r = read_node(reader);
     }
+    return 3;
+}
+
+static int read_beginning(struct vrt_swinir_reader *reader)
+{
+    const VrtPb__ValueInfo *input = vrt_carrier_onnx_input(reader->onnx, 0);
+    struct vrt_carrier_shape shape;
+
+    reader->onnx->network = "SwinIR";
+    reader->onnx->height = ROWS;
+    reader->onnx->width = COLUMNS;
+    vrt_dag_set_where(reader->sketch->dag, "file", "");
+    if (!input || vrt_carrier_onnx_input(reader->onnx, 1) || reader->onnx->graph->n_output != 1)
+        return vrt_sketch_refuse(reader->sketch, "has several inputs or outputs; SwinIR has one of "
+                                 "both");
+    if (!vrt_carrier_onnx_shape_of(reader->onnx, input, &shape) || shape.n_dims != 4)
+        return vrt_sketch_refuse(reader->sketch, "has an input that isn't a picture");
+    if (!shape.dims[1])
+        shape.dims[1] = guess_channels(reader->onnx);
+    for (int k = 0; k < 2; k++)
+        reader->size[k] = reader->padded[k] = shape.dims[2 + k];
+    int r = vrt_carrier_onnx_read_constants(reader->onnx);
     if (r < 0)
         return r;
-    vrt_dag_set_where(reader->sketch->dag, "file", "");
-    const struct vrt_dag_name *name = vrt_dag_names_find(&reader->names,
-                                                         text_of(graph->output[0]->name));
-    const struct vrt_carrier_value *result = name ? &reader->values[name->value] : NULL;
-    if (!result || result->kind != VRT_CARRIER_DATA || result->axes ||
-        (result->is_cut && result->start != 0))
+    const int node = vrt_sketch_node(reader->sketch, &(struct vrt_sketch_node){
+        .kind = VRT_SKETCH_INPUT });
+    const int data = vrt_swinir_put(reader, &(struct vrt_swinir_data){
+        .node = node, .layout = vrt_swinir_picture(shape.dims[1], shape.dims[2], shape.dims[3]) });
+    return reader->sketch->r < 0 ? reader->sketch->r :
+           vrt_carrier_onnx_put_input(reader->onnx, input, data, &shape);
+}
+
+static int read_graph(struct vrt_swinir_reader *reader, int *ret_result)
+{
+    int r = read_beginning(reader);
+
+    if (r < 0)
+        return r;
+    r = vrt_carrier_onnx_read(reader->onnx, ops, reader, &reader->sketch->r);
+    if (r < 0)
+        return r;
+    const struct vrt_carrier_value *result = vrt_carrier_onnx_result(reader->onnx);
+    const struct vrt_swinir_data *data = result ? &reader->data[result->data] : NULL;
+    const int64_t *dims = result ? result->shape.dims : NULL;
+    if (!data || data->rolled || (data->is_cut && data->start != 0) || result->shape.n_dims != 4 ||
+        dims[2] % reader->size[0] != 0 || dims[2] / reader->size[0] * reader->size[1] != dims[3])
         return vrt_sketch_refuse(reader->sketch, "has an output that isn't SwinIR's");
-    *ret_result = result->node;
+    *ret_result = data->node;
     return 0;
 }
 
-int vrt_carrier_swinir_read_onnx(const struct vrt_dag_file *file, struct vrt_sketch *sketch,
+int vrt_carrier_swinir_read_onnx(struct vrt_carrier_onnx *onnx, struct vrt_sketch *sketch,
                                  int *ret_channels, int *ret_result)
 {
-    struct vrt_cp_arena arena = { 0 };
-    struct vrt_carrier_onnx reader = {
-        .onnx = { .file = file, .dag = sketch->dag, .arena = &arena }, .sketch = sketch,
-    };
-    const VrtPb__Graph *graph;
+    struct vrt_swinir_reader reader = { .onnx = onnx, .sketch = sketch };
+    int r = read_graph(&reader, ret_result);
 
-    int r = vrt_onnx_unpack(&reader.onnx, &graph);
-
-    if (r >= 0)
-        r = read_graph(&reader, graph, ret_result);
     *ret_channels = reader.channels;
-    free(reader.values);
-    vrt_dag_names_done(&reader.names);
-    vrt_cp_arena_done(&arena);
+    free(reader.data);
     return vrt_fold(r);
 }

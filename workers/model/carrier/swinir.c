@@ -21,7 +21,6 @@
 #define NEAREST_SLOPE 0.2f
 #define TAIL_SLOPE 0.01f
 #define GROUPS_MAX 64
-#define MASKED (-100)               /* what a mask adds where two places don't belong together */
 #define UPSCALINGS_MAX 3
 
 /* Of the pictures that it was trained on (DIV2K). */
@@ -245,27 +244,14 @@ static int put_table(struct walk *w, int constant)
     return heads;
 }
 
-/* Whether a constant mask is one: nothing where places belong together, as they all do in a window
- * that isn't shifted, and -100 elsewhere. */
-static bool is_mask(const struct walk *w, int constant, bool is_shifted)
-{
-    const struct vrt_sketch_constant *mask = constant ? vrt_sketch_constant(w->sketch, constant) :
-                                             NULL;
-
-    for (int64_t i = 0; mask && i < mask->n; i++)
-        if (mask->values[i] != 0 && (!is_shifted || mask->values[i] != MASKED))
-            return false;
-    return true;
-}
-
-/* Scores with a mask: a second thing that is added. Shifted windows have one, and others may. */
+/* Scores with a mask: that of shifted windows, which others have not. */
 static int masked(struct walk *w, int scores, bool is_shifted)
 {
     const int mask = vrt_sketch_find(w->sketch, VRT_SKETCH_MASK, scores);
 
     if (w->sketch->r < 0)
         return 0;
-    if (mask < 0 ? is_shifted : !is_mask(w, node(w, mask)->weight, is_shifted)) {
+    if ((mask >= 0 && node(w, mask)->by[0] != 0) != is_shifted) {
         refuse(w);
         return 0;
     }

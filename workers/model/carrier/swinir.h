@@ -3,7 +3,6 @@
 
 /* SwinIR's structure, in a sketch. */
 
-#include "engine/dag/read.h"
 #include "model/carrier/sketch.h"
 #include "model/carrier/tensors.h"
 
@@ -16,7 +15,8 @@
 int vrt_carrier_swinir_find(struct vrt_sketch *sketch, int channels, int result,
                             struct vrt_carrier_tensors *tensors) VRT_MUST_CHECK;
 
-/* Makes the sketch of an ONNX file of a network of attention. Return: 0; -EINVAL, -errno with the
- * sentence said. */
-int vrt_carrier_swinir_read_onnx(const struct vrt_dag_file *file, struct vrt_sketch *sketch,
+/* Makes the sketch of an ONNX graph of attention. Return: 0; -EINVAL, -errno with the sentence
+ * said. */
+struct vrt_carrier_onnx;
+int vrt_carrier_swinir_read_onnx(struct vrt_carrier_onnx *onnx, struct vrt_sketch *sketch,
                                  int *ret_channels, int *ret_result) VRT_MUST_CHECK;

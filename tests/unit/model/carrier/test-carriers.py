@@ -13,8 +13,9 @@ import sys
 import tempfile
 import unittest
 
-from carrier_files import Rife, RifeNcnn, SwinIr, SwinIrOnnx
 from graph_files import NCNN_F32, field, packed, safetensors
+from rife_files import Rife, RifeNcnn, RifeOnnx
+from swinir_files import SwinIr, SwinIrOnnx
 
 PROGRAM, HAS_ONNX = sys.argv[1], 'onnx' in sys.argv[2:]
 
@@ -88,6 +89,15 @@ def fewer_blocks(_):
     return RifeNcnn(Rife(widths=(8, 6), scales=(8, 4))).joined()
 
 
+def slice_of(sizes):
+    """What a block makes is cut into these, by ncnn's Slice."""
+    def changed(_):
+        rife = RifeNcnn(Rife(**RIFE['4.22']), 'pnnx')
+        of(rife, 'Slice')[4] = f'-23300=3,{sizes} 1=0'
+        return rife.joined()
+    return changed
+
+
 ISNT = "isn't RIFE 4.15 to 4.26 as vrtd runs it"
 
 # What the ncnn file of a RIFE of 4.18 becomes, and what the refusal says.
@@ -106,6 +116,12 @@ BROKEN_RIFE = {
     'dilation': (change('Convolution', 0, '3=2', '3=2 2=2'), "isn't a convolution as RIFE"),
     'another edge': (change('Deconvolution', 0, '4=1', '4=0'), "isn't a convolution as RIFE"),
     'fewer weights': (change('Convolution', 0, '6=162', '6=161'), '161 weights, not 6 outputs'),
+    'a huge kernel': (change('Convolution', 0, '1=3', '1=2147483647'),
+                      "isn't a convolution as RIFE"),
+    'huge numbers': (change('Convolution', 0, '0=6 1=3', '0=2147483647 1=2147483647'),
+                     "isn't a convolution as RIFE"),
+    'a huge part': (slice_of('4,3e38,-233'), 'cuts 3e+38 of 9 channels'),
+    'no part': (slice_of('4,nan,-233'), 'of 9 channels'),
     'int8': (weights('Convolution', 0, lambda w: struct.pack('<I', 0x000D4B38) + w[4:]),
              '8 bit integers'),
     'not finite': (weights('Convolution', 6, lambda w: NCNN_F32 + packed([math.nan]) + w[8:]),
@@ -167,6 +183,22 @@ def edited(old, new, style='legacy'):
 
 
 BLOCK = 'layers.0.residual_group.blocks.'
+UNFIT = "sizes that don't fit"
+
+
+class GatherSwinIr(SwinIrOnnx):
+    """Its biases of pairs are looked up in other ways."""
+
+    def bias(self, name):
+        table = self.net.names[f'{name}.relative_position_bias_table'][1]
+        rows = self.changes['rows']
+        rows = self.constant(f'{name}.rows', *rows, 'q') if rows else 0
+        return self.made('Gather', self.floats([9, self.net.HEADS], table), rows)
+
+
+def gathered(rows):
+    return lambda: GatherSwinIr(SwinIr(), 'dynamo', rows=rows).data()
+
 
 # What isn't SwinIR, and what the refusal says.
 BROKEN_SWINIR = {
@@ -182,24 +214,96 @@ BROKEN_SWINIR = {
     'not rolled back': (swinir(back=1), f'its {BLOCK}1.norm2 '),
     'not rolled': (swinir(roll=None), f'its {BLOCK}1 '),
     'no mask': (swinir(masked=None), f'its {BLOCK}1.attn '),
-    'another mask': (swinir('dynamo', masked=(0.0, 1.0)), f'its {BLOCK}1.attn '),
+    'no mask, though one is added': (swinir(masked=(0.0, 0.0)), f'its {BLOCK}1.attn '),
+    'another mask': (swinir('dynamo', masked=(0.0, 1.0)), 'masks other places'),
+    'a weaker mask': (swinir(masked=(0.0, -10.0)), 'masks other places'),
+    'a mask the other way round': (swinir(masked=(-100.0, 0.0)), 'masks other places'),
+    'a mask of another shift': (swinir(end=2), f'its {BLOCK}1.attn '),
+    'a stored mask of another shift': (swinir('dynamo', end=2), f'its {BLOCK}1.attn '),
+    'shares of queries': (swinir(axis=2), 'goes along axis 2'),
+    'shares of heads': (swinir(axis=1), 'goes along axis 1'),
+    'norms of places': (swinir(norm_axis=1), 'goes along axis 1'),
+    'norms of places, whole': (swinir('dynamo', norm_axis=1), 'goes along axis 1'),
     'other parts': (swinir(parts=(1, 1, 2)), f'its {BLOCK}0.attn '),
     'keys for values': (swinir(parts=(0, 1, 1)), f'its {BLOCK}0.attn.proj '),
     'four parts': (swinir(parts=(0, 1, 3)), 'one of three parts'),
-    'windows otherwise': (swinir(perm=(0, 1, 2, 3, 4, 5)), 'turns axes'),
+    'windows otherwise': (swinir(windows=(0, 1, 2, 3, 4, 5)), 'compares places otherwise'),
+    'windows turned': (swinir(windows=(0, 1, 3, 4, 2, 5)), 'compares places otherwise'),
+    'parts otherwise': (swinir(parted=(2, 0, 1, 3, 4)), 'compares places otherwise'),
+    'features before parts': (swinir(parted=(3, 0, 2, 1, 4)), 'one of three parts'),
+    'keys not turned': (swinir(turned=(0, 1, 2, 3)), UNFIT),
+    'heads turned with places': (swinir(turned=(0, 3, 1, 2)), ''),
+    'heads not joined': (swinir(joined=(0, 1, 2, 3)), 'another axis than SwinIR'),
+    'places not turned': (swinir(tokens=(0, 1, 2)), ''),
     'another mean': (swinir(mean=(0.5, 0.5, 0.5)), 'mean and range'),
     'enlarged by 3': (swinir(factor=3.0), 'repeating samples twice'),
     'one more operation': (swinir(more='Tanh'), 'Tanh "Tanh_'),
-    'one more product': (swinir(more='Softmax'), 'its result '),
+    'one more product': (swinir(more='Softmax'), 'something else than pairs'),
     'bilinear': (edited(field(4, 'nearest'), field(4, 'linearX')), 'resizes otherwise'),
     'fewer biases': (other_tensor(BLOCK + '0.mlp.fc1.bias', lambda s, v: ([7], v[:7])),
-                     f'its {BLOCK}0.mlp.fc1 '),
+                     UNFIT),
     'other features': (other_tensor('norm.weight', lambda s, v: ([2], v[:2])), ''),
     'not finite': (other_tensor('conv_first.bias', lambda s, v: (s, [math.nan] * s[0])),
                    'not finite'),
     'a bias of pairs': (other_tensor(BLOCK + '0.attn.relative_position_bias_table',
                                      lambda s, v: (s, [math.nan] + v[1:])), f'{BLOCK}0.attn '),
+    'rows by no number': (gathered(([0], [])), UNFIT),
+    'one row': (gathered(([], [3])), UNFIT),
+    'rows that are not there': (gathered(([16], [9] * 16)), UNFIT),
+    'rows alone': (gathered(([16], [0] * 16)), UNFIT),
+    'pixels in another order': (lambda: to_pixels('DCR'), 'in another order'),
+    'every second column': (lambda: sliced(2), UNFIT),
     'what is not there': (edited(field(1, 'm9'), field(1, 'n9')), 'reads "n9", which'),
+}
+
+
+def to_pixels(mode):
+    """Pixels of channels that come behind the result."""
+    onnx = SwinIrOnnx(SwinIr())
+    weight = onnx.floats([12, 3, 1, 1], [0.0] * 36)
+    x = onnx.made('Conv', onnx.result, weight, onnx.floats([12], [0.0] * 12))
+    onnx.result = onnx.made('DepthToSpace', x, attributes=[onnx.int('blocksize', 2),
+                                                           onnx.string('mode', mode)])
+    return onnx.data()
+
+
+def sliced(step):
+    onnx = SwinIrOnnx(SwinIr())
+    onnx.result = onnx.made('Slice', onnx.result, [0], [(1 << 63) - 1], [3], [step])
+    return onnx.data()
+
+
+def rife_onnx(style='three', **changes):
+    return lambda: RifeOnnx(Rife(), style, **changes).data()
+
+
+# What isn't RIFE as ONNX, and what the refusal says.
+BROKEN_RIFE_ONNX = {
+    'another slope': (rife_onnx(slope=0.1), 'its encode.cnn1'),
+    'nearest samples': (rife_onnx(mode='nearest'), 'samples a picture otherwise than RIFE'),
+    'zeros beyond the border': (rife_onnx(edge='zeros'), 'samples a picture otherwise than RIFE'),
+    'corners not aligned': (rife_onnx(corners=0), 'samples a picture otherwise than RIFE'),
+    'another grid': (rife_onnx(grid=0.5), 'plus a flow in pixels'),
+    'flows of another unit': (rife_onnx(step=1.5), 'plus a flow in pixels'),
+    'a stored unit': (rife_onnx('stored', step=1.25), 'plus a flow in pixels'),
+    'flows of twice the unit': (rife_onnx(step=0.5), 'its result or block1'),
+    'flows turned': (rife_onnx(flip=1), 'its result or block1'),
+    'axes turned': (rife_onnx(turn=(0, 3, 1, 2)), ''),
+    'sizes by repeating': (rife_onnx(resize='nearest'), 'resizes otherwise'),
+    'sizes with corners': (rife_onnx(transform='align_corners'), 'resizes otherwise'),
+    'other sizes': (rife_onnx(factor=0.5), ''),
+    'pixels in another order': (rife_onnx(pixels='DCR'), 'in another order'),
+    'a wider mask': (rife_onnx(cut=2), ''),
+    'along rows': (rife_onnx(axis=2), ''),
+    'another time': (rife_onnx('two', time=0.25), 'its block0'),
+    'cut off within': (rife_onnx(clip=(0.1, 1.0)), 'cuts off within 0 and 1'),
+    'padded by what is mirrored': (rife_onnx('padded', pad='reflect'), 'pads otherwise'),
+    'padded to less': (rife_onnx('padded', multiple=16), ''),
+    'padded to more': (rife_onnx('padded', multiple=128), 'where vrtd goes to a multiple of 32'),
+    'the time padded': (rife_onnx('padded', pad_time=True), 'pads otherwise'),
+    'one more operation': (rife_onnx(more='Tanh'), 'Tanh "Tanh_'),
+    'more outputs': (rife_onnx(outputs=2), 'has 2 outputs'),
+    'nine channels': (rife_onnx(9), 'has 1 inputs of 9 channels'),
 }
 
 
@@ -263,6 +367,27 @@ class Carriers(unittest.TestCase):
         rife.layer('Clip', [rife.result], '', '0=0.0 1=1.0')
         self.assertEqual(self.result(self.write('a.ncnn', rife.joined())), wanted)
 
+    @unittest.skipUnless(HAS_ONNX, 'built without libprotobuf-c')
+    def test_rife_onnx(self):
+        self.write('x.npy', pictures(2, 24, 40))
+        for version, sizes in RIFE.items():
+            net = Rife(**sizes)
+            scales = {'scales': ','.join(map(str, net.scales))}
+            wanted = self.result(self.write('a.safetensors', safetensors(net, scales)))
+            for style in 'three', 'padded', 'stored', 'two', 6, 7, 8, 11:
+                with self.subTest(version=version, style=style):
+                    model = self.write('a.onnx', RifeOnnx(net, style).data())
+                    self.assertTrue(self.result(model) == wanted)
+        model = self.write('a.onnx', RifeOnnx(net, clip=(0.0, 1.0), more='Clip').data())
+        self.assertTrue(self.result(model) == wanted)
+
+    @unittest.skipUnless(HAS_ONNX, 'built without libprotobuf-c')
+    def test_broken_rife_onnx(self):
+        self.write('x.npy', pictures(2, 16, 16))
+        for name, (make, part) in BROKEN_RIFE_ONNX.items():
+            with self.subTest(name):
+                self.refuse(self.write('b.onnx', make()), part)
+
     def test_broken_rife(self):
         net = Rife()
         self.write('x.npy', pictures(2, 16, 16))
@@ -277,9 +402,11 @@ class Carriers(unittest.TestCase):
     def test_swinir(self):
         self.write('x.npy', pictures(1, 7, 10))
         wanted = self.result(self.write('a.safetensors', safetensors(SwinIr())))
-        for style in 'legacy', 'dynamo':
-            with self.subTest(style):
-                self.assertTrue(self.result(self.write('a.onnx', swinir(style)())) == wanted)
+        for style, opset in ('legacy', 16), ('dynamo', 20):
+            for form in {}, {'kind': 'e'}, {'typed': True}, {'constants': True}, {'opset': opset}:
+                with self.subTest(style=style, form=form):
+                    data = SwinIrOnnx(SwinIr(), style, form).data()
+                    self.assertTrue(self.result(self.write('a.onnx', data)) == wanted)
 
     @unittest.skipUnless(HAS_ONNX, 'built without libprotobuf-c')
     def test_broken_swinir(self):
