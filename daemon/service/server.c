@@ -81,6 +81,9 @@ static void on_stop_signal(uv_signal_t *handle, int number)
 {
     struct vrt_server *server = handle->data;
 
+    /* Slurm sends it to each of a task's processes, and the shell among them passes it on. */
+    if (server->stopping && server->params->once && number == SIGTERM)
+        return;
     /* A driver that hangs would hold the end up for ever. main() then takes nothing down. */
     if (server->stopping) {
         vrt_log_warning("signal %d again: not waiting for the devices", number);
