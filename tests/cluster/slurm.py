@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: MIT
 """A Slurm of the test's own: munged, slurmctld and slurmds of several nodes on this machine, by
-hand, in a temporary folder, on ports of its own, as whoever runs the test."""
+hand, in a temporary folder, on ports of its own, as whoever runs the test. Each node has two cards,
+which are device files and nothing else; who submits to the partition urgent has nodes that tasks of
+the other one are on."""
 import getpass
 import glob
 import os
 import shutil
 import signal
 import socket
+import stat
 import subprocess
 import time
 
@@ -43,15 +46,21 @@ ReturnToService=2
 SlurmdTimeout=5
 SlurmctldTimeout=30
 SlurmdParameters=config_overrides
-KillWait=3
+KillWait=15
 MinJobAge=2
 MessageTimeout=5
 InactiveLimit=0
 JobRequeue=1
+PreemptType=preempt/partition_prio
+PreemptMode=REQUEUE
+GresTypes=gpu
 {tokens}TaskProlog={folder}/prolog
 {nodes}
-PartitionName=film Nodes=node[1-{n}] Default=YES MaxTime=INFINITE State=UP
+PartitionName=film Nodes=node[1-{n}] Default=YES MaxTime=INFINITE State=UP PriorityTier=1
+PartitionName=urgent Nodes=node[1-{n}] MaxTime=INFINITE State=UP PriorityTier=2 PreemptMode=OFF
 """
+
+CARDS = 2
 
 
 def missing():
@@ -82,8 +91,11 @@ class Slurm:
 
     def __init__(self, folder, n=4):
         self.folder, self.n = folder, n
-        for name in ('', 'state', 'spool'):
+        for name in ('', 'state', 'spool', 'dev'):
             os.makedirs(os.path.join(folder, name), mode=0o755, exist_ok=True)
+        # Jobs of other users have their scripts in it.
+        os.chmod(folder, 0o755)
+        self.has_cards = self.make_cards()
         host = socket.gethostname().split('.')[0]
         ports = free_ports(n + 2)
         self.rest_port = ports[n + 1]
@@ -94,7 +106,7 @@ class Slurm:
                 f.write(os.urandom(32))
         nodes = '\n'.join(f'NodeName=node{i + 1} NodeHostname={host} NodeAddr=127.0.0.1 '
                           f'Port={ports[i + 1]} CPUs=2 RealMemory=1000 State=UNKNOWN'
-                          for i in range(n))
+                          + self.has_cards * f' Gres=gpu:{CARDS}' for i in range(n))
         tokens = (f'AuthAltTypes=auth/jwt\nAuthAltParameters=jwt_key={folder}/jwt.key\n'
                   if self.has_tokens else '')
         with open(self.path('slurm.conf'), 'w', encoding='utf-8') as f:
@@ -113,6 +125,21 @@ class Slurm:
         except BaseException:
             self.stop()
             raise
+
+    def make_cards(self):
+        """Device files, which Slurm counts. Whether that may be."""
+        lines = [f'NodeName=node{i + 1} Name=gpu File={self.path("dev")}/{i + 1}gpu'
+                 f'[0-{CARDS - 1}]\n' for i in range(self.n)]
+        try:
+            for i in range(self.n):
+                for k in range(CARDS):
+                    os.mknod(self.path('dev', f'{i + 1}gpu{k}'), stat.S_IFCHR | 0o600,
+                             os.makedev(1, 3))
+        except PermissionError:
+            return False
+        with open(self.path('gres.conf'), 'w', encoding='utf-8') as f:
+            f.writelines(lines)
+        return True
 
     def set_prolog(self, text):
         with open(self.path('prolog.new'), 'w', encoding='utf-8') as f:

@@ -8,6 +8,7 @@ VRTD_LONG=1 has what takes Slurm long to notice: nodes that die or are full, tim
 import contextlib
 import json
 import os
+import pwd
 import shutil
 import signal
 import stat
@@ -20,7 +21,7 @@ import unittest
 import harness
 from film import small_disk
 from harness import clip, digest
-from slurm import PATH, Slurm, missing
+from slurm import CARDS, PATH, Slurm, missing
 
 LONG = '--long' in sys.argv or os.environ.get('VRTD_LONG', '') not in ('', '0')
 
@@ -65,11 +66,12 @@ class Cluster(harness.Case):
         with open(self.path('conf/vrtd/vrtd.conf'), 'w', encoding='utf-8') as f:
             f.write(CONFIG.format(self.folder, delay))
 
-    def ctl(self, *arguments, status=0):
+    def ctl(self, *arguments, status=0, **options):
         """vrtctl, on a machine of the cluster: what it printed."""
-        done = subprocess.run([harness.VRTCTL, *map(str, arguments)], env=self.slurm.env,
-                              stdin=subprocess.DEVNULL, capture_output=True, text=True,
-                              timeout=harness.PATIENCE_S, check=False)
+        options.setdefault('env', self.slurm.env)
+        done = subprocess.run([harness.VRTCTL, *map(str, arguments)], stdin=subprocess.DEVNULL,
+                              capture_output=True, text=True, timeout=harness.PATIENCE_S,
+                              check=False, **options)
         self.assertEqual(done.returncode, status, done.stdout + done.stderr + self.slurm.logs())
         return done.stdout + done.stderr
 
@@ -261,6 +263,117 @@ class Cluster(harness.Case):
                         if f.read().strip() == 'vrtd':
                             found.append(pid)
         return found
+
+    def environ_of(self, pid):
+        with contextlib.suppress(OSError), open(f'/proc/{pid}/environ', encoding='utf-8',
+                                                errors='replace') as f:
+            return dict(line.split('=', 1) for line in f.read().split('\0') if '=' in line)
+        return {}
+
+    @unittest.skipUnless(LONG, 'Slurm takes its time')
+    def test_cards(self):
+        """Each task has as many as it asked for, and nobody else has them; joining has none."""
+        if not self.slurm.has_cards:
+            self.skipTest('nobody may make device files here')
+        end = self.hang()
+        target = self.submit('cards.mp4', '--nodes', 4, '--gpus', CARDS)
+        asked = self.slurm.say('squeue', '-h', '-O', 'Name:20,tres-per-node:40').splitlines()
+        self.assertEqual([line.split()[0] for line in asked if 'gpu' not in line], ['vrtd-join'])
+        self.configure('300ms')
+        end()
+        seen = set()
+
+        def tasks():
+            for pid in self.task_pids():
+                environ = self.environ_of(pid)
+                seen.add((environ.get('SLURM_ARRAY_TASK_ID'), environ.get('SLURMD_NODENAME'),
+                          environ.get('CUDA_VISIBLE_DEVICES')))
+            return len({task for task, _, _ in seen if task}) == 4
+        self.wait_until(tasks)
+        cards = {cards for task, _, cards in seen if task}
+        self.assertEqual(cards, {','.join(map(str, range(CARDS)))})
+        self.assertGreater(len({node for task, node, _ in seen if task}), 1)
+        self.expect_restored(target)
+        said = self.ctl('submit', '--cluster', '-d', 'cpu', '--gpus', CARDS + 1, '-o', target,
+                        '--overwrite', self.source, status=1)
+        self.assertIn('sbatch', said)
+
+    @unittest.skipUnless(LONG, 'Slurm takes its time')
+    def test_preempted(self):
+        """A job of more weight takes the nodes: tasks end in time, and begin again behind what
+        they have made."""
+        self.configure('100ms')
+        target = self.submit('preempted.mp4', '--nodes', 2)
+        self.await_made(target, 2)
+        done = subprocess.run(['sbatch', '-p', 'urgent', '-N', str(self.slurm.n), '--exclusive',
+                               '-J', 'urgent', '-o', '/dev/null', '--wrap', 'sleep 5'],
+                              env={k: v for k, v in self.slurm.env.items() if 'SBATCH' not in k},
+                              capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.wait_until(lambda: self.slurm.say('squeue', '-h', '-n', 'urgent', '-t', 'R'))
+        self.assertEqual(self.task_pids(), [])
+        states = {self.note(target, task).get('state') for task in ('0', '1')}
+        self.assertIn('interrupted', states)
+        self.assertLessEqual(states, {'interrupted', 'done'})
+        self.assertNotIn('submitted again', self.expect_restored(target))
+
+    def note(self, target, task):
+        with contextlib.suppress(FileNotFoundError):
+            with open(f'{target}.vrtd/tasks/{task}.json', encoding='utf-8') as f:
+                return json.load(f)
+        return {}
+
+    @unittest.skipUnless(LONG, 'Slurm takes its time')
+    @unittest.skipUnless(os.geteuid() == 0, 'only root is another user')
+    def test_another_user(self):
+        """Tasks run as who submitted them, and nobody else may read what is his meanwhile."""
+        user, other = pwd.getpwnam('nobody'), pwd.getpwnam('daemon')
+
+        def as_user(who):
+            return {'user': who.pw_uid, 'group': who.pw_gid, 'extra_groups': [], 'umask': 0o022}
+
+        home = tempfile.mkdtemp(prefix='vrtd-home-')
+        self.addCleanup(shutil.rmtree, home)
+        os.chmod(home, 0o755)
+        source, target = os.path.join(home, 'in.mp4'), os.path.join(home, 'out.mp4')
+        shutil.copy(self.source, source)
+        os.mkdir(os.path.join(home, 'vrtd'))
+        with open(os.path.join(home, 'vrtd/vrtd.conf'), 'w', encoding='utf-8') as f:
+            f.write(CONFIG.format(home, '100ms'))
+        for place, folders, files in os.walk(home):
+            for name in ['.', *folders, *files]:
+                os.chown(os.path.join(place, name), user.pw_uid, user.pw_gid)
+        may = subprocess.run([harness.VRTD, '--version'], **as_user(user), capture_output=True,
+                             check=False)
+        if may.returncode != 0:
+            self.skipTest('others may not run what is built here')
+        mine = {**as_user(user), 'cwd': home,
+                'env': dict(self.slurm.env, HOME=home, XDG_CONFIG_HOME=home,
+                            XDG_STATE_HOME=os.path.join(home, 'state'))}
+        self.ctl('submit', '--cluster', '-d', 'cpu', '--nodes', 2, '-o', target, source, **mine)
+        self.await_made(target)
+        uids = {os.stat(f'/proc/{pid}').st_uid for pid in self.task_pids()}
+        self.assertLessEqual(uids, {user.pw_uid})
+        folder = target + '.vrtd'
+        self.assertEqual(stat.S_IMODE(os.stat(folder).st_mode), 0o700)
+        for place, folders, files in os.walk(folder):
+            for name in folders + files:
+                with contextlib.suppress(FileNotFoundError):
+                    is_his = os.lstat(os.path.join(place, name)).st_uid == user.pw_uid
+                    self.assertTrue(is_his, os.path.join(place, name))
+        for command in (['ls', folder], ['cat', folder + '/request.json'],
+                        ['cat', folder + '/logs/vrtd-plan.log']):
+            done = subprocess.run(command, **as_user(other), capture_output=True, text=True,
+                                  check=False)
+            self.assertRegex(done.stderr, 'Permission denied')
+        self.assertIn("another user's", self.ctl('cluster', 'cancel', target, status=1))
+        self.assertIn('out.mp4', self.ctl('list', '--socket', '/nowhere', status=3, **mine))
+        said = self.ctl('cluster', 'follow', target, **mine)
+        self.assertIn('done, 100%', said)
+        self.assertEqual(os.stat(target).st_uid, user.pw_uid)
+        wanted = self.path('wanted-other.mp4')
+        self.follow(self.source, wanted, '--device', 'cpu')
+        self.assertEqual(digest(target), digest(wanted))
 
     @unittest.skipUnless(LONG, 'Slurm takes its time')
     def test_disk_of_a_node(self):
