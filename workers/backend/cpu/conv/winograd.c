@@ -366,8 +366,8 @@ static inline void store_some(enum vrt_dtype dtype, char *to, int n, vrt_cpu_vec
         copy_some(to, &bf16, n, sizeof(uint16_t));
 }
 
-/* Some channels of a tile that is written, and what its sums become: activation(sums + bias) * scale
- * + residual. */
+/* Some channels of a tile that is written, and what its sums become: activation(sums + bias) *
+ * scale + residual. */
 struct target {
     struct pixels pixels, residual;     /* residual.first NULL: nothing is added */
     enum vrt_dtype residual_dtype;
@@ -375,8 +375,8 @@ struct target {
     float scale;
 };
 
-/* The tile's sums, of which one direction is transformed, as far as the picture, h rows of w pixels,
- * and its n channels, LANES at most, go. */
+/* The tile's sums, of which one direction is transformed, as far as the picture, h rows of w
+ * pixels, and its n channels, LANES at most, go. */
 static inline __attribute__((always_inline)) void
 write_pixels(const struct target *to, vrt_cpu_vector part[OUT][IN], enum vrt_dtype dtype, int h,
              int w, int n)
