@@ -72,7 +72,7 @@ int vrt_dag_refuse(struct vrt_dag *dag, const char *format, ...)
 void vrt_dag_note_type(struct vrt_dag *dag, const char *type, size_t size)
 {
     static const char attention[] = "; it has attention: SwinIR is run from its checkpoint (.pth, "
-                                    ".safetensors)";
+                                    ".safetensors), or as ONNX";
     static const char warps[] = "; it warps pictures: RIFE is run from its checkpoint "
                                 "(flownet.pkl, or .safetensors), or as ONNX";
     static const struct {

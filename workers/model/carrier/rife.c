@@ -166,6 +166,23 @@ static struct vrt_plane_list find_input(struct walk *w, const struct state *stat
     return (struct vrt_plane_list){ 0 };
 }
 
+/* A beta of ones, where the file has it in the weights. Return: the constant's number; -1: that
+ * failed. */
+static int add_ones(struct walk *w, int n)
+{
+    float *values = malloc((size_t)n * sizeof(*values));
+
+    if (!values) {
+        w->planes->r = vrt_refuse_errno(w->planes->dag->error, vrt_raise(-ENOMEM),
+                                        w->planes->dag->source);
+        return -1;
+    }
+    for (int i = 0; i < n; i++)
+        values[i] = 1;
+    vrt_planes_constant(w->planes, values, n);
+    return w->planes->r < 0 ? -1 : w->planes->n_constants - 1;
+}
+
 /* LeakyReLU(conv(x) * beta + x) */
 static struct vrt_plane_list residual(struct walk *w, struct vrt_plane_list x, const char *layer)
 {
@@ -173,7 +190,8 @@ static struct vrt_plane_list residual(struct walk *w, struct vrt_plane_list x, c
 
     snprintf(name, sizeof(name), "%s.conv", layer);
     const struct vrt_plane_list y = conv(w, x, 1, name);
-    const int factor = vrt_planes_factor_of(w->planes, y);
+    const int found = vrt_planes_factor_of(w->planes, y);
+    const int factor = w->planes->r < 0 || found >= 0 ? found : add_ones(w, x.n);
     if (w->planes->r < 0 || factor < 0 || w->planes->constants[factor].n != x.n || y.n != x.n) {
         refuse(w, layer);
         return (struct vrt_plane_list){ 0 };
@@ -181,8 +199,8 @@ static struct vrt_plane_list residual(struct walk *w, struct vrt_plane_list x, c
     put(w, &(struct vrt_checkpoint_tensor){
         .n_dims = 4, .dims = { 1, x.n, 1, 1 }, .data = w->planes->constants[factor].values,
     }, "%s.beta", layer);
-    const struct vrt_plane_list scaled = vrt_planes_mul(w->planes, y,
-                                                        vrt_planes_constants(w->planes, factor));
+    const struct vrt_plane_list scaled = found < 0 ? y :
+        vrt_planes_mul(w->planes, y, vrt_planes_constants(w->planes, factor));
     return vrt_planes_leaky(w->planes, vrt_planes_add(w->planes, scaled, x), SLOPE);
 }
 

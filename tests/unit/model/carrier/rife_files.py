@@ -200,7 +200,8 @@ class RifeOnnx(Onnx):
                         'resize': 'linear', 'transform': 'half_pixel', 'pixels': 'CRD', 'flip': 0,
                         'grid': 1.0, 'step': 1.0, 'time': 0.5, 'multiple': 4 * net.scales[0],
                         'pad': 'constant', 'pad_time': False, 'turn': (0, 2, 3, 1), 'factor': 1.0,
-                        'cut': 1, 'clip': None, 'axis': 1, 'more': None, 'outputs': 1} | changes
+                        'cut': 1, 'clip': None, 'axis': 1, 'more': None, 'outputs': 1,
+                        'beta': True} | changes
         self.inputs = self.shapes()
         names = [name for name, _ in self.inputs]
         if len(names) == 1:
@@ -357,8 +358,9 @@ class RifeOnnx(Onnx):
         x = self.conv(x, f'block{i}.conv0.1.0', 2)
         for k in range(8):
             name = f'block{i}.convblock.{k}'
-            y = self.made('Mul', self.conv(x, f'{name}.conv', active=False),
-                          self.weights(f'{name}.beta'))
+            y = self.conv(x, f'{name}.conv', active=False)
+            if self.changes['beta']:
+                y = self.made('Mul', y, self.weights(f'{name}.beta'))
             x = self.leaky(self.made('Add', y, x))
         x = self.made('DepthToSpace', self.conv(x, f'block{i}.lastconv.0', 2, False), attributes=[
             self.int('blocksize', 2), self.string('mode', self.changes['pixels'])])

@@ -382,6 +382,18 @@ class Carriers(unittest.TestCase):
         self.assertTrue(self.result(model) == wanted)
 
     @unittest.skipUnless(HAS_ONNX, 'built without libprotobuf-c')
+    def test_without_beta(self):
+        """Residual factors may be in the weights."""
+        self.write('x.npy', pictures(2, 24, 40))
+        net = Rife()
+        for name, (shape, values) in net.names.items():
+            if name.endswith('.beta'):
+                net.names[name] = shape, [1.0] * len(values)
+        wanted = self.result(self.write('a.safetensors', safetensors(net)))
+        model = self.write('a.onnx', RifeOnnx(net, beta=False).data())
+        self.assertTrue(self.result(model) == wanted)
+
+    @unittest.skipUnless(HAS_ONNX, 'built without libprotobuf-c')
     def test_broken_rife_onnx(self):
         self.write('x.npy', pictures(2, 16, 16))
         for name, (make, part) in BROKEN_RIFE_ONNX.items():

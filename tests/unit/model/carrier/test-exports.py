@@ -35,7 +35,9 @@ RIFE = {'v4_18': ((12, 8, 8, 6), 32), 'v4_22': ((12, 8, 8, 6), 32),
         'v4_25': ((12, 8, 8, 6, 6), 64), 'v4_25_lite': ((8, 10, 8, 6, 24), 128),
         'v4_26': ((12, 8, 8, 6, 6), 64)}
 RIFE_SIZES = (64, 64), (45, 70)
-RIFE_FORMS = ('three', 16, False), ('three', 17, True), ('seven', 20, False), ('eleven', 16, True)
+# opset, of any size, the newer exporter
+RIFE_FORMS = (('three', 16, False, False), ('three', 17, True, False), ('seven', 20, False, True),
+              ('eleven', 16, True, False))
 
 SWINIR = {'embed_dim': 24, 'depths': [2, 3], 'num_heads': [2, 4], 'window_size': 8,
           'mlp_ratio': 2.0, 'img_size': 16, 'img_range': 1.0, 'upscale': 1, 'in_chans': 3,
@@ -49,7 +51,6 @@ SWINIR_CASES = {
     'jpeg': {'upsampler': '', 'window_size': 7, 'img_size': 14, 'img_range': 255.0},
 }
 SWINIR_SIZES = (24, 32), (19, 27)
-# opset, of any size, the newer exporter
 SWINIR_FORMS = (13, False, False), (17, False, False), (17, True, False), (18, False, True)
 
 
@@ -129,11 +130,19 @@ class Tests:
                     raise AssertionError(f'{what}, {tuple(x.shape)} on {device}: {apart:.1e} apart')
         self.n_files[what.split()[0]] = self.n_files.get(what.split()[0], 0) + 1
 
-    def export(self, network, inputs, path, opset, axes=None):
+    def export(self, network, inputs, opset, is_any, is_newer):
+        """Return: the file's path."""
+        path, axes = self.path('network.onnx'), {2: 'h', 3: 'w'} if is_any else None
+        if is_newer:
+            find('onnxscript')
+            self.torch.onnx.export(network, inputs, path, opset_version=opset, dynamo=True,
+                                   external_data=False, verbose=False)
+            return path
         names = [f'in{i}' for i in range(len(inputs))]
         dynamic = {name: axes for name in [*names, 'out'] if name != 'in2'} if axes else None
         self.torch.onnx.export(network, inputs, path, input_names=names, output_names=['out'],
                                opset_version=opset, dynamo=False, dynamic_axes=dynamic)
+        return path
 
     def rife(self, version):
         widths, multiple = RIFE[version]
@@ -206,11 +215,9 @@ class Tests:
             with open(self.path('rife.ncnn'), 'wb') as f:
                 f.write(RifeNcnn(net, style).joined())
             self.compare(f'RIFE {version} by ncnn, {style}', self.path('rife.ncnn'), inputs)
-        for form, opset, is_any in RIFE_FORMS if HAS_ONNX else ():
-            module, examples = self.form_of_rife(network, form)
-            self.export(module, examples, self.path('rife.onnx'), opset,
-                        {2: 'h', 3: 'w'} if is_any else None)
-            self.compare(f'RIFE {version} by ONNX, {form}, {opset}', self.path('rife.onnx'), inputs)
+        for form, *how in RIFE_FORMS if HAS_ONNX else ():
+            path = self.export(*self.form_of_rife(network, form), *how)
+            self.compare(f'RIFE {version} by ONNX, {form}, {how[0]}', path, inputs)
 
     def test_swinir(self, case):
         config = {**SWINIR, **SWINIR_CASES[case]}
@@ -226,16 +233,10 @@ class Tests:
         with open(self.path('swinir.safetensors'), 'wb') as f:
             f.write(safetensors(tensors, {'img_range': str(int(config['img_range']))}))
         self.compare(f'SwinIR {case} as it is', self.path('swinir.safetensors'), inputs)
-        for opset, is_any, is_newer in SWINIR_FORMS if HAS_ONNX else ():
-            example = self.torch.rand(1, config['in_chans'], 2 * window, 3 * window)
-            path = self.path('swinir.onnx')
-            if is_newer:
-                find('onnxscript')
-                self.torch.onnx.export(network, (example,), path, opset_version=opset, dynamo=True,
-                                       external_data=False, verbose=False)
-            else:
-                self.export(network, (example,), path, opset, {2: 'h', 3: 'w'} if is_any else None)
-            self.compare(f'SwinIR {case} by ONNX, {opset}', path, inputs)
+        example = self.torch.rand(1, config['in_chans'], 2 * window, 3 * window)
+        for how in SWINIR_FORMS if HAS_ONNX else ():
+            path = self.export(network, (example,), *how)
+            self.compare(f'SwinIR {case} by ONNX, {how[0]}', path, inputs)
 
 
 def main():
