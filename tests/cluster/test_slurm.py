@@ -167,7 +167,8 @@ class Cluster(harness.Case):
             self.slurm.say('scancel', '--me')
             said = self.expect_restored(target)
             said += other.communicate(timeout=harness.PATIENCE_S)[0]
-        self.assertEqual((said.count('submitted again'), said.count('done, 100%')), (1, 2), said)
+        # Where one has removed the folder by then the other knows of no share.
+        self.assertEqual((said.count('submitted again'), said.count(': done, ')), (1, 2), said)
 
     def test_rest(self):
         """By a slurmrestd, on its socket, and with a token on its port."""
