@@ -324,6 +324,25 @@ static void test_late_filtered(void)
     }
 }
 
+/* Where recordings of other parameters were joined, of which a container tells once. */
+static void test_new_parameters(void)
+{
+    static struct reading whole;
+    const struct vrt_reader_params plain = { .name = "clip" };
+
+    fixture_make("one.flv", CLIP "-t 6 -c:v libx264 -g 20 -bf 0 -flvflags no_duration_filesize");
+    fixture_make("two.flv", CLIP "-t 6 -c:v libx264 -g 20 -bf 0 -flvflags no_duration_filesize "
+                 "-x264-params cabac=0 -output_ts_offset 6");
+    /* Without the second one's header. */
+    fixture_run("(cat one.flv; tail -c +14 two.flv) >new.flv");
+    const char *path = fixture_path("new.flv");
+    expect_int(read_by(path, &plain, &whole), VRT_READER_END);
+    expect_int(whole.n, 300);
+    expect_part(path, &whole, (struct vrt_reader_range){ 9 * VRT_NS_PER_S, 0 }, 1);
+    for (int first = 1; first < whole.n; first += 23)
+        expect_int(expect_rest(path, &whole, plain, first, 70), VRT_READER_END);
+}
+
 /* Where it can't be known that the frames will be the same a reader says so: before it gives out
  * another one, or as soon as something in the video is odd. */
 static void test_lost(void)
@@ -527,6 +546,7 @@ TEST_MAIN_AFTER(fixture_init(),
     { "exact", test_exact },
     { "late", test_late },
     { "late-filtered", test_late_filtered },
+    { "new-parameters", test_new_parameters },
     { "lost", test_lost },
     { "lost-by-damage", test_lost_by_damage },
     { "lost-by-delay", test_lost_by_delay },

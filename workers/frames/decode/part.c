@@ -7,6 +7,7 @@
 #include <libavformat/avformat.h>
 #include <libavutil/avstring.h>
 #include <libavutil/mathematics.h>
+#include <string.h>
 
 #include "base/clock.h"
 #include "base/macro.h"
@@ -140,18 +141,41 @@ static int hold(struct vrt_part *part, AVPacket *packet)
     return 0;
 }
 
-/* A key frame comes: of what is kept, only what follows the last one may still be needed. */
-static void forget(struct vrt_part *part)
+/* A packet isn't decoded: if from it on other parameters are the stream's, as where recordings were
+ * joined, the next one tells the decoder. Return: 0, -ENOMEM. */
+static int hand_on(const AVPacket *packet, const struct vrt_part *part)
+{
+    const enum AVPacketSideDataType type = AV_PKT_DATA_NEW_EXTRADATA;
+    size_t size = 0;
+    const uint8_t *data = av_packet_get_side_data(packet, type, &size);
+    AVPacket *next;
+
+    if (!data || av_fifo_peek(part->held, &next, 1, 0) < 0 ||
+        av_packet_get_side_data(next, type, NULL))
+        return 0;
+    uint8_t *copy = av_packet_new_side_data(next, type, size);
+    if (!copy)
+        return vrt_raise(-ENOMEM);
+    memcpy(copy, data, size);
+    return 0;
+}
+
+/* A key frame comes: of what is kept, only what follows the last one may still be needed. Return:
+ * likewise. */
+static int forget(struct vrt_part *part)
 {
     size_t n = part->held ? av_fifo_can_read(part->held) - part->n_held_last : 0;
     AVPacket *held;
+    int r = 0;
 
-    while (n-- > 0 && av_fifo_read(part->held, &held, 1) >= 0) {
+    while (r == 0 && n-- > 0 && av_fifo_read(part->held, &held, 1) >= 0) {
         part->held_bytes -= bytes_of(held);
         part->is_behind = true;
+        r = hand_on(held, part);
         av_packet_free(&held);
     }
     part->n_held_last = 0;
+    return r;
 }
 
 /* What is kept is for the decoder. Return: as of vrt_part_end(). */
@@ -174,9 +198,10 @@ int vrt_part_take(struct vrt_part *part, AVPacket *packet)
         return 0;
     if (is_key && part->n_keys_due > 0)
         part->n_keys_due--;
-    if (is_key)
-        forget(part);
-    int r = hold(part, packet);
+    int r = is_key ? forget(part) : 0;
+    if (r < 0)
+        return vrt_fold(r);
+    r = hold(part, packet);
     if (r < 0)
         return vrt_fold(r);
     part->is_holding = true;
