@@ -151,7 +151,8 @@ static void test_large_packets(void)
 /* Of packets that hold next to nothing each takes what keeping it takes. */
 static void test_small_packets(void)
 {
-    struct vrt_part part = { .range = { .start_ns = INT64_MAX / 4 } };
+    const AVCodecParameters codec = { .codec_id = AV_CODEC_ID_FFV1 };
+    struct vrt_part part = { .range = { .start_ns = INT64_MAX / 4 }, .codec = &codec };
     AVPacket *packet = av_packet_alloc();
     int64_t n = 0;
     int r;
@@ -341,6 +342,30 @@ static void test_new_parameters(void)
     expect_part(path, &whole, (struct vrt_reader_range){ 9 * VRT_NS_PER_S, 0 }, 1);
     for (int first = 1; first < whole.n; first += 23)
         expect_int(expect_rest(path, &whole, plain, first, 70), VRT_READER_END);
+}
+
+/* The same, told once in the pictures' packets: all that follows needs one that may be left out. */
+static void test_sets_told_once(void)
+{
+    static const char *const files[] = { "once-own.ts", "once-joined.ts", "once-joined.mkv" };
+    static struct reading whole;
+
+    fixture_make("once.ts", CLIP "-t 6 -c:v libx264 -g 20 -bf 2");
+    fixture_make("once.mkv", CLIP "-t 6 -c:v libx264 -g 20 -bf 2 -x264-params "
+                 "open-gop=1:chroma-qp-offset=6");
+    /* What gets them into the packets does so where no picture before can be referred to: once. */
+    fixture_run("ffmpeg -v error -nostdin -y -i once.mkv -c copy -output_ts_offset 6 once-own.ts");
+    fixture_run("cat once.ts once-own.ts >once-joined.ts");
+    fixture_run("ffmpeg -v error -nostdin -y -i once-joined.ts -c copy once-joined.mkv");
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(files); i++) {
+        const char *path = fixture_path(files[i]);
+        expect_int(read_by(path, &(struct vrt_reader_params){ .name = "clip" }, &whole),
+                   VRT_READER_END);
+        expect_int(whole.n, i == 0 ? 150 : 300);
+        /* A recording by itself is known by its first. */
+        expect_true(whole.can_go_on[100]);
+        expect_int(whole.can_go_on[whole.n - 1], i == 0);
+    }
 }
 
 /* Where it can't be known that the frames will be the same a reader says so: before it gives out
@@ -547,6 +572,7 @@ TEST_MAIN_AFTER(fixture_init(),
     { "late", test_late },
     { "late-filtered", test_late_filtered },
     { "new-parameters", test_new_parameters },
+    { "sets-told-once", test_sets_told_once },
     { "lost", test_lost },
     { "lost-by-damage", test_lost_by_damage },
     { "lost-by-delay", test_lost_by_delay },

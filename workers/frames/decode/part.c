@@ -91,7 +91,7 @@ bool vrt_part_leap(struct vrt_part *part, struct vrt_source *source, const AVStr
     return av_seek_frame(format, stream->index, entry->timestamp, AVSEEK_FLAG_BACKWARD) >= 0;
 }
 
-bool vrt_part_knows(enum AVCodecID codec)
+bool vrt_part_knows(const struct vrt_part *part)
 {
     /* Of others key frames may be but a wish, as in GIF, or times those of packets, as in MPEG-4's
      * part 2, where one has two frames. */
@@ -104,9 +104,101 @@ bool vrt_part_knows(enum AVCodecID codec)
     };
 
     for (size_t i = 0; i < VRT_ARRAY_SIZE(known); i++)
-        if (codec == known[i])
+        if (part->codec->codec_id == known[i])
             return true;
     return false;
+}
+
+bool vrt_part_is_odd(const struct vrt_part *part)
+{
+    return part->n_keys_due || part->is_set_once;
+}
+
+/* Behind the next start code of ITU-T H.264 and H.265, annex B. Return: NULL: there is none. */
+static const uint8_t *find_unit(const uint8_t *at, const uint8_t *end)
+{
+    const uint8_t *one = at;
+
+    while (end - one > 0 && (one = memchr(one, 1, (size_t)(end - one)))) {
+        if (one - at >= 2 && one[-1] == 0 && one[-2] == 0)
+            return one + 1;
+        one++;
+    }
+    return NULL;
+}
+
+/* Bytes of the lengths before units, by the configuration record of ISO/IEC 14496-15 (avcC, hvcC);
+ * 0: start codes are. */
+static int length_bytes_of(const AVCodecParameters *codec)
+{
+    const uint8_t *record = codec->extradata;
+
+    if (codec->codec_id == AV_CODEC_ID_H264)
+        return codec->extradata_size >= 7 && record[0] == 1 ? (record[4] & 3) + 1 : 0;
+    return codec->extradata_size >= 23 && (record[0] || record[1] || record[2] > 1) ?
+           (record[21] & 3) + 1 : 0;
+}
+
+/* The next unit from *at on, which is left behind it. Return: its bytes; 0: there is none. */
+static size_t next_unit(int length_bytes, const uint8_t **at, const uint8_t *end,
+                        const uint8_t **ret_unit)
+{
+    size_t size = 0;
+
+    if (length_bytes) {
+        if (end - *at <= length_bytes)
+            return 0;
+        for (int i = 0; i < length_bytes; i++)
+            size = size << 8 | *(*at)++;
+        size = VRT_MIN(size, (size_t)(end - *at));
+        *ret_unit = *at;
+    } else {
+        *ret_unit = find_unit(*at, end);
+        if (!*ret_unit)
+            return 0;
+        const uint8_t *next = find_unit(*ret_unit, end);
+        size = (size_t)((next ? next - 3 : end) - *ret_unit);
+        *at = *ret_unit;
+    }
+    *at += size;
+    return size;
+}
+
+/* Kinds of parameter sets in a packet, one bit each, that the container hasn't told bit by bit. */
+static unsigned int sets_of(const AVCodecParameters *codec, const AVPacket *packet)
+{
+    const bool is_h264 = codec->codec_id == AV_CODEC_ID_H264;
+    const int length_bytes = length_bytes_of(codec);
+    const uint8_t *at = packet->data, *end = packet->data + packet->size, *unit;
+    unsigned int sets = 0;
+    size_t size;
+
+    while ((size = next_unit(length_bytes, &at, end, &unit)) > 0) {
+        const int type = is_h264 ? unit[0] & 31 : unit[0] >> 1 & 63;
+        const int set = is_h264 ? type - 7 : type - 32;
+        if (set < 0 || set > (is_h264 ? 1 : 2))
+            continue;
+        /* Of the zero bytes before a start code none is the unit's. */
+        while (size > 1 && unit[size - 1] == 0)
+            size--;
+        if (codec->extradata_size == 0 ||
+            !memmem(codec->extradata, (size_t)codec->extradata_size, unit, size))
+            sets |= 1U << set;
+    }
+    return sets;
+}
+
+/* Sees whether all key frames bring the parameter sets that any packet brings: else a decoder that
+ * begins with one may lack them. */
+static void note_sets(struct vrt_part *part, const AVPacket *packet, bool is_key)
+{
+    const enum AVCodecID id = part->codec->codec_id;
+
+    if ((id != AV_CODEC_ID_H264 && id != AV_CODEC_ID_HEVC) || packet->size == 0)
+        return;
+    const unsigned int sets = sets_of(part->codec, packet);
+    part->is_set_once |= is_key && (sets & part->sets) != part->sets;
+    part->sets |= sets;
 }
 
 static int64_t bytes_of(const AVPacket *packet)
@@ -194,6 +286,7 @@ int vrt_part_take(struct vrt_part *part, AVPacket *packet)
     bool is_key = packet->flags & AV_PKT_FLAG_KEY;
     bool is_before = time != AV_NOPTS_VALUE && time < part->start;
 
+    note_sets(part, packet, is_key);
     if (!part->is_placed || part->has_begun)
         return 0;
     if (is_key && part->n_keys_due > 0)

@@ -13,7 +13,7 @@
  * For the reader alone. Thread: the reader's.
  */
 
-#include <libavcodec/codec_id.h>
+#include <libavcodec/codec_par.h>
 #include <libavcodec/packet.h>
 #include <libavutil/fifo.h>
 #include <libavutil/rational.h>
@@ -28,7 +28,7 @@ struct AVStream;
 /* What is kept at most, with what each packet costs; then it is decoded. */
 #define VRT_PART_HELD_BYTES_MAX (64 << 20)
 
-/* Embedded; zero-initialised: the whole video. */
+/* Embedded; zero-initialised but for `codec`: the whole video. */
 struct vrt_part {
     struct vrt_reader_range range;      /* as asked */
     bool is_all_seen;                   /* what is before it, too: all of it is decoded */
@@ -43,6 +43,11 @@ struct vrt_part {
     AVFifo *held;                       /* of AVPacket *; NULL: none were */
     size_t n_held_last;                 /* of those, from the last key frame on */
     int64_t held_bytes;
+
+    const AVCodecParameters *codec;     /* the stream's, who keeps it */
+    unsigned int sets;                  /* kinds of parameter sets that packets brought, others than
+                                         * what the container tells at first */
+    bool is_set_once;                   /* a later key frame didn't bring all of these */
 };
 
 /* Says when the part is, by the time of the video's first frame. */
@@ -59,9 +64,13 @@ void vrt_part_begin_late(struct vrt_part *part, int64_t pts, struct vrt_rational
  */
 bool vrt_part_leap(struct vrt_part *part, struct vrt_source *source, const struct AVStream *stream);
 
-/* Whether a decoder of this codec gives out the same behind two key frames, whatever was before:
- * a standard says so, or each frame is one. */
-bool vrt_part_knows(enum AVCodecID codec);
+/* Whether a decoder of the codec gives out the same behind two key frames, whatever was before: a
+ * standard says so, or each frame is one. */
+bool vrt_part_knows(const struct vrt_part *part);
+
+/* Whether what was read so far shows that it needn't: key frames are missing behind a leap, or
+ * those there are need parameters of a packet before. */
+bool vrt_part_is_odd(const struct vrt_part *part);
 
 enum {
     VRT_PART_HELD = 1,          /* outcome of vrt_part_take(): the packet was taken over */

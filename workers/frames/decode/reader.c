@@ -398,7 +398,7 @@ static int read_next(struct vrt_reader *reader, struct vrt_frame **ret_frame,
 static bool is_odd(const struct vrt_reader *reader)
 {
     return is_damaged(reader) || reader->n_errors_told || reader->broken ||
-           reader->times.n_guessed || reader->times.n_repaired || reader->part.n_keys_due ||
+           reader->times.n_guessed || reader->times.n_repaired || vrt_part_is_odd(&reader->part) ||
            (unsigned int)reader->decoder->has_b_frames != reader->first_delay;
 }
 
@@ -478,8 +478,7 @@ static void begin_late(struct vrt_reader *reader, const struct vrt_reader_params
     const int64_t ahead = vrt_reader_times_duration(&reader->times, reader->decoded);
 
     reader->may_go_on = !params->feed && !params->hwdec && !params->is_alpha &&
-                        !reader->part.is_all_seen &&
-                        vrt_part_knows(reader->stream->codecpar->codec_id);
+                        !reader->part.is_all_seen && vrt_part_knows(&reader->part);
     if (params->first <= 0)
         return;
     reader->first = reader->info.n_frames = params->first;
@@ -502,6 +501,7 @@ static int pick_stream(struct vrt_reader *reader, struct vrt_error *error)
         vrt_source_select(source, i, (int)i == index);
     reader->stream = reader->watch.stream = source->format->streams[index];
     reader->watch.source = source;
+    reader->part.codec = reader->stream->codecpar;
     vrt_reader_info_fill(&reader->info, reader->source, reader->stream);
     reader->times = (struct vrt_reader_times){
         .time_base = reader->stream->time_base,
