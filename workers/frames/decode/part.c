@@ -194,10 +194,11 @@ static void note_sets(struct vrt_part *part, const AVPacket *packet, bool is_key
 {
     const enum AVCodecID id = part->codec->codec_id;
 
-    if ((id != AV_CODEC_ID_H264 && id != AV_CODEC_ID_HEVC) || packet->size == 0)
+    if (part->is_set_once || (id != AV_CODEC_ID_H264 && id != AV_CODEC_ID_HEVC) ||
+        packet->size == 0)
         return;
     const unsigned int sets = sets_of(part->codec, packet);
-    part->is_set_once |= is_key && (sets & part->sets) != part->sets;
+    part->is_set_once = is_key && (sets & part->sets) != part->sets;
     part->sets |= sets;
 }
 
