@@ -9,10 +9,13 @@
 #include "backend/op/half.h"
 #include "backend/op/position.h"
 
-/* Between which places of one dimension a position lies, and how much each counts. */
+/* So many places are found at a time: loops of a length that is known become vectors. */
+#define N_PLACES 64
+
+/* Between which places of one dimension positions lie, and how much each counts. */
 struct axis {
-    int first, second;
-    float first_weight, second_weight;      /* 0 outside the picture */
+    int first[N_PLACES], second[N_PLACES];
+    float first_weight[N_PLACES], second_weight[N_PLACES];      /* 0 outside the picture */
 };
 
 static size_t warp_scratch_bytes(const struct vrt_op *op)
@@ -27,19 +30,22 @@ static inline float clamped(float x, float low, float high)
     return x < high ? x : high;
 }
 
-static inline struct axis find_axis(float at, int size, bool border)
+/* at [N_PLACES]: where flows point, in a dimension of `size` */
+static void find_axis(const float *restrict at, int size, bool border,
+                      struct axis *restrict ret_axis)
 {
-    const float position = border ? clamped(at, 0, (float)(size - 1))
-                                  : clamped(at, -2, (float)size + 1);
-    const float below = floorf(position), weight = position - below;
-    const int i = (int)below;
+    const float low = border ? 0 : -2, high = border ? (float)(size - 1) : (float)size + 1;
 
-    return (struct axis){
-        .first = VRT_MIN(VRT_MAX(i, 0), size - 1),
-        .second = VRT_MIN(VRT_MAX(i + 1, 0), size - 1),
-        .first_weight = i >= 0 && i < size ? 1 - weight : 0,
-        .second_weight = i + 1 >= 0 && i + 1 < size ? weight : 0,
-    };
+    for (int i = 0; i < N_PLACES; i++) {
+        const float position = clamped(vrt_position_warped(at[i], size), low, high);
+        const float below = floorf(position), weight = position - below;
+        const int first = (int)below, second = first + 1;
+
+        ret_axis->first[i] = VRT_MIN(VRT_MAX(first, 0), size - 1);
+        ret_axis->second[i] = VRT_MIN(VRT_MAX(second, 0), size - 1);
+        ret_axis->first_weight[i] = first >= 0 && first < size ? 1 - weight : 0;
+        ret_axis->second_weight[i] = second >= 0 && second < size ? weight : 0;
+    }
 }
 
 /* a, b, c, d, out [n]; inline, so that few channels, of a number that is known, are no loop. */
@@ -71,33 +77,88 @@ static void blend_bf16(const char *const from[4], const float weights[4], float 
                  vrt_f32_from_bf16(c[i]) * w2 + vrt_f32_from_bf16(d[i]) * w3;
 }
 
-/* out [C]: of frame d, at row y and column x. */
-static void sample(const struct vrt_cpu_call *call, int d, float y, float x, float *out)
+/* Places of one frame, and where n of them go: `out_stride` floats apart. */
+struct places {
+    const struct vrt_tensor *in;
+    const char *frame;
+    struct axis v, h;
+    int n;
+    float *out;
+    int64_t out_stride;
+};
+
+/* c: the frame's channels; inline, for blend_f32()'s sake */
+static inline void sample_channels(const struct places *places, int c)
+{
+    const struct axis *v = &places->v, *h = &places->h;
+    const bool is_bf16 = places->in->dtype == VRT_DTYPE_BF16;
+    const int64_t size = is_bf16 ? sizeof(uint16_t) : sizeof(float);
+    const int64_t row = places->in->stride_h * size, column = places->in->stride_w * size;
+
+    for (int i = 0; i < places->n; i++) {
+        const char *above = places->frame + v->first[i] * row;
+        const char *below = places->frame + v->second[i] * row;
+        const int64_t left = h->first[i] * column, right = h->second[i] * column;
+        const char *const from[4] = { above + left, above + right, below + left, below + right };
+        const float weights[4] = {
+            v->first_weight[i] * h->first_weight[i], v->first_weight[i] * h->second_weight[i],
+            v->second_weight[i] * h->first_weight[i], v->second_weight[i] * h->second_weight[i],
+        };
+
+        if (is_bf16)
+            blend_bf16(from, weights, places->out + i * places->out_stride, c);
+        else
+            blend_f32(from, weights, places->out + i * places->out_stride, c);
+    }
+}
+
+static void sample(const struct places *places)
+{
+    switch (places->in->shape.c) {
+    case 3:
+        sample_channels(places, 3);
+        break;
+    case 4:
+        sample_channels(places, 4);
+        break;
+    case 8:
+        sample_channels(places, 8);
+        break;
+    default:
+        sample_channels(places, places->in->shape.c);
+    }
+}
+
+/* Pixels [x, x + n) of row y of frame d, at `out`, where they are out_stride floats apart. */
+static void sample_run(const struct vrt_cpu_call *call, const int at[3], int n, float *out,
+                       int64_t out_stride)
 {
     const struct vrt_tensor *in = &call->op->in[0];
     const bool border = call->op->warp.mode == VRT_WARP_BILINEAR_BORDER;
-    const struct axis v = find_axis(y, in->shape.h, border), h = find_axis(x, in->shape.w, border);
-    const char *const from[4] = {
-        vrt_cpu_at(in, call->in[0], d, v.first, h.first),
-        vrt_cpu_at(in, call->in[0], d, v.first, h.second),
-        vrt_cpu_at(in, call->in[0], d, v.second, h.first),
-        vrt_cpu_at(in, call->in[0], d, v.second, h.second),
-    };
-    const float weights[4] = {
-        v.first_weight * h.first_weight, v.first_weight * h.second_weight,
-        v.second_weight * h.first_weight, v.second_weight * h.second_weight,
-    };
+    struct places places;
 
-    if (in->dtype == VRT_DTYPE_BF16)
-        blend_bf16(from, weights, out, in->shape.c);
-    else if (in->shape.c == 3)
-        blend_f32(from, weights, out, 3);
-    else if (in->shape.c == 4)
-        blend_f32(from, weights, out, 4);
-    else if (in->shape.c == 8)
-        blend_f32(from, weights, out, 8);
-    else
-        blend_f32(from, weights, out, in->shape.c);
+    places.in = in;
+    places.frame = vrt_cpu_at(in, call->in[0], at[0], 0, 0);
+    places.out_stride = out_stride;
+    for (int begin = 0; begin < n; begin += N_PLACES) {
+        float y[N_PLACES], x[N_PLACES];
+
+        places.n = VRT_MIN(N_PLACES, n - begin);
+        for (int i = places.n; i < N_PLACES; i++)
+            y[i] = x[i] = 0;
+        for (int i = 0; i < places.n; i++) {
+            const int to = at[2] + begin + i;
+            const float *flow = (float *)(void *)vrt_cpu_at(&call->op->in[1], call->in[1], at[0],
+                                                            at[1], to);
+
+            y[i] = (float)at[1] + flow[1];
+            x[i] = (float)to + flow[0];
+        }
+        find_axis(y, in->shape.h, border, &places.v);
+        find_axis(x, in->shape.w, border, &places.h);
+        places.out = out + begin * out_stride;
+        sample(&places);
+    }
 }
 
 /* out [C]: the place itself, or zeros outside. */
@@ -113,39 +174,47 @@ static void take(const struct vrt_cpu_call *call, int d, float y, float x, float
             out[i] = 0;
 }
 
-/* out [4,C] */
-static void take_four(const struct vrt_cpu_call *call, int d, float y, float x, float *out)
+/* Of each pixel of a run four, out [n,4,C]. */
+static void take_run(const struct vrt_cpu_call *call, const int at[3], int n, float *out)
 {
     const size_t c = (size_t)call->op->in[0].shape.c;
 
-    take(call, d, floorf(y), floorf(x), out);
-    take(call, d, ceilf(y), floorf(x), out + c);
-    take(call, d, floorf(y), ceilf(x), out + 2 * c);
-    take(call, d, ceilf(y), ceilf(x), out + 3 * c);
+    for (int i = 0; i < n; i++, out += 4 * c) {
+        const float *flow = (float *)(void *)vrt_cpu_at(&call->op->in[1], call->in[1], at[0],
+                                                        at[1], at[2] + i);
+        const float y = (float)at[1] + flow[1], x = (float)(at[2] + i) + flow[0];
+        const int d = at[0];
+
+        take(call, d, floorf(y), floorf(x), out);
+        take(call, d, ceilf(y), floorf(x), out + c);
+        take(call, d, floorf(y), ceilf(x), out + 2 * c);
+        take(call, d, ceilf(y), ceilf(x), out + 3 * c);
+    }
 }
 
 static void warp_rows(const struct vrt_cpu_call *call, int d, int y0, int y1)
 {
     const struct vrt_op *op = call->op;
-    const int w = op->out.shape.w, c = op->out.shape.c, columns = vrt_cpu_run_columns(c);
+    const struct vrt_tensor *out = &op->out;
+    const int w = out->shape.w, columns = vrt_cpu_run_columns(out->shape.c);
+    const bool takes = op->warp.mode == VRT_WARP_NEAREST4;
+    const bool in_place = !takes && out->dtype == VRT_DTYPE_F32;
 
     for (int y = y0; y < y1; y++)
     for (int x = 0; x < w; x += columns) {
         const int n = VRT_MIN(columns, w - x), at[3] = { d, y, x };
-        float *target = vrt_cpu_row_target(&op->out, call->out, at, call->scratch);
 
-        for (int i = 0; i < n; i++) {
-            const float *flow = (float *)(void *)vrt_cpu_at(&op->in[1], call->in[1], d, y, x + i);
-            const float from_y = (float)y + flow[1], from_x = (float)(x + i) + flow[0];
-            float *out = target + (size_t)i * (size_t)c;
-
-            if (op->warp.mode == VRT_WARP_NEAREST4)
-                take_four(call, d, from_y, from_x, out);
-            else
-                sample(call, d, vrt_position_warped(from_y, op->in[0].shape.h),
-                       vrt_position_warped(from_x, op->in[0].shape.w), out);
+        if (in_place) {
+            sample_run(call, at, n, (float *)(void *)vrt_cpu_at(out, call->out, d, y, x),
+                       out->stride_w);
+            continue;
         }
-        vrt_cpu_row_put(&op->out, call->out, at, n, target);
+        float *target = vrt_cpu_row_target(out, call->out, at, call->scratch);
+        if (takes)
+            take_run(call, at, n, target);
+        else
+            sample_run(call, at, n, target, out->shape.c);
+        vrt_cpu_row_put(out, call->out, at, n, target);
     }
 }
 

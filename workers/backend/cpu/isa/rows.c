@@ -83,6 +83,35 @@ void vrt_cpu_store(enum vrt_dtype dtype, const float *restrict src, void *restri
     }
 }
 
+/* n times c floats that lie apart by so many; inline, so that a few are no call of memcpy(). */
+static inline void move_channels(const float *restrict src, int64_t src_stride,
+                                 float *restrict dst, int64_t dst_stride, int n, size_t c)
+{
+    for (int i = 0; i < n; i++)
+        memcpy(dst + i * dst_stride, src + i * src_stride, c * sizeof(float));
+}
+
+static void move_f32(const float *restrict src, int64_t src_stride, float *restrict dst,
+                     int64_t dst_stride, int n, size_t c)
+{
+    switch (c) {
+    case 1:
+        move_channels(src, src_stride, dst, dst_stride, n, 1);
+        break;
+    case 2:
+        move_channels(src, src_stride, dst, dst_stride, n, 2);
+        break;
+    case 3:
+        move_channels(src, src_stride, dst, dst_stride, n, 3);
+        break;
+    case 4:
+        move_channels(src, src_stride, dst, dst_stride, n, 4);
+        break;
+    default:
+        move_channels(src, src_stride, dst, dst_stride, n, c);
+    }
+}
+
 const float *vrt_cpu_row_get(const struct vrt_tensor *t, const void *base, const int at[3], int n,
                              float *scratch)
 {
@@ -95,6 +124,10 @@ const float *vrt_cpu_row_get(const struct vrt_tensor *t, const void *base, const
 
     if (t->stride_w == t->shape.c) {
         vrt_cpu_load(t->dtype, src, scratch, (size_t)n * c);
+        return scratch;
+    }
+    if (t->dtype == VRT_DTYPE_F32) {
+        move_f32((const float *)(const void *)src, t->stride_w, scratch, t->shape.c, n, c);
         return scratch;
     }
     for (int i = 0; i < n; i++)
@@ -113,6 +146,10 @@ void vrt_cpu_row_put(const struct vrt_tensor *t, void *base, const int at[3], in
         return;
     if (t->stride_w == t->shape.c) {
         vrt_cpu_store(t->dtype, src, dst, (size_t)n * c);
+        return;
+    }
+    if (t->dtype == VRT_DTYPE_F32) {
+        move_f32(src, t->shape.c, (float *)(void *)dst, t->stride_w, n, c);
         return;
     }
     for (int i = 0; i < n; i++)
