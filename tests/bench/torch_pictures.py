@@ -1,12 +1,19 @@
 # SPDX-License-Identifier: MIT
-"""The common networks for pictures in plain PyTorch, x4, as a user of PyTorch would write them.
+"""The common networks for pictures in plain PyTorch, x4, as a user of PyTorch would write them;
+RIFE and SwinIR by their public definitions (published.py, above).
 
 Shapes: N pictures, C channels, H rows, W columns. Parameters have the names of the published
 checkpoints.
 """
+import os
+import sys
+
 import torch
 from torch import nn
 from torch.nn import functional as F
+
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'))
+import published        # pylint: disable=wrong-import-position
 
 
 class Compact(nn.Module):
@@ -72,3 +79,24 @@ class Esrgan(nn.Module):
         for conv in (self.conv_up1, self.conv_up2):
             x = F.leaky_relu(conv(F.interpolate(x, scale_factor=2)), 0.2)
         return self.conv_last(F.leaky_relu(self.conv_hr(x), 0.2))
+
+
+class Rife(nn.Module):
+    """RIFE 4.26: [2,3,H,W] to the frame in the middle."""
+
+    MULTIPLE = 64
+
+    def __init__(self):
+        super().__init__()
+        # Published files have this name before each other.
+        self.module = published.draw(published.rife_definition('v4_26').IFNet())
+
+    def forward(self, pair):
+        return published.between(self.module, self.MULTIPLE, pair)
+
+
+def swinir():
+    """SwinIR-M x4 as for pictures from the world: [N,3,H,W] to [N,3,4H,4W]."""
+    return published.swinir(upsampler='nearest+conv', upscale=4, embed_dim=180, depths=[6] * 6,
+                            num_heads=[6] * 6, window_size=8, mlp_ratio=2.0, img_size=64,
+                            img_range=1.0, in_chans=3, resi_connection='1conv')

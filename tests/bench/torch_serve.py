@@ -7,8 +7,8 @@ usage: torch_serve.py [DEVICE]
 Each line of standard input is one request, a JSON object, each line of standard output the answer
 to it. A request has
 
-  network  "vrt:1" to "vrt:9", "basicvsr", "compact", "esrgan"; or "product", of two matrices of
-           "size" rows
+  network  "vrt:1" to "vrt:9", "basicvsr", "rife", "swinir", "compact", "esrgan"; or "product", of
+           two matrices of "size" rows
   mode     "f32": eager, without TF32; "f16", "bf16": eager, clips by autocast, pictures in that
            type and channels last; "f32-compile", "f16-compile", ...: the same by torch.compile
   frames, width, height
@@ -19,8 +19,8 @@ to it. A request has
   save     instead of "runs": the file that gets its weights
 
 and the answer "seconds" (of each run), "first_s", "peak_bytes", "finite"; or "error". A network
-stays until another is asked for. VRT's weights follow from names, as ours do; BasicVSR++'s are
-random, and the same each time, unless it is given some.
+stays until another is asked for. VRT's weights follow from names, as ours do; those of BasicVSR++,
+RIFE and SwinIR are random, and the same each time, unless they are given some.
 """
 import json
 import sys
@@ -37,11 +37,15 @@ import torch_vrt_net
 
 SEED = 1234
 WARM_UP_S = 0.3     # as bench-engine has it
+NETWORKS = {'compact': torch_pictures.Compact, 'esrgan': torch_pictures.Esrgan,
+            'basicvsr': torch_basicvsr.BasicVsr, 'rife': torch_pictures.Rife,
+            'swinir': torch_pictures.swinir}
+OF_CLIPS = 'basicvsr', 'rife'
 DTYPES = {'f32': torch.float32, 'f16': torch.float16, 'bf16': torch.bfloat16}
 
 
 def is_of_clips(network):
-    return network == 'basicvsr' or network.startswith('vrt:')
+    return network in OF_CLIPS or network.startswith('vrt:')
 
 
 class Server:
@@ -82,13 +86,14 @@ class Server:
             network = torch_vrt_net.Vrt(torch_vrt_net.TASKS[int(name[4:])])
             torch_vrt.fill(network, SEED)
         else:
-            network = {'compact': torch_pictures.Compact, 'esrgan': torch_pictures.Esrgan,
-                       'basicvsr': torch_basicvsr.BasicVsr}[name]()
+            torch.manual_seed(SEED)
+            network = NETWORKS[name]()
             if name == 'basicvsr':
                 torch_basicvsr.fill(network, SEED)
             if weights:
                 known = ncnn_weights.load(weights)
-                network.load_state_dict({k: torch.tensor(v) for k, v in known.items()})
+                network.load_state_dict({k: torch.tensor(v) for k, v in known.items()},
+                                        strict=name != 'swinir')
         network = network.eval().to(self.device)
         if key[1] is not torch.float32:
             network = network.to(self.dtype(mode), memory_format=torch.channels_last)
@@ -131,15 +136,18 @@ class Server:
 
     def export(self, request):
         self.prepare(request['network'], 'f32', request.get('weights'))
+        # The newer exporter is at SwinIR's masks for minutes.
+        newer = request['network'] != 'swinir'
         torch.onnx.export(self.network, (self.make_input(request, 'f32'),), request['export'],
-                          input_names=['data'], output_names=['output'], dynamo=True,
+                          input_names=['data'], output_names=['output'], dynamo=newer,
                           external_data=False, verbose=False)
         return {}
 
     def save(self, request):
         self.prepare(request['network'], 'f32', request.get('weights'))
         ncnn_weights.save(request['save'], {name: value.cpu().numpy() for name, value in
-                                            self.network.state_dict().items()})
+                                            self.network.state_dict().items()
+                                            if value.is_floating_point()})
         return {}
 
     def answer(self, request):

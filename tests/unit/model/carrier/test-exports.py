@@ -6,9 +6,8 @@ processors' devices and at an odd size, too, is what PyTorch makes of the networ
 usage: test-exports.py VRT_INFER [onnx]
 
 It takes PyTorch and its exporters (onnx, onnxscript) from where they are installed, and is skipped,
-and says so, where they aren't. The networks' definitions are those of PyPI's packages vsrife and
-spandrel (both MIT), which are fetched for the time of the test where they are missing; weights are
-drawn at random.
+and says so, where they aren't. The networks' definitions (published.py) are of PyPI's packages,
+which are fetched for the time of the test where they are missing; weights are drawn at random.
 """
 import importlib
 import importlib.util
@@ -19,6 +18,7 @@ import tempfile
 import types
 import warnings
 
+import published
 from graph_files import safetensors
 from pypi import Absent, install
 from rife_files import RifeNcnn
@@ -28,7 +28,6 @@ PROGRAM, HAS_ONNX = sys.argv[1], 'onnx' in sys.argv[2:]
 DEVICES = 'ref', 'cpu'
 # Samples go from 0 to 1.
 TOLERANCE = 1e-4
-VSRIFE, SPANDREL = 'vsrife==5.7.0', 'spandrel==0.4.2'
 
 # Widths of blocks, narrower than they are, and what sizes have to be multiples of.
 RIFE = {'v4_18': ((12, 8, 8, 6), 32), 'v4_22': ((12, 8, 8, 6), 32),
@@ -61,17 +60,12 @@ def find(module):
         raise Absent(f'Python has no {module} ({e})') from e
 
 
-def definitions(folder):
-    """The package of RIFE's definitions, which itself wants VapourSynth, and SwinIR's."""
-    for package, name in ('vsrife', VSRIFE), ('spandrel', SPANDREL):
+def fetch_definitions(folder):
+    for package, version in published.PACKAGES.items():
         if not importlib.util.find_spec(package):
-            install(folder, name)
+            install(folder, version)
             sys.path.insert(0, folder)
             importlib.invalidate_caches()
-    package = types.ModuleType('vsrife')
-    package.__path__ = list(importlib.util.find_spec('vsrife').submodule_search_locations)
-    sys.modules['vsrife'] = package
-    return find('spandrel.architectures.SwinIR.__arch.SwinIR').SwinIR
 
 
 class Inverse:
@@ -89,23 +83,12 @@ class Tests:
         self.torch, self.numpy = find('torch'), find('numpy')
         find('onnx')
         self.folder = folder
-        self.swinir = definitions(folder)
+        fetch_definitions(folder)
         self.worst, self.n_files = {}, {}
         self.torch.manual_seed(1)
 
     def path(self, name):
         return os.path.join(self.folder, name)
-
-    def draw(self, network):
-        """Weights that keep numbers in their range, exact in f16."""
-        for name, p in network.named_parameters():
-            scale = (2 / max(p[0].numel(), 1)) ** 0.5 if p.dim() > 1 else 0.1
-            if 'table' in name:
-                scale = 0.5
-            drawn = (self.torch.rand_like(p) * 2 - 1) * scale
-            is_norm = 'norm' in name and name.endswith('weight')
-            p.data.copy_((drawn + (1 if is_norm else 0)).half().float())
-        return network.eval()
 
     def infer(self, model, x, device):
         self.numpy.save(self.path('x.npy'), x.numpy())
@@ -146,34 +129,16 @@ class Tests:
 
     def rife(self, version):
         widths, multiple = RIFE[version]
-        definition = importlib.import_module('vsrife.IFNet_HDv3_' + version)
+        definition = published.rife_definition(version)
         network = definition.IFNet()
         for i, width in enumerate(widths):
             n_in = getattr(network, f'block{i}').conv0[0][0].in_channels
             setattr(network, f'block{i}', definition.IFBlock(n_in, c=width))
-        return self.draw(network), multiple
-
-    def grid(self, like):
-        """Coordinates from -1 to 1, and how many pixels one of them is."""
-        h, w = like.shape[2], like.shape[3]
-        x = self.torch.linspace(-1, 1, w).view(1, 1, 1, w).expand(1, 1, h, w)
-        y = self.torch.linspace(-1, 1, h).view(1, 1, h, 1).expand(1, 1, h, w)
-        return self.torch.cat([x, y], 1), [(w - 1) / 2, (h - 1) / 2]
-
-    def between(self, network, multiple, pair):
-        """The frame in the middle, as the authors' own program goes about it."""
-        h, w = pair.shape[2:]
-        frames = [self.torch.nn.functional.pad(x[None], (0, -w % multiple, 0, -h % multiple))
-                  for x in pair]
-        grid, steps = self.grid(frames[0])
-        time = self.torch.full_like(frames[0][:, :1], 0.5)
-        with self.torch.no_grad():
-            y = network(*frames, time, steps, grid, *[network.encode(x) for x in frames])
-        return y[:, :, :h, :w]
+        return published.draw(network), multiple
 
     def form_of_rife(self, network, form):
         """A module that takes what such exports take, and examples of that."""
-        torch, tests = self.torch, self
+        torch = self.torch
 
         class Form(torch.nn.Module):
             def __init__(self):
@@ -188,7 +153,7 @@ class Tests:
                 if form == 'eleven':
                     grid, steps = x[:, 7:9], [Inverse(x[:, 9:10]), Inverse(x[:, 10:11])]
                 else:
-                    grid, steps = tests.grid(x)
+                    grid, steps = published.grid(x)
                 return self.network(*frames, time, steps, grid,
                                     *[self.network.encode(y) for y in frames])
 
@@ -198,14 +163,15 @@ class Tests:
             return Form(), (*pair, torch.tensor([0.5]))
         if form == 'seven':
             return Form(), (torch.cat([*pair, time], 1),)
-        grid, steps = self.grid(pair[0])
+        grid, steps = published.grid(pair[0])
         steps = [torch.full_like(time, 1 / step) for step in steps]
         return Form(), (torch.cat([*pair, time, grid, *steps], 1),)
 
     def test_rife(self, version):
         network, multiple = self.rife(version)
         pairs = [self.torch.rand(2, 3, *size) for size in RIFE_SIZES]
-        inputs = [(pair, self.between(network, multiple, pair)) for pair in pairs]
+        with self.torch.no_grad():
+            inputs = [(pair, published.between(network, multiple, pair)) for pair in pairs]
         tensors = {name: (list(p.shape), p.flatten().tolist())
                    for name, p in network.named_parameters()}
         net = types.SimpleNamespace(names=tensors, scales=[int(s) for s in network.scale_list])
@@ -221,7 +187,7 @@ class Tests:
 
     def test_swinir(self, case):
         config = {**SWINIR, **SWINIR_CASES[case]}
-        network = self.draw(self.swinir(**config))
+        network = published.swinir(**config)
         window = config['window_size']
         inputs = []
         for size in SWINIR_SIZES:
