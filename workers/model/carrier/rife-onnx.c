@@ -275,13 +275,18 @@ static int op_conv(void *network)
     return put_list(reader, vrt_planes_conv(reader->planes, &conv, (int)n_out));
 }
 
+/* Whether it goes along the channels. */
+static bool is_of_channels(const struct reader *reader)
+{
+    return reader->onnx->shape.n_dims == 4 && vrt_carrier_onnx_axis(reader->onnx, 4) == 1;
+}
+
 static int op_concat(void *network)
 {
     struct reader *reader = network;
     struct vrt_plane_list lists[VRT_CARRIER_INPUTS_MAX];
-    const int64_t axis = vrt_onnx_int(reader->onnx->node, "axis", 0);
 
-    if (reader->onnx->shape.n_dims != 4 || (axis != 1 && axis != -3))
+    if (!is_of_channels(reader))
         vrt_planes_refuse(reader->planes, "joins something else than channels");
     for (int i = 0; i < reader->onnx->n_in; i++)
         lists[i] = in(reader, i);
@@ -302,7 +307,7 @@ static int op_slice(void *network)
 
     for (int k = 0; fits && k < n; k++) {
         const struct vrt_carrier_shape *shape = &vrt_carrier_onnx_in(reader->onnx, 0)->shape;
-        const int64_t said = n_axes ? axes[k] : k, axis = said < 0 ? said + shape->n_dims : said;
+        const int axis = vrt_carrier_axis(n_axes ? axes[k] : k, shape->n_dims);
         const int64_t size = shape->dims[axis], start = vrt_carrier_limit(starts[k], size);
         const int64_t end = vrt_carrier_limit(ends[k], size);
 
@@ -322,14 +327,13 @@ static int op_split(void *network)
 {
     struct reader *reader = network;
     int64_t sizes[VRT_ONNX_DIMS_MAX] = { 0 };
-    const int64_t axis = vrt_onnx_int(reader->onnx->node, "axis", 0);
     const int64_t n = reader->onnx->shape.dims[1];
     const int n_sizes = vrt_carrier_onnx_integers(reader->onnx, "split", 1, sizes);
     int64_t first = n_sizes > 0 ? 0 : (int64_t)reader->onnx->output * n;
 
     for (int i = 0; i < n_sizes && i < (int)reader->onnx->output; i++)
         first += sizes[i];
-    if (reader->onnx->shape.n_dims != 4 || (axis != 1 && axis != -3))
+    if (!is_of_channels(reader))
         vrt_planes_refuse(reader->planes, "cuts something else than channels");
     return put_list(reader, vrt_planes_cut(in(reader, 0), (int)first, (int)n));
 }

@@ -43,10 +43,10 @@ int vrt_swinir_slice(void *network)
                 (x.is_cut || vrt_layout_fit(&layout, shape->dims, shape->n_dims));
 
     for (int k = 0; fits && k < n; k++) {
-        const int64_t said = n_axes ? axes[k] : k, axis = said < 0 ? said + shape->n_dims : said;
+        const int axis = vrt_carrier_axis(n_axes ? axes[k] : k, shape->n_dims);
         const int64_t size = shape->dims[axis], start = vrt_carrier_limit(starts[k], size);
         const int64_t end = vrt_carrier_limit(ends[k], size);
-        const struct vrt_layout of = vrt_layout_of(&layout, shape->dims, (int)axis);
+        const struct vrt_layout of = vrt_layout_of(&layout, shape->dims, axis);
 
         fits = !n_steps || steps[k] == 1;
         if (start == 0 && end == size)
@@ -69,8 +69,8 @@ int vrt_swinir_concat(void *network)
 {
     struct vrt_swinir_reader *reader = network;
     const struct vrt_carrier_shape *shape = &reader->onnx->shape;
-    const int64_t said = vrt_onnx_int(reader->onnx->node, "axis", 0);
-    const int64_t axis = said < 0 ? said + shape->n_dims : said, size = shape->dims[axis];
+    const int axis = vrt_carrier_onnx_axis(reader->onnx, shape->n_dims);
+    const int64_t size = shape->dims[axis];
     const struct vrt_swinir_data a = vrt_swinir_any(reader, 0), b = vrt_swinir_any(reader, 1);
     const int64_t by = a.start <= size / 2 ? a.start : a.start - size;
     struct vrt_swinir_data x = a;
@@ -82,7 +82,7 @@ int vrt_swinir_concat(void *network)
         !vrt_layout_same(&a.layout, &b.layout) ||
         !vrt_layout_fit(&x.layout, shape->dims, shape->n_dims) || by == 0 || by < -WINDOW_MAX ||
         by > WINDOW_MAX ||
-        vrt_layout_of(&x.layout, shape->dims, (int)axis).axes[0].kind != a.axis ||
+        vrt_layout_of(&x.layout, shape->dims, axis).axes[0].kind != a.axis ||
         (a.rolled && a.by != by) || (a.rolled & 1 << a.axis)) {
         vrt_sketch_refuse(reader->sketch, "joins pictures as SwinIR doesn't");
         return 0;

@@ -11,7 +11,6 @@
 
 /* More than such a network has, however it was exported: each may be held for long. */
 #define VALUES_MAX 65536
-#define NUMBERS_MAX (1 << 24)       /* that are held at once */
 #define SIDE_MAX (1 << 14)
 
 static struct vrt_text text_of(const char *text)
@@ -203,7 +202,7 @@ const float *vrt_carrier_onnx_numbers(struct vrt_carrier_onnx *onnx, int i)
     if (!value || value->kind != VRT_CARRIER_NUMBERS || value->values)
         return value ? value->values : NULL;
     const int64_t n = vrt_carrier_shape_n(&value->shape);
-    if (n < 1 || n > NUMBERS_MAX - onnx->n_live || n > onnx->onnx.dag->values_left)
+    if (n < 1 || n > VRT_CARRIER_NUMBERS_MAX - onnx->n_live || n > onnx->onnx.dag->values_left)
         return NULL;
     if (vrt_onnx_numbers(&onnx->onnx, &value->source, &value->values) == 0)
         onnx->n_live += n;

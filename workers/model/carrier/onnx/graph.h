@@ -15,6 +15,9 @@
 
 #define VRT_CARRIER_INPUTS_MAX 16
 
+/* Numbers that are held at once. */
+#define VRT_CARRIER_NUMBERS_MAX (INT64_C(1) << 24)
+
 struct vrt_carrier_shape {
     int n_dims;
     int64_t dims[VRT_ONNX_DIMS_MAX];
@@ -125,6 +128,18 @@ bool vrt_carrier_onnx_shape(struct vrt_carrier_onnx *onnx);
 
 /* A limit of a slice, within n places. */
 int64_t vrt_carrier_limit(int64_t limit, int64_t n);
+
+/* An axis that may be counted from the end. Return: -1: there is no such. */
+static inline int vrt_carrier_axis(int64_t axis, int n_dims)
+{
+    return axis >= -n_dims && axis < n_dims ? (int)(axis < 0 ? axis + n_dims : axis) : -1;
+}
+
+/* Likewise, of the attribute: by default the first. */
+static inline int vrt_carrier_onnx_axis(const struct vrt_carrier_onnx *onnx, int n_dims)
+{
+    return vrt_carrier_axis(vrt_onnx_int(onnx->node, "axis", 0), n_dims);
+}
 
 /* Computes numbers of numbers alone, and of sizes, in the shape that was found. Return: whether
  * that is known. */

@@ -12,8 +12,7 @@
 #include "model/carrier/onnx/graph.h"
 
 #define DIMS_MAX VRT_ONNX_DIMS_MAX
-#define LIVE_MAX (INT64_C(1) << 24)         /* numbers that are held at once, .. */
-#define COMPUTED_MAX (INT64_C(1) << 28)     /* .. that are computed in all */
+#define COMPUTED_MAX (INT64_C(1) << 28)     /* numbers in all */
 
 /* What is being made. */
 struct job {
@@ -235,16 +234,9 @@ static void extents(const struct vrt_carrier_shape *shape, int axis, int64_t *re
     }
 }
 
-static int said_axis(const struct job *job, int n_dims)
-{
-    const int64_t axis = vrt_onnx_int(job->onnx->node, "axis", 0);
-
-    return (int)(axis < 0 ? axis + n_dims : axis);
-}
-
 static bool concat(struct job *job, char op)
 {
-    const int axis = said_axis(job, job->out->n_dims);
+    const int axis = vrt_carrier_onnx_axis(job->onnx, job->out->n_dims);
     int64_t inner, outer, first = 0;
 
     (void)op;
@@ -279,7 +271,7 @@ static bool slice(struct job *job, char op)
         return false;
     steps_of(of, steps);
     for (int k = 0; k < n; k++) {
-        const int64_t said = n_axes ? axes[k] : k, axis = said < 0 ? said + of->n_dims : said;
+        const int axis = vrt_carrier_axis(n_axes ? axes[k] : k, of->n_dims);
         const bool is_back = n_by && by[k] < 0;
         const int64_t first = is_back ? of->dims[axis] - 1 :
                               vrt_carrier_limit(starts[k], of->dims[axis]);
@@ -302,7 +294,7 @@ static bool gather(struct job *job, char op)
     if (!from || !at)
         return false;
     const struct vrt_carrier_shape *of = shape_in(job, 0);
-    const int axis = said_axis(job, of->n_dims);
+    const int axis = vrt_carrier_onnx_axis(job->onnx, of->n_dims);
     const int64_t n_at = vrt_carrier_shape_n(shape_in(job, 1)), n = of->dims[axis];
     extents(of, axis, &inner, &outer);
     for (int64_t k = 0; k < outer; k++)
@@ -416,7 +408,7 @@ bool vrt_carrier_onnx_compute(struct vrt_carrier_onnx *onnx, struct vrt_carrier_
 
     while (i < VRT_ARRAY_SIZE(kinds) && strcmp(kinds[i].type, type) != 0)
         i++;
-    if (i == VRT_ARRAY_SIZE(kinds) || job.n > LIVE_MAX - onnx->n_live ||
+    if (i == VRT_ARRAY_SIZE(kinds) || job.n > VRT_CARRIER_NUMBERS_MAX - onnx->n_live ||
         job.n > COMPUTED_MAX - onnx->n_computed)
         return false;
     job.to = malloc((size_t)VRT_MAX(job.n, 1) * sizeof(*job.to));

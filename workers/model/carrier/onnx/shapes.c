@@ -18,17 +18,6 @@ static const struct vrt_carrier_shape *shape_in(const struct vrt_carrier_onnx *o
     return value && value->kind != VRT_CARRIER_OTHER ? &value->shape : NULL;
 }
 
-/* An axis that may be counted from the end. Return: -1: there is no such. */
-static int axis_of(int64_t axis, int n_dims)
-{
-    return axis >= -n_dims && axis < n_dims ? (int)(axis < 0 ? axis + n_dims : axis) : -1;
-}
-
-static int said_axis(const struct vrt_carrier_onnx *onnx, int64_t otherwise, int n_dims)
-{
-    return axis_of(vrt_onnx_int(onnx->node, "axis", otherwise), n_dims);
-}
-
 /* Axes of attribute or input, as bits. */
 static bool read_axes(struct vrt_carrier_onnx *onnx, int i, int n_dims, int *ret_bits)
 {
@@ -37,7 +26,7 @@ static bool read_axes(struct vrt_carrier_onnx *onnx, int i, int n_dims, int *ret
 
     *ret_bits = 0;
     for (int k = 0; k < n; k++) {
-        const int axis = axis_of(axes[k], n_dims);
+        const int axis = vrt_carrier_axis(axes[k], n_dims);
         if (axis < 0)
             return false;
         *ret_bits |= 1 << axis;
@@ -167,7 +156,7 @@ static bool slice(struct vrt_carrier_onnx *onnx, struct vrt_carrier_shape *ret_s
         (n_axes != 0 && n_axes != n) || (n_steps != 0 && n_steps != n))
         return false;
     for (int k = 0; k < n; k++) {
-        const int axis = axis_of(n_axes ? axes[k] : k, ret_shape->n_dims);
+        const int axis = vrt_carrier_axis(n_axes ? axes[k] : k, ret_shape->n_dims);
         const int64_t step = n_steps ? steps[k] : 1;
 
         if (axis < 0 || (step != 1 && step != -1))
@@ -186,7 +175,7 @@ static bool concat(struct vrt_carrier_onnx *onnx, struct vrt_carrier_shape *ret_
 {
     if (!same(onnx, ret_shape))
         return false;
-    const int axis = said_axis(onnx, 0, ret_shape->n_dims);
+    const int axis = vrt_carrier_onnx_axis(onnx, ret_shape->n_dims);
     for (int i = 1; axis >= 0 && i < onnx->n_in; i++) {
         const struct vrt_carrier_shape *x = shape_in(onnx, i);
 
@@ -208,7 +197,7 @@ static bool split(struct vrt_carrier_onnx *onnx, struct vrt_carrier_shape *ret_s
 
     if (!same(onnx, ret_shape) || n < 0)
         return false;
-    const int axis = said_axis(onnx, 0, ret_shape->n_dims);
+    const int axis = vrt_carrier_onnx_axis(onnx, ret_shape->n_dims);
     if (axis < 0 || (n ? n != n_out : ret_shape->dims[axis] % n_out != 0))
         return false;
     ret_shape->dims[axis] = n ? sizes[onnx->output] : ret_shape->dims[axis] / n_out;
@@ -221,7 +210,7 @@ static bool gather(struct vrt_carrier_onnx *onnx, struct vrt_carrier_shape *ret_
 
     if (!x || !at || x->n_dims + at->n_dims > DIMS_MAX)
         return false;
-    const int axis = said_axis(onnx, 0, x->n_dims);
+    const int axis = vrt_carrier_onnx_axis(onnx, x->n_dims);
     ret_shape->n_dims = 0;
     for (int d = 0; axis >= 0 && d < x->n_dims; d++) {
         if (d != axis)
