@@ -134,10 +134,9 @@ size_t vrt_cpu_workspace_bytes(const struct vrt_device *device, const struct vrt
     return scratch * (size_t)cpu->n_threads + shared_bytes(kernel, op);
 }
 
-/* Return: this thread's; NULL: the step needs none. */
 static char *scratch_of(const struct step *step, int thread)
 {
-    return step->scratch ? step->scratch + (size_t)thread * step->scratch_step_bytes : NULL;
+    return step->scratch + (size_t)thread * step->scratch_step_bytes;
 }
 
 static void run_conv(const void *context, int unit, int thread)
@@ -326,6 +325,8 @@ static int order_steps(const struct vrt_cpu_device *cpu, struct vrt_cpu_program 
 int vrt_cpu_program_new(struct vrt_device *device, const struct vrt_program_params *params,
                         struct vrt_program **ret_program)
 {
+    /* Where steps that need no memory have it. */
+    static char nowhere[1];
     struct vrt_cpu_device *cpu = vrt_cpu_device_of(device);
     struct vrt_cpu_program *program;
     int r = 0;
@@ -337,8 +338,8 @@ int vrt_cpu_program_new(struct vrt_device *device, const struct vrt_program_para
     program->tasks = calloc(2 * params->n_ops + 1, sizeof(*program->tasks));
     if (!program->steps || !program->tasks)
         r = vrt_raise(-ENOMEM);
-    if (params->arena)
-        program->arena = vrt_container_of(params->arena, struct vrt_cpu_buffer, base)->data;
+    program->arena = params->arena ?
+                     vrt_container_of(params->arena, struct vrt_cpu_buffer, base)->data : nowhere;
     for (size_t i = 0; r == 0 && i < params->n_ops; i++)
         r = plan_step(cpu, params, program, &params->ops[i]);
     place_scratch(program);
@@ -392,9 +393,7 @@ static void place_step(const struct vrt_cpu_device *cpu, struct step *step,
     for (int i = 1; i < vrt_op_n_out(&step->op); i++)
         call->out_more[i - 1] = place(step->program, bindings, vrt_op_out(&step->op, i));
 
-    step->scratch = step->program->arena;
-    if (step->scratch)
-        step->scratch += step->op.workspace_offset_bytes;
+    step->scratch = step->program->arena + step->op.workspace_offset_bytes;
     if (step->kernel && step->kernel->shared_bytes)
         call->shared = step->scratch + step->scratch_step_bytes * (size_t)cpu->n_threads;
 }

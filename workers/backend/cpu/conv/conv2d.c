@@ -240,15 +240,14 @@ int vrt_conv_run(const struct vrt_conv *conv, const struct vrt_cpu_call *call, i
     const struct vrt_conv_tile tile = vrt_conv_tile(conv, unit);
     const int64_t first = tile.d * out->stride_d + tile.y0 * out->stride_h;
     char *scratch = call->scratch;
-    /* NULL: nothing is needed. */
-    void *scratchpad = scratch ? scratch + conv->scratchpad_offset : NULL;
     void *target = (char *)call->out + (size_t)first * vrt_dtype_size(out->dtype);
     dnnl_status_t status;
 
     if (conv->finishes)
         target = scratch + conv->sums_offset;
     status = execute(conv, vrt_conv_variant(conv, &tile), thread,
-                     (void *[3]){ find_input(conv, call, &tile), target, scratchpad });
+                     (void *[3]){ find_input(conv, call, &tile), target,
+                                  scratch + conv->scratchpad_offset });
     if (status != dnnl_success)
         return vrt_dnnl_raise(status, "execution");
     if (conv->finishes)
