@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Matroska files with more in them than any film has."""
+"""Matroska files as no program makes them."""
 
 
 def element(id_, payload):
@@ -23,23 +23,36 @@ def elements(data):
         at += size
 
 
-CLUSTER, SEGMENT = 0x1F43B675, 0x18538067
+CLUSTER, SEGMENT, TIMESTAMP = 0x1F43B675, 0x18538067, 0xE7
 POSITIONS = (0x114D9B74, 0x1C53BB6B, 0xEC)      # SeekHead, Cues: of what was; Void
 
 
-def with_element(source, target, more):
-    """Writes what `source`, a small file, has, and `more` before its frames."""
+def rewrite(source, target, change):
+    """Writes what `source`, a small file, has, each element of the segment as change() makes it."""
     with open(source, 'rb') as f:
         head, segment = elements(f.read())
-    body = b''
-    for id_, payload in elements(segment[1]):
-        if id_ == CLUSTER:
-            body, more = body + more, b''
-        if id_ not in POSITIONS:
-            body += element(id_, payload)
+    body = b''.join(change(id_, payload) for id_, payload in elements(segment[1])
+                    if id_ not in POSITIONS)
     with open(target, 'wb') as f:
         f.write(element(*head) + element(SEGMENT, body))
     return target
+
+
+def with_element(source, target, more):
+    """What `source` has, and `more` before its frames."""
+    left = [more]
+    return rewrite(source, target, lambda id_, payload: (
+        left.pop() if id_ == CLUSTER and left else b'') + element(id_, payload))
+
+
+def beginning_at(source, target, time):
+    """What `source` has, but each cluster begins at `time`, in milliseconds."""
+    def change(id_, payload):
+        if id_ == CLUSTER:
+            payload = b''.join(element(i, time.to_bytes(8, 'big') if i == TIMESTAMP else p)
+                               for i, p in elements(payload))
+        return element(id_, payload)
+    return rewrite(source, target, change)
 
 
 def chapters(n):

@@ -286,7 +286,7 @@ class Resumed(Jobs):
 
 
 class Crafted(Jobs):
-    """Films with more in them than any has."""
+    """Films with more in them than any has, or later."""
 
     config = {'jobs': {'max_running': 2}}
 
@@ -333,6 +333,17 @@ class Crafted(Jobs):
             source = crafted.with_element(self.source, self.path(f'many-{name}.mkv'), more)
             job = self.follow(source, self.path(f'many-{name}.out.mkv'))
             self.assertRegex(str(job['warnings']), says)
+
+    def test_the_end_of_time(self):
+        """Whatever becomes of it, it is no crash."""
+        for time_ms in (2 ** 62, 2 ** 63 - 2000, 2 ** 63 - 1):
+            source = crafted.beginning_at(self.source, self.path('late.mkv'), time_ms)
+            for options in ((), ('--start', '0.5')):
+                done = self.vrtctl('submit', '--follow', '--json', '--overwrite', '-o',
+                                   self.path('late.out.mkv'), *options, source, status=None)
+                self.assertNotIn('media.crashed', done.stdout + done.stderr)
+                self.assertIn(done.returncode, (0, 1))
+        self.follow(self.source, self.path('beside-late.mkv'))
 
     def test_a_rich_film(self):
         """With 500 chapters and 40 fonts."""

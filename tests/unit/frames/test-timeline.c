@@ -3,6 +3,7 @@
 /* One clock for inputs whose own jumps: by hand, and thousands of made-up recordings. */
 
 #include "base/macro.h"
+#include "frames/decode/packets.h"
 #include "frames/decode/timeline.h"
 #include "tests/unit/test.h"
 
@@ -189,7 +190,29 @@ static void test_any(void)
     }
 }
 
+/* What no packet's time is is none. */
+static void test_times(void)
+{
+    static const struct {
+        int64_t time;
+        AVRational time_base;
+        bool is_one;
+    } rows[] = {
+        { 0, { 1, 1000 }, true }, { -5, { 1, 1000 }, true }, { AV_NOPTS_VALUE, { 1, 1 }, false },
+        { 1732712400, { 1, 1 }, true }, { INT64_C(1) << 32, { 1, 1 }, false },
+        { INT64_C(1) << 61, { 1, INT32_MAX }, true }, { INT64_MAX, { 1, INT32_MAX }, false },
+        { -(INT64_C(1) << 61) - 1, { 1, INT32_MAX }, false }, { INT64_MAX, { 1, 1000 }, false },
+        { INT64_MIN + 1, { 1001, 30000 }, false }, { 1, { INT32_MAX, 1 }, true },
+        { 2, { INT32_MAX, 1 }, false },
+    };
+
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(rows); i++)
+        expect_int(vrt_packets_time(rows[i].time, rows[i].time_base),
+                   rows[i].is_one ? rows[i].time : AV_NOPTS_VALUE);
+}
+
 TEST_MAIN(
+    { "times", test_times },
     { "untouched", test_untouched },
     { "joined", test_joined },
     { "one-ends", test_one_ends },

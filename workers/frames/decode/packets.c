@@ -9,6 +9,30 @@
 
 #include "base/macro.h"
 
+#define CENTURY_S INT64_C(3155760000)
+
+int64_t vrt_packets_time(int64_t time, AVRational time_base)
+{
+    const int64_t most = VRT_MIN(av_rescale(CENTURY_S, time_base.den, time_base.num),
+                                 INT64_C(1) << 61);
+
+    return time >= -most && time <= most ? time : AV_NOPTS_VALUE;
+}
+
+int vrt_packets_read(AVFormatContext *format, AVPacket *packet)
+{
+    int r = av_read_frame(format, packet);
+
+    if (r < 0)
+        return r;
+    const AVRational base = format->streams[packet->stream_index]->time_base;
+    packet->pts = vrt_packets_time(packet->pts, base);
+    packet->dts = vrt_packets_time(packet->dts, base);
+    if (vrt_packets_time(packet->duration, base) == AV_NOPTS_VALUE)
+        packet->duration = 0;
+    return 0;
+}
+
 /* Streams may appear at any time. Return: 0, AVERROR(ENOMEM). */
 static int have_streams(struct vrt_packets *packets, const AVFormatContext *format)
 {
@@ -99,7 +123,7 @@ static int read_packet(struct vrt_packets *packets, AVFormatContext *format, AVP
         av_packet_move_ref(packet, packets->again);
         return 0;
     }
-    int r = av_read_frame(format, packet);
+    int r = vrt_packets_read(format, packet);
     return r < 0 ? r : have_streams(packets, format);
 }
 

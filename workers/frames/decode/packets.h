@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * The packets of a demuxer whose clock may jump (AVFMT_TS_DISCONT: transport and program streams),
- * all by one clock: see timeline.h. For source.c alone.
+ * The packets of a demuxer, and of one whose clock may jump (AVFMT_TS_DISCONT: transport and
+ * program streams) all by one clock: see timeline.h. For source.c alone.
  *
  * Thread: one at a time.
  */
@@ -29,7 +29,15 @@ struct vrt_packets {
     AVPacket *again;                        /* to be shown again, if it has data; NULL: none yet */
 };
 
-/* As av_read_frame(). */
+/* What a container says may be as large as 64 bits are: a time that is a century away, or 2^61
+ * ticks, is none, so that those of any two packets can be added, in any unit. Return: itself, or
+ * AV_NOPTS_VALUE. Pure. */
+int64_t vrt_packets_time(int64_t time, AVRational time_base);
+
+/* As av_read_frame(), of such times. */
+int vrt_packets_read(AVFormatContext *format, AVPacket *packet);
+
+/* Likewise, by one clock. */
 int vrt_packets_next(struct vrt_packets *packets, AVFormatContext *format, AVPacket *packet);
 
 /* Drops what is held. */

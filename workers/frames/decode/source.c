@@ -354,6 +354,13 @@ static int open_format(struct vrt_source *source, struct vrt_error *error)
     r = avformat_find_stream_info(format, NULL);
     if (r < 0 || must_end(source))
         return refuse_av(source, r, error);
+    format->start_time = vrt_packets_time(format->start_time, AV_TIME_BASE_Q);
+    format->duration = vrt_packets_time(format->duration, AV_TIME_BASE_Q);
+    for (unsigned int i = 0; i < format->nb_streams; i++) {
+        AVStream *stream = format->streams[i];
+        stream->start_time = vrt_packets_time(stream->start_time, stream->time_base);
+        stream->duration = vrt_packets_time(stream->duration, stream->time_base);
+    }
     /* Not before: what was logged while guessing is no damage. */
     format->opaque = &source->n_logged;
     source->n_streams = format->nb_streams;
@@ -489,14 +496,14 @@ int64_t vrt_source_n_jumps(const struct vrt_source *source)
     return source->packets ? source->packets->timeline.n_jumps : 0;
 }
 
-/* As av_read_frame(). */
+/* As vrt_packets_read(). */
 static int read_packet(struct vrt_source *source, AVPacket *packet)
 {
     /* A buffered packet needs no read, which would notice. */
     if (must_end(source))
         return AVERROR_EXIT;
     return source->packets ? vrt_packets_next(source->packets, source->format, packet)
-                           : av_read_frame(source->format, packet);
+                           : vrt_packets_read(source->format, packet);
 }
 
 static bool is_wanted(struct vrt_source *source, const AVPacket *packet)

@@ -99,8 +99,8 @@ static int describe_output(struct joiner *joiner, struct vrt_error *error)
         output->nb_chapters++;
         out->id = in->id;
         out->time_base = in->time_base;
-        out->start = VRT_MAX(in->start - offset, 0);
-        out->end = VRT_MIN(in->end, end) - offset;
+        out->start = VRT_MAX(av_sat_sub64(in->start, offset), 0);
+        out->end = av_sat_sub64(VRT_MIN(in->end, end), offset);
     }
     return 0;
 }
