@@ -218,9 +218,29 @@ static bool was_concluded(const struct vrt_film *film)
            st.st_size > 0 && st.st_mtime >= vrt_film_made_ns(film) / VRT_NS_PER_S;
 }
 
+/* That it is, where it was as in `before` when it was last looked at. Return: enum vrt_exit. */
+static int tell_concluded(const struct vrt_cli *cli, const struct vrt_film *film,
+                          const struct vrt_film_look *before)
+{
+    char name[VRT_API_NAME_BYTES];
+
+    if (cli->args.json)
+        return tell(cli, film, &(struct vrt_film_look){
+            .state = VRT_FILM_DONE,
+            .frames_done = VRT_MAX(before->frames_total, 0), .frames_total = before->frames_total,
+            .segments_done = VRT_MAX(before->segments_total, 0),
+            .segments_total = before->segments_total,
+        });
+    printf("%s: done; another vrtctl that followed it has removed its folder\n",
+           shown(film, name, sizeof(name)));
+    return VRT_EXIT_OK;
+}
+
 static int follow(const struct vrt_cli *cli, struct vrt_film *film, bool quiet)
 {
-    struct vrt_film_look look, before = { .state = -1, .frames_total = VRT_UNKNOWN };
+    struct vrt_film_look look, before = {
+        .state = -1, .frames_total = VRT_UNKNOWN, .segments_total = VRT_UNKNOWN,
+    };
     bool is_silent = false, was_lost = false;
     char name[VRT_API_NAME_BYTES];
 
@@ -229,12 +249,7 @@ static int follow(const struct vrt_cli *cli, struct vrt_film *film, bool quiet)
         /* Its record again: another vrtctl may have cancelled it since, or submitted it. */
         if (vrt_film_open(film->folder, film, &error) < 0) {
             if (was_concluded(film))
-                return tell(cli, film, &(struct vrt_film_look){
-                    .state = VRT_FILM_DONE,
-                    .frames_done = before.frames_total, .frames_total = before.frames_total,
-                    .segments_done = before.segments_total,
-                    .segments_total = before.segments_total,
-                });
+                return tell_concluded(cli, film, &before);
             vrt_cli_complain(cli, name, &error);
             return VRT_EXIT_FAILED;
         }
@@ -276,7 +291,7 @@ int vrt_cluster_follow(const struct vrt_cli *cli, const char *path, bool quiet)
 
 /* What is done to one film, by a word of the command line. Return: 0; -errno with `error`. */
 
-static int show(const struct vrt_cli *cli, struct vrt_film *film, struct vrt_error *error)
+static int show(const struct vrt_cli *cli, const struct vrt_film *film, struct vrt_error *error)
 {
     struct vrt_film_look look;
     int r = vrt_film_look(film, &look, error);
@@ -284,30 +299,21 @@ static int show(const struct vrt_cli *cli, struct vrt_film *film, struct vrt_err
     return r < 0 ? vrt_fold(r) : tell(cli, film, &look) == VRT_EXIT_OK ? 0 : -EIO;
 }
 
-static int cancel(const struct vrt_cli *cli, struct vrt_film *film, struct vrt_error *error)
+static int hold(struct vrt_film *film, struct vrt_error *error)
 {
-    (void)cli;
-    return vrt_fold(vrt_film_cancel(film, error));
+    return vrt_fold(vrt_film_order(film, VRT_SLURM_HOLD, error));
 }
 
-static int hold(const struct vrt_cli *cli, struct vrt_film *film, struct vrt_error *error)
+static int release(struct vrt_film *film, struct vrt_error *error)
 {
-    (void)cli;
-    return vrt_fold(vrt_film_hold(film, true, error));
+    return vrt_fold(vrt_film_order(film, VRT_SLURM_RELEASE, error));
 }
 
-static int release(const struct vrt_cli *cli, struct vrt_film *film, struct vrt_error *error)
-{
-    (void)cli;
-    return vrt_fold(vrt_film_hold(film, false, error));
-}
-
-static int retry(const struct vrt_cli *cli, struct vrt_film *film, struct vrt_error *error)
+static int retry(struct vrt_film *film, struct vrt_error *error)
 {
     struct vrt_film_look look;
     int r = vrt_film_look(film, &look, error);
 
-    (void)cli;
     if (r < 0)
         return vrt_fold(r);
     if (look.state < VRT_FILM_LOST || look.state == VRT_FILM_DONE)
@@ -320,23 +326,27 @@ static int retry(const struct vrt_cli *cli, struct vrt_film *film, struct vrt_er
     return r < 0 ? vrt_fold(r) : vrt_fold(vrt_film_submit(film, error));
 }
 
-static int remove_film(const struct vrt_cli *cli, struct vrt_film *film, struct vrt_error *error)
+static int remove_film(struct vrt_film *film, struct vrt_error *error)
 {
     int r = vrt_film_cancel(film, error);
 
-    (void)cli;
     return r < 0 ? vrt_fold(r) : vrt_fold(vrt_film_remove(film, error));
 }
 
 static const struct {
     const char *name;
-    int (*run)(const struct vrt_cli *cli, struct vrt_film *film, struct vrt_error *error);
-    bool locks;
+    int (*change)(struct vrt_film *film, struct vrt_error *error);      /* under the lock; NULL:
+                                                                         * it is only looked at */
+    const char *said;               /* of what became of it, as of jobs */
 } verbs[] = {
-    { "show", show, false },      { "cancel", cancel, true }, { "hold", hold, true },
-    { "release", release, true }, { "retry", retry, true },   { "remove", remove_film, true },
+    { "cancel", vrt_film_cancel, "was cancelled" },
+    { "hold", hold, "is paused: tasks that run go on" },
+    { "release", release, "goes on" },
+    { "retry", retry, "is tried again" },
+    { "remove", remove_film, "was removed" },
     /* To its end, by vrt_cluster_follow(). */
-    { "follow", NULL, false },    { "wait", NULL, false },
+    { .name = "follow" }, { .name = "wait" },
+    { .name = "show" },
 };
 
 /* All films of the user's that Slurm has jobs of. Return: enum vrt_exit. */
@@ -370,20 +380,25 @@ static int list(const struct vrt_cli *cli)
 /* Does to the film called so what the word says. Return: enum vrt_exit; all was said. */
 static int run_one(const struct vrt_cli *cli, size_t verb, const char *path)
 {
+    const char *word = verbs[verb].name;
     struct vrt_error error = { .id = NULL };
-    char printable[VRT_API_NAME_BYTES];
+    char name[VRT_API_NAME_BYTES];
     struct vrt_film film;
 
-    if (!verbs[verb].run)
-        return vrt_cluster_follow(cli, path, strcmp(verbs[verb].name, "wait") == 0);
+    if (strcmp(word, "follow") == 0 || strcmp(word, "wait") == 0)
+        return vrt_cluster_follow(cli, path, strcmp(word, "wait") == 0);
     int fd = -1, r = vrt_film_open(path, &film, &error);
-    if (r == 0 && verbs[verb].locks)
+    if (r == 0 && verbs[verb].change)
         r = vrt_film_lock(&film, &fd, &error);
-    if (r == 0)
-        r = verbs[verb].run(cli, &film, &error);
+    if (r == 0 && verbs[verb].change)
+        r = verbs[verb].change(&film, &error);
     vrt_closep(&fd);
+    if (r == 0 && verbs[verb].change && !cli->args.json)
+        printf("%s %s\n", shown(&film, name, sizeof(name)), verbs[verb].said);
+    else if (r == 0 && strcmp(word, "remove") != 0)
+        r = show(cli, &film, &error);
     if (r < 0)
-        vrt_cli_complain(cli, vrt_printable(path, printable, sizeof(printable)), &error);
+        vrt_cli_complain(cli, vrt_printable(path, name, sizeof(name)), &error);
     return r < 0 ? VRT_EXIT_FAILED : VRT_EXIT_OK;
 }
 

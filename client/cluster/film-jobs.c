@@ -56,8 +56,7 @@ static int submit(const struct vrt_film *film, const struct part_job *job, int64
     return vrt_fold(r);
 }
 
-/* Ends whatever Slurm has of it: also what was never noted. */
-static int end_jobs(const struct vrt_film *film, struct vrt_error *error)
+int vrt_film_order(const struct vrt_film *film, enum vrt_slurm_order order, struct vrt_error *error)
 {
     VRT_CLEANUP(vrt_freep) struct vrt_slurm_job *jobs = NULL;
     int64_t last = 0;
@@ -65,9 +64,12 @@ static int end_jobs(const struct vrt_film *film, struct vrt_error *error)
     int r = vrt_slurm_list(film->slurm_url, film->tag, &jobs, &n, error);
 
     for (size_t i = 0; r == 0 && i < n; i++) {
-        if (jobs[i].batch != last)
-            r = vrt_slurm_cancel(film->slurm_url, jobs[i].batch, error);
+        /* What runs can only be ended. */
+        if (jobs[i].batch == last ||
+            (order != VRT_SLURM_CANCEL && strcmp(jobs[i].state, "PENDING") != 0))
+            continue;
         last = jobs[i].batch;
+        r = vrt_slurm_order(film->slurm_url, last, order, error);
     }
     return vrt_fold(r);
 }
@@ -112,7 +114,7 @@ static void take_back(const struct vrt_film *film)
 
     for (size_t i = 0; i < VRT_ARRAY_SIZE(ids); i++)
         if (ids[i])
-            (void)!vrt_slurm_cancel(film->slurm_url, ids[i], &ignored);
+            (void)!vrt_slurm_order(film->slurm_url, ids[i], VRT_SLURM_CANCEL, &ignored);
 }
 
 /* Notes what was submitted, unless somebody else has submitted the film meanwhile: his jobs make
@@ -134,7 +136,7 @@ static int settle(struct vrt_film *film, struct vrt_error *error)
 int vrt_film_submit(struct vrt_film *film, struct vrt_error *error)
 {
     char host[40] = "";
-    int r = end_jobs(film, error);
+    int r = vrt_film_order(film, VRT_SLURM_CANCEL, error);
 
     if (r < 0)
         return vrt_fold(r);
@@ -155,7 +157,7 @@ int vrt_film_submit(struct vrt_film *film, struct vrt_error *error)
         return 0;
     /* What there is of it would wait in vain, also where Slurm's answer got lost. */
     struct vrt_error ignored = { .id = NULL };
-    (void)!end_jobs(film, &ignored);
+    (void)!vrt_film_order(film, VRT_SLURM_CANCEL, &ignored);
     return vrt_fold(r);
 }
 
@@ -164,21 +166,5 @@ int vrt_film_cancel(struct vrt_film *film, struct vrt_error *error)
     film->is_cancelled = true;
     int r = vrt_film_save(film, error);
 
-    return r < 0 ? vrt_fold(r) : vrt_fold(end_jobs(film, error));
-}
-
-int vrt_film_hold(const struct vrt_film *film, bool held, struct vrt_error *error)
-{
-    VRT_CLEANUP(vrt_freep) struct vrt_slurm_job *jobs = NULL;
-    int64_t last = 0;
-    size_t n = 0;
-    int r = vrt_slurm_list(film->slurm_url, film->tag, &jobs, &n, error);
-
-    for (size_t i = 0; r == 0 && i < n; i++) {
-        if (strcmp(jobs[i].state, "PENDING") != 0 || jobs[i].batch == last)
-            continue;
-        last = jobs[i].batch;
-        r = vrt_slurm_hold(film->slurm_url, last, held, error);
-    }
-    return vrt_fold(r);
+    return r < 0 ? vrt_fold(r) : vrt_fold(vrt_film_order(film, VRT_SLURM_CANCEL, error));
 }

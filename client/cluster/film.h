@@ -132,8 +132,10 @@ int vrt_film_index_read(struct vrt_film **ret_films, size_t *ret_n,
  * Return: 0; -errno with `error`. */
 int vrt_film_cancel(struct vrt_film *film, struct vrt_error *error) VRT_MUST_CHECK;
 
-/* Has no more of its tasks start, or again. Return: 0; -errno with `error`. */
-int vrt_film_hold(const struct vrt_film *film, bool held, struct vrt_error *error) VRT_MUST_CHECK;
+/* Does that to whatever Slurm has of it, also what was never noted. Return: 0; -errno with
+ * `error`. */
+int vrt_film_order(const struct vrt_film *film, enum vrt_slurm_order order,
+                   struct vrt_error *error) VRT_MUST_CHECK;
 
 /* From now on its tasks have none of the nodes whose own fault it is that a task got nowhere. */
 void vrt_film_exclude(struct vrt_film *film);

@@ -240,34 +240,28 @@ static int list(const char *url, const char *comment, struct vrt_slurm_job **ret
     return 0;
 }
 
-/* One that has nothing to say. Return: 0; -errno with `error`. */
-static int do_one(const char *program, const char *word, int64_t id, struct vrt_error *error)
+static int order(const char *url, int64_t id, enum vrt_slurm_order what, struct vrt_error *error)
 {
-    struct command command = { .argv = { (char *)program }, .n = 1 };
+    static const struct {
+        const char *program, *word;
+    } orders[] = {
+        [VRT_SLURM_CANCEL] = { "scancel", "--quiet" },
+        [VRT_SLURM_HOLD] = { "scontrol", "hold" },
+        [VRT_SLURM_RELEASE] = { "scontrol", "release" },
+    };
+    struct command command = { .argv = { (char *)orders[what].program }, .n = 1 };
     struct vrt_buf out = { .limit_bytes = OUTPUT_BYTES_MAX };
 
-    command_add(&command, "%s", word);
+    (void)url;
+    command_add(&command, "%s", orders[what].word);
     command_add(&command, "%" PRId64, id);
     int r = run(&command, NULL, &out, error);
     vrt_buf_done(&out);
     return vrt_fold(r);
 }
 
-static int cancel(const char *url, int64_t id, struct vrt_error *error)
-{
-    (void)url;
-    return vrt_fold(do_one("scancel", "--quiet", id, error));
-}
-
-static int hold(const char *url, int64_t id, bool held, struct vrt_error *error)
-{
-    (void)url;
-    return vrt_fold(do_one("scontrol", held ? "hold" : "release", id, error));
-}
-
 const struct vrt_slurm_ops vrt_slurm_by_commands = {
     .submit = submit,
     .list   = list,
-    .cancel = cancel,
-    .hold   = hold,
+    .order  = order,
 };

@@ -14,8 +14,7 @@ struct vrt_slurm_ops {
                   struct vrt_error *error);
     int (*list)(const char *url, const char *comment, struct vrt_slurm_job **ret_jobs,
                 size_t *ret_n, struct vrt_error *error);
-    int (*cancel)(const char *url, int64_t id, struct vrt_error *error);
-    int (*hold)(const char *url, int64_t id, bool held, struct vrt_error *error);
+    int (*order)(const char *url, int64_t id, enum vrt_slurm_order order, struct vrt_error *error);
 };
 
 extern const struct vrt_slurm_ops vrt_slurm_by_commands, vrt_slurm_by_rest;

@@ -279,16 +279,22 @@ static int list(const char *url, const char *comment, struct vrt_slurm_job **ret
     return vrt_fold(r);
 }
 
-/* Asks for something of one job; what has ended meanwhile is as good. */
-static int do_one(const char *url, const char *method, int64_t id, const char *body,
-                  struct vrt_error *error)
+/* What has ended meanwhile is as good. */
+static int order(const char *url, int64_t id, enum vrt_slurm_order what, struct vrt_error *error)
 {
+    static const struct {
+        const char *method, *body;
+    } orders[] = {
+        [VRT_SLURM_CANCEL] = { "DELETE", NULL },
+        [VRT_SLURM_HOLD] = { "POST", "{\"hold\":true}" },
+        [VRT_SLURM_RELEASE] = { "POST", "{\"hold\":false}" },
+    };
     struct vrt_error why = { .id = NULL };
     json_t *json = NULL;
     char path[40];
 
     snprintf(path, sizeof(path), "job/%" PRId64, id);
-    struct call call = { url, method, path, body };
+    struct call call = { url, orders[what].method, path, orders[what].body };
     int r = ask(&call, &json, &why);
     json_decref(json);
     if (r == 0 || call.error_number == NO_SUCH_JOB || call.error_number == ALREADY_DONE)
@@ -297,19 +303,8 @@ static int do_one(const char *url, const char *method, int64_t id, const char *b
     return vrt_fold(r);
 }
 
-static int cancel(const char *url, int64_t id, struct vrt_error *error)
-{
-    return vrt_fold(do_one(url, "DELETE", id, NULL, error));
-}
-
-static int hold(const char *url, int64_t id, bool held, struct vrt_error *error)
-{
-    return vrt_fold(do_one(url, "POST", id, held ? "{\"hold\":true}" : "{\"hold\":false}", error));
-}
-
 const struct vrt_slurm_ops vrt_slurm_by_rest = {
     .submit = submit,
     .list   = list,
-    .cancel = cancel,
-    .hold   = hold,
+    .order  = order,
 };

@@ -44,14 +44,10 @@ int vrt_slurm_list(const char *url, const char *comment, struct vrt_slurm_job **
     return vrt_fold(ops_of(url)->list(url, comment, ret_jobs, ret_n, error));
 }
 
-int vrt_slurm_cancel(const char *url, int64_t id, struct vrt_error *error)
+int vrt_slurm_order(const char *url, int64_t id, enum vrt_slurm_order order,
+                    struct vrt_error *error)
 {
-    return vrt_fold(ops_of(url)->cancel(url, id, error));
-}
-
-int vrt_slurm_hold(const char *url, int64_t id, bool held, struct vrt_error *error)
-{
-    return vrt_fold(ops_of(url)->hold(url, id, held, error));
+    return vrt_fold(ops_of(url)->order(url, id, order, error));
 }
 
 int vrt_slurm_output(const struct vrt_slurm_batch *batch, struct vrt_buf *path)

@@ -68,10 +68,13 @@ int vrt_slurm_submit(const char *url, const struct vrt_slurm_batch *batch, int64
 int vrt_slurm_list(const char *url, const char *comment, struct vrt_slurm_job **ret_jobs,
                    size_t *ret_n, struct vrt_error *error) VRT_MUST_CHECK;
 
-/* Cancels a batch job; none of that number is as good. Return: 0; -errno with `error`. */
-int vrt_slurm_cancel(const char *url, int64_t id, struct vrt_error *error) VRT_MUST_CHECK;
+/* What becomes of a batch job. */
+enum vrt_slurm_order {
+    VRT_SLURM_CANCEL,               /* none of that number is as good */
+    VRT_SLURM_HOLD,                 /* what of it waits isn't started; what runs goes on */
+    VRT_SLURM_RELEASE,
+};
 
-/* Has what of it waits not be started, or again. What runs goes on. Return: 0; -errno with
- * `error`. */
-int vrt_slurm_hold(const char *url, int64_t id, bool held,
-                   struct vrt_error *error) VRT_MUST_CHECK;
+/* Return: 0; -errno with `error`. */
+int vrt_slurm_order(const char *url, int64_t id, enum vrt_slurm_order order,
+                    struct vrt_error *error) VRT_MUST_CHECK;

@@ -150,14 +150,14 @@ class Cluster(harness.Case):
                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT, text=True) as follower:
             self.assertIn('tasks', follower.stdout.readline())
-            self.ctl('cancel', target)
+            self.assertEqual(self.ctl('cancel', target), 'cancelled.mp4 was cancelled\n')
             said = follower.communicate(timeout=harness.PATIENCE_S)[0]
         self.assertIn('was cancelled', said)
         self.assertNotIn('submitted again', said)
         self.wait_until(lambda: self.look(target)['state'] == 'cancelled')
         self.assertIn('was cancelled', self.ctl('cluster', 'follow', target, status=1))
         end()
-        self.ctl('cluster', 'retry', target)
+        self.assertIn('cancelled.mp4 is tried again', self.ctl('cluster', 'retry', target))
         self.assertIn('nothing to try again', self.ctl('cluster', 'retry', target, status=1))
         # Of several who follow it, one submits it again.
         with subprocess.Popen([harness.VRTCTL, 'cluster', 'follow', target], env=self.slurm.env,
@@ -167,8 +167,8 @@ class Cluster(harness.Case):
             self.slurm.say('scancel', '--me')
             said = self.expect_restored(target)
             said += other.communicate(timeout=harness.PATIENCE_S)[0]
-        # Where one has removed the folder by then the other knows of no share.
-        self.assertEqual((said.count('submitted again'), said.count(': done, ')), (1, 2), said)
+        self.assertEqual((said.count('submitted again'), said.count(': done')), (1, 2), said)
+        self.assertNotIn('done, -', said)
 
     def test_rest(self):
         """By a slurmrestd, on its socket, and with a token on its port."""
@@ -180,14 +180,15 @@ class Cluster(harness.Case):
                              '1:30:00')
         self.wait_until(lambda: self.look(target)['tasks_running'] > 0)
         self.assertIn('rest "$HOME" %a.mp4: planning', self.ctl('cluster', '--slurm-url', url))
-        self.ctl('cluster', 'hold', target)
+        self.assertIn('is paused', self.ctl('cluster', 'hold', target))
         self.assertEqual(self.slurm.say('squeue', '-h', '-n', 'vrtd-plan', '-o', '%l'), '1:30:00')
         self.assertEqual(self.slurm.say('squeue', '-h', '-n', 'vrtd-part', '-o', '%r %K'),
                          'JobHeldAdmin 0-2' if os.geteuid() == 0 else 'JobHeldUser 0-2')
         self.assertEqual(self.look(target)['tasks_waiting'], 5)
         end()
         self.wait_until(lambda: self.look(target)['state'] == 'held')
-        self.ctl('cluster', 'release', target)
+        released = json.loads(self.ctl('cluster', 'release', '--json', target))
+        self.assertEqual((released['kind'], released['output']), ('film', target))
         self.assertIn('done, 100%', self.expect_restored(target))
 
         end = self.hang()
@@ -195,7 +196,7 @@ class Cluster(harness.Case):
         self.ctl('cluster', 'cancel', target)
         self.wait_until(lambda: self.look(target)['state'] == 'cancelled')
         self.assertEqual(self.slurm.say('squeue', '-h'), '')
-        self.ctl('cluster', 'remove', target)
+        self.assertIn('rest-cancelled.mp4 was removed', self.ctl('cluster', 'remove', target))
         for says, where, *options in (
                 ('nvalid partition', url, '--partition', 'none'),
                 ('--time: expected', url, '--time', '1:2:3:4'),
