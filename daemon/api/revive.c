@@ -87,7 +87,7 @@ static int check_ending(const struct vrt_job *job, const struct vrt_file_ref *ou
         return 0;
     vrt_error_set_field(error, "output.name");
     return vrt_refuse(error, vrt_raise(-EINVAL), VRT_E(OUTPUT_CONTAINER),
-                      "job %" PRId64 " writes a %s file: give its output a name that ends so",
+                      "job %" PRId64 " writes %s: give its output a name that ends so",
                       job->info.id, ending);
 }
 

@@ -179,7 +179,7 @@ class Control(harness.FolderCase):
         self.assertFalse(os.path.exists(self.path('a.restored.mp4')))
         done = self.vrtctl('resume', job, self.path('moved.mp4'), '-o', self.path('b.mkv'),
                            status=1)
-        self.assertIn('writes a .mp4 file', done.stderr)
+        self.assertIn('writes .mp4:', done.stderr)
         self.assertFalse(os.path.exists(self.path('b.mkv')))
         with open(self.path('b.mp4'), 'w', encoding='utf-8') as f:
             f.write('of no use any more')

@@ -258,7 +258,7 @@ class Restore(harness.Case):
                'sine=sample_rate=44100:duration=0.4', '-c:v', 'prores_ks', '-c:a', 'pcm_s16le',
                source)
         job = self.restore(source, target, '--codec', 'prores', '--overwrite')
-        self.assertIn('audio stream 1 (pcm_s16le) cannot be kept in an .mxf file',
+        self.assertIn('audio stream 1 (pcm_s16le) cannot be kept in .mxf',
                       self.own_warnings(job)[0])
 
     def test_same_file_twice(self):

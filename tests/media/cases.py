@@ -169,7 +169,7 @@ def codecs():
                    f'-c:a {sound.get(ending, "aac")}'
             more = {'arguments': ['--codec', codec], 'ignore': changed.get(codec, [])}
             if ending not in endings:
-                case(name, 'in.mkv', make, f'.{ending}', refused=f'an .{ending} file cannot hold',
+                case(name, 'in.mkv', make, f'.{ending}', refused=f'.{ending} cannot hold',
                      **more)
             elif ending == 'mxf':
                 case(name, 'in.mov', make, '.mxf', rewrapped=True, cut=True, **more)

@@ -121,7 +121,7 @@ def parts():
               'sed -i "s/tx3g/gpmd/; s/sbtl/meta/" in.mp4']
     case('data to mp4', 'in.mp4', camera, '.mp4', data='gpmd')
     case('data to mkv', 'in.mp4', camera, '.mkv', warns=[
-        'data stream 1 (bin_data) cannot be kept in an .mkv file: name the output .mp4'])
+        'data stream 1 (bin_data) cannot be kept in .mkv: name the output .mp4'])
     case('a cover to mp4', 'in.mp4',
          [f'{FFMPEG}{PICTURE} -frames:v 1 cover.png',
           f'{FFMPEG}{PICTURE} -i cover.png {FRAMES} -map 0 -map 1 {X264} -c:v:1 png '
@@ -155,7 +155,7 @@ VIDEOS = {
 def pairs():
     """All kinds of sound, of videos beside the restored one and of text at once, into each
     container: what one doesn't take is left out by name, and all else is there."""
-    no_place = 'cannot be kept in an'
+    no_place = 'cannot be kept in .'
 
     def each(name, make, table, endings, copied):
         for ending in endings.split():
@@ -181,9 +181,9 @@ def pairs():
     case('teletext and subtitles to ts', 'in.ts', [air, written], '.ts', data='[6][0][0][0]',
          any_rest=True)
     case('teletext and subtitles to mkv', 'in.ts', [air, written], '.mkv', left_out=[2],
-         warns=['(dvb_teletext) cannot be kept in an .mkv file: name the output .ts'])
+         warns=['(dvb_teletext) cannot be kept in .mkv: name the output .ts'])
     case('teletext and subtitles to mp4', 'in.ts', [air, written], '.mp4', left_out=[2, 3],
-         warns=['(dvb_teletext) cannot be kept', '(dvb_subtitle) cannot be kept in an .mp4 file: '
+         warns=['(dvb_teletext) cannot be kept', '(dvb_subtitle) cannot be kept in .mp4: '
                 'name the output .mkv'])
     texts = [TEXT, air, written,
              f'{FFMPEG}{PICTURE} -i in.srt -i in.srt -i in.srt -i in.ts {FRAMES} -map 0 -map 1 '
@@ -201,4 +201,4 @@ def pairs():
     for ending in ('mp4', 'mkv', 'ts'):
         case(f'a track of captions to {ending}', 'in.mp4', captions, f'.{ending}', left_out=[1],
              rewrapped=ending == 'ts', warns=[
-                 f'(eia_608) cannot be kept in an .{ending} file: name the output .mov'])
+                 f'(eia_608) cannot be kept in .{ending}: name the output .mov'])

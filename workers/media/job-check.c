@@ -278,12 +278,12 @@ static int check_kind(struct vrt_job_check *check, enum vrt_codec codec, struct 
 
     if (is_picture && !check->is_folder && !check->input.is_still)
         return vrt_refuse(error, vrt_raise(-EINVAL), "output.container",
-                          "an .%s file holds one picture, and the input is a video: name it .mkv, "
-                          "or .apng or .gif", vrt_container_name(check->container));
+                          ".%s holds one picture, and the input is a video: name it .mkv, or .apng "
+                          "or .gif", vrt_container_name(check->container));
     if (is_picture && !check->is_folder && check->input.fields.deinterlace == VRT_DEINTERLACE_FIELD)
         return vrt_refuse(error, vrt_raise(-EINVAL), "output.container",
-                          "an .%s file holds one picture, and of each field one makes two: "
-                          "deinterlace frames, or name the output .mkv",
+                          ".%s holds one picture, and of each field one makes two: deinterlace "
+                          "frames, or name the output .mkv",
                           vrt_container_name(check->container));
     int r = check_fps(check, error);
     if (r < 0)

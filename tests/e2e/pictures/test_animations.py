@@ -106,7 +106,7 @@ class Animations(harness.Case):
         self.refused('submit', clip(self.path('fast.mkv'), rate=60), '--output',
                      self.path('fast.gif'), says='50 frames a second')
         self.refused('submit', clip(self.path('x.mkv')), '--output', self.path('x.gif'),
-                     '--codec', 'h264', says='an .gif file cannot hold H.264')
+                     '--codec', 'h264', says='.gif cannot hold H.264')
         self.refused('submit', self.path('x.mkv'), '--output', self.path('x.webp'),
                      says='.apng or .gif')
 

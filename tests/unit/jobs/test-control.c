@@ -208,7 +208,7 @@ static void test_files(void)
         { "POST /v1/jobs/1/resume", "{\"input\":{\"fd\":2,\"name\":\"a.mp4\"},"
           "\"output\":{\"fd\":1,\"name\":\"x.mkv\"}}", 2, 400, "request.descriptors" },
         { "POST /v1/jobs/1/resume", "{\"output\":{\"fd\":0,\"name\":\"x.mp4\"}}", 1, 422,
-          "job 1 writes a .mkv file" },
+          "job 1 writes .mkv" },
         { "POST /v1/jobs/1/resume", "{\"frobnicate\":1}", 0, 400, "request.field" },
         { "POST /v1/jobs/1/pause", "", 0, 409, "job.state" },
         { "POST /v1/jobs", "{\"input\":{\"url\":\"http://x/a.mp4\",\"name\":\"a.mp4\"},"

@@ -73,7 +73,7 @@ int vrt_container_check_codec(enum vrt_container container, enum vrt_codec codec
     if (vrt_container_holds(container, codec))
         return 0;
     return vrt_refuse(error, vrt_raise(-EINVAL), "output.container",
-                      "an .%s file cannot hold %s: name the output %s",
+                      ".%s cannot hold %s: name the output %s",
                       vrt_container_name(container), facts->title,
                       list_containers(facts->containers, ".", endings, sizeof(endings)));
 }
@@ -154,7 +154,7 @@ static int check_light(const struct vrt_container_content *content, struct vrt_w
                           "output .png or .tiff");
     if (content->container != VRT_CONTAINER_EXR && content->container != VRT_CONTAINER_PNG &&
         is_linear)
-        vrt_warnings_add(warnings, "an .%s file doesn't tell that its light is linear, and will be "
+        vrt_warnings_add(warnings, ".%s doesn't tell that light is linear, and the result will be "
                          "shown too dark: name the output .exr, or .png",
                          vrt_container_name(content->container));
     return 0;
@@ -170,9 +170,9 @@ static void check_hdr(const struct vrt_container_content *content, struct vrt_wa
         vrt_container_is_matroska(content->container) || vrt_container_is_mov(content->container))
         return;
     if (vrt_hdr_has_light(hdr) || (!is_mxf && vrt_hdr_has_display(hdr)))
-        vrt_warnings_add(warnings, "an .%s file of %s doesn't tell of %sthe content's light "
-                         "(HDR10)%s", vrt_container_name(content->container),
+        vrt_warnings_add(warnings, "%s in .%s doesn't tell of %sthe content's light (HDR10)%s",
                          vrt_codec_facts(content->codec)->title,
+                         vrt_container_name(content->container),
                          is_mxf ? "" : "the mastering display and ",
                          is_mxf ? ": name the output .mov to keep that" : "");
 }
@@ -194,12 +194,12 @@ int vrt_container_check_colors(const struct vrt_container_content *content,
         return 0;
     if (format->full_range)
         return vrt_refuse(error, vrt_raise(-EINVAL), "output.container",
-                          "an .%s file doesn't tell of FFV1 that its colours have full range, and "
-                          "would be shown with too much contrast: name the output .mkv",
+                          "FFV1 in .%s doesn't tell that its colours have full range, and would be "
+                          "shown with too much contrast: name the output .mkv",
                           vrt_container_name(content->container));
     if (format->primaries == COLOR_UNSPECIFIED || format->transfer == COLOR_UNSPECIFIED)
-        vrt_warnings_add(warnings, "an .%s file doesn't tell which colour matrix FFV1 has where "
-                         "the input names no primaries, and players will guess: name the output "
-                         ".mkv to keep it", vrt_container_name(content->container));
+        vrt_warnings_add(warnings, "FFV1 in .%s doesn't tell its colour matrix where the input "
+                         "names no primaries, and players will guess: name the output .mkv to "
+                         "keep it", vrt_container_name(content->container));
     return 0;
 }

@@ -69,8 +69,8 @@ static int refuse(const struct animation *animation, int r, struct vrt_error *er
     if (r == AVERROR(ENOMEM))
         return vrt_refuse_errno(error, vrt_raise(-ENOMEM), "the output");
     return vrt_refuse(error, vrt_raise(errno_of), "output.container",
-                      "FFmpeg can't make an .%s file of the restored pictures (%s): name the "
-                      "output .mkv", vrt_container_name(animation->params->container),
+                      "FFmpeg can't write .%s of the restored pictures (%s): name the output "
+                      ".mkv", vrt_container_name(animation->params->container),
                       vrt_av_last_error());
 }
 
@@ -353,8 +353,8 @@ static int finish(struct animation *animation, struct vrt_joiner_result *result,
     result->late_ns = vrt_av_ns(animation->late_ticks, animation->tick);
     result->size_bytes = animation->sink->size_bytes;
     if (animation->n_moved)
-        vrt_warnings_add(&result->warnings, "%lld frames follow others too soon for an .%s file, "
-                         "and are shown a little later", (long long)animation->n_moved,
+        vrt_warnings_add(&result->warnings, "%lld frames follow others too soon for .%s, and are "
+                         "shown a little later", (long long)animation->n_moved,
                          vrt_container_name(animation->params->container));
     return 0;
 }

@@ -108,8 +108,8 @@ int vrt_join_still(const struct vrt_joiner_params *params, struct vrt_joiner_res
         return vrt_fold(r);
     if (video->n_frames != 1)
         return vrt_refuse(error, vrt_raise(-EINVAL), "output.container",
-                          "an .%s file holds one picture, and the input has %lld: name the output "
-                          ".mkv", vrt_container_name(params->container),
+                          ".%s holds one picture, and the input has %lld: name the output .mkv",
+                          vrt_container_name(params->container),
                           (long long)video->n_frames);
     r = make_file(params, video, &result, error);
     if (r < 0)

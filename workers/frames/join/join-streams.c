@@ -143,7 +143,7 @@ static void warn_left_out(const struct vrt_join_stream *stream, enum vrt_contain
         if (decide(stream->in, cures[i]) != VRT_JOIN_LEFT_OUT)
             snprintf(cure, sizeof(cure), ": name the output .%s to keep it",
                      vrt_container_name(cures[i]));
-    vrt_warnings_add(warnings, "%s stream %d (%s) cannot be kept in an .%s file%s",
+    vrt_warnings_add(warnings, "%s stream %d (%s) cannot be kept in .%s%s",
                      cover ? "cover art" : type ? type : "unknown", stream->in->index,
                      avcodec_get_name(par->codec_id), vrt_container_name(container), cure);
 }
@@ -174,8 +174,8 @@ static void plan_stream(struct vrt_join_streams *plan, int i, enum vrt_join_care
         vrt_warnings_add(warnings, "video stream %d is kept as it is: only stream %d is "
                          "restored", i, plan->video);
     if (stream->kind == VRT_JOIN_CONVERTED && in->codecpar->codec_id == AV_CODEC_ID_ASS)
-        vrt_warnings_add(warnings, "subtitle stream %d (ass) loses most of its styles in an "
-                         ".%s file", i, vrt_container_name(plan->container));
+        vrt_warnings_add(warnings, "subtitle stream %d (ass) loses most of its styles in .%s",
+                         i, vrt_container_name(plan->container));
 }
 
 /* What has no place in some containers: chapters, and tags of the whole. */
@@ -189,8 +189,8 @@ static int warn_of_description(const struct vrt_join_streams *plan, struct vrt_w
         return 0;
     int r = vrt_tags_copy(&tags, format->metadata, false);
     if (r == 0 && (format->nb_chapters || av_dict_count(tags)))
-        vrt_warnings_add(warnings, "the film's chapters and tags cannot be kept in an .%s file: "
-                         "name the output .mkv to keep them", vrt_container_name(plan->container));
+        vrt_warnings_add(warnings, "the film's chapters and tags cannot be kept in .%s: name the "
+                         "output .mkv to keep them", vrt_container_name(plan->container));
     av_dict_free(&tags);
     return vrt_fold(r);
 }

@@ -191,7 +191,7 @@ static int start_output(struct joiner *joiner, struct vrt_error *error)
             return vrt_fold(r);
     }
     return vrt_refuse(error, vrt_raise(-EINVAL), "output.container",
-                      "the restored video cannot be stored in an .%s file: name the output .mkv",
+                      "the restored video cannot be stored in .%s: name the output .mkv",
                       vrt_container_name(joiner->params->container));
 }
 
@@ -484,8 +484,8 @@ static int check_rotation(const struct joiner *joiner, struct vrt_error *error)
     if (video < 0)
         return vrt_fold(video);
     if (!vrt_av_stream_side_data(source->format->streams[video], AV_PKT_DATA_DISPLAYMATRIX, &size))
-        vrt_warnings_add(&joiner->result->warnings, "the video's rotation cannot be kept in an "
-                         ".%s file by this FFmpeg: name the output .mp4 to keep it",
+        vrt_warnings_add(&joiner->result->warnings, "the video's rotation cannot be kept in .%s "
+                         "by this FFmpeg: name the output .mp4 to keep it",
                          vrt_container_name(joiner->params->container));
     return 0;
 }
@@ -500,14 +500,14 @@ static void warn_of_streams(const struct joiner *joiner)
         const struct vrt_join_stream *stream = &joiner->plan.streams[i];
         if (stream->n_dropped)
             vrt_warnings_add(warnings, "%lld packets of stream %d are damaged or do not fit into "
-                             "an .%s file and are left out", (long long)stream->n_dropped, i,
+                             ".%s and are left out", (long long)stream->n_dropped, i,
                              container);
         vrt_join_caps_warn(stream, warnings);
         if (stream->sound && !joiner->params->is_part)
             vrt_sound_warn(stream->sound, i, warnings);
         if (stream->n_stacked && vrt_container_is_mov(joiner->params->container))
             vrt_warnings_add(warnings, "%lld lines of subtitle stream %d begin together with "
-                             "another, of which an .%s file shows one: name the output .mkv to "
+                             "another, of which .%s shows one: name the output .mkv to "
                              "see all", (long long)stream->n_stacked, i, container);
     }
 }

@@ -153,8 +153,8 @@ static int put_together(const struct vrt_still_params *params, const AVFrame *or
 
     if (r != -EMSGSIZE)
         return vrt_fold(r);
-    vrt_warnings_add(warnings, "an .%s file has no place for what else a picture's file holds, "
-                     "such as its colour profile: it is left out",
+    vrt_warnings_add(warnings, ".%s has no place for what else a picture's file holds, such as "
+                     "its colour profile: it is left out",
                      vrt_container_name(params->container));
     out->size_bytes = before_bytes;
     parts.exif = parts.icc = (struct vrt_still_part){ 0 };
