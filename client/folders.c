@@ -77,25 +77,11 @@ bool vrt_folder_is_empty(const char *path)
     return list && !has_some;
 }
 
-int vrt_folder_make(const char *folder, mode_t mode, struct vrt_error *error)
+int vrt_folder_make_output(const char *folder, struct vrt_error *error)
 {
-    VRT_CLEANUP(vrt_freep) char *path = strdup(folder);
+    int r = vrt_folder_make(folder, FOLDER_MODE, FOLDER_MODE);
 
-    if (!path)
-        return vrt_refuse_errno(error, vrt_raise(-ENOMEM), folder);
-    for (char *slash = path; slash;) {
-        slash = strchr(slash + 1, '/');
-        if (slash)
-            *slash = '\0';
-        const bool is_made = mkdir(path, mode) == 0;
-        if (is_made)
-            vrt_sync_name(path);
-        else if (errno != EEXIST)
-            return refuse(path, -errno, strerror(errno), error);
-        if (slash)
-            *slash = '/';
-    }
-    return 0;
+    return r < 0 ? refuse(folder, r, strerror(-r), error) : 0;
 }
 
 int vrt_folder_open_output(const char *path, bool overwrite, const struct vrt_file *input,

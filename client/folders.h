@@ -23,9 +23,9 @@ int vrt_folder_parse(const char *operand, struct vrt_folder_input *ret_input);
 /* Opens a folder that is there. Return: 0; -errno. */
 int vrt_folder_open(const char *path, struct vrt_file *ret_file, struct vrt_error *error);
 
-/* Makes a folder, and those that it is in, where they aren't there. Return: 0; -errno with
- * `error`. */
-int vrt_folder_make(const char *folder, mode_t mode, struct vrt_error *error) VRT_MUST_CHECK;
+/* Makes a folder for results, and those that it is in, where they aren't there. Return: 0; -errno
+ * with `error`. */
+int vrt_folder_make_output(const char *folder, struct vrt_error *error) VRT_MUST_CHECK;
 
 /* Whether there is nothing in a folder that can be read. */
 bool vrt_folder_is_empty(const char *path);

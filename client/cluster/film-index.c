@@ -14,6 +14,7 @@
 
 #include "base/cleanup.h"
 #include "base/folder.h"
+#include "base/io/write.h"
 #include "client/cli.h"
 #include "client/cluster/cluster.h"
 #include "client/cluster/film.h"
@@ -55,9 +56,9 @@ int vrt_film_index_add(const struct vrt_film *film, struct vrt_error *error)
         r = find_entry(film->tag, path);
     if (r < 0)
         return vrt_refuse_errno(error, r, "the folder of the user's state");
-    r = vrt_folder_make(folder, 0700, error);
+    r = vrt_folder_make(folder, 0700, 0700);
     if (r < 0)
-        return vrt_fold(r);
+        return vrt_refuse_errno(error, r, folder);
     return symlink(film->folder, path) < 0 ? vrt_refuse_errno(error, vrt_raise(-errno), path) : 0;
 }
 

@@ -23,8 +23,6 @@
 #include "client/files.h"
 #include "client/folders.h"
 
-#define FOLDER_MODE 0777        /* less the umask */
-
 /* Endings of videos, for who names no others. */
 static const char *const endings[] = {
     "3gp", "asf", "avi", "divx", "dv", "f4v", "flv", "m1v", "m2ts", "m2v", "m4v", "mkv", "mov",
@@ -165,7 +163,7 @@ static int walk(const struct vrt_cli *cli, struct vrt_series *series, struct vrt
     char *const roots[] = { cli->args.operands[0], NULL };
     struct stat out = { 0 }, root;
     FTSENT *e;
-    int r = cli->args.dry_run ? 0 : vrt_folder_make(cli->args.output_dir, FOLDER_MODE, error);
+    int r = cli->args.dry_run ? 0 : vrt_folder_make_output(cli->args.output_dir, error);
 
     if (r < 0)
         return r;
@@ -321,7 +319,7 @@ int vrt_series_make_folder(const char *output, struct vrt_error *error)
 {
     VRT_CLEANUP(vrt_freep) char *folder = strndup(output, (size_t)(strrchr(output, '/') - output));
 
-    return folder ? vrt_fold(vrt_folder_make(folder, FOLDER_MODE, error)) :
+    return folder ? vrt_fold(vrt_folder_make_output(folder, error)) :
            vrt_refuse_errno(error, vrt_raise(-ENOMEM), "submitting");
 }
 

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/io/write.h"
 #include "base/log.h"
 
 #define VRT_LOG_TOPIC "claim"
@@ -20,19 +21,6 @@
 /* Enough for a burst of clients. Whoever connects stands behind all that a flooder has put there:
  * a long queue would only make him wait longer. */
 #define BACKLOG 512
-
-/* Makes the folders above `path`, as far as they can be made. */
-static void make_folders(const char *path)
-{
-    char part[300];
-
-    snprintf(part, sizeof(part), "%s", path);
-    for (char *slash = strchr(part + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
-        *slash = '\0';
-        mkdir(part, 0755);
-        *slash = '/';
-    }
-}
 
 /* Opens and locks. Return: 0; -EAGAIN: what was locked is not at the path any more; -errno. */
 static int lock(const char *path, int *ret_fd)
@@ -61,7 +49,8 @@ int vrt_claim_take(const char *path, const char *what, struct vrt_claim *claim,
     if (strlen(path) >= sizeof(claim->path))
         return vrt_refuse(error, vrt_raise(-ENAMETOOLONG), "usage", "the path %.100s... is too "
                           "long", path);
-    make_folders(path);
+    /* What fails shows when it is opened. */
+    (void)!vrt_folder_make(path, 0755, 0);
     for (int i = 0; i < 10 && r == -EAGAIN; i++)
         r = lock(path, &fd);
     if (r == -EBUSY)
@@ -145,8 +134,7 @@ int vrt_claim_folder(const char *path, int *ret_fd, struct vrt_error *error)
     if (strlen(path) >= sizeof(((struct vrt_claim *)0)->path))
         return vrt_refuse(error, vrt_raise(-ENAMETOOLONG), "usage", "the path %.100s... is too "
                           "long", path);
-    make_folders(path);
-    mkdir(path, 0700);
+    (void)!vrt_folder_make(path, 0755, 0700);
     int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0)
         return vrt_refuse(error, vrt_raise(-errno), "usage", "cannot use the folder %s: %s", path,

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "backend/backend-impl.h"
+#include "base/io/write.h"
 #include "base/log.h"
 
 #define VRT_LOG_TOPIC "cache"
@@ -81,27 +82,13 @@ static int open_folder(const char *folder, int *ret_fd)
     return 0;
 }
 
-/* Makes the folder and those above it. What fails shows when it is opened. */
-static void make_folder(const char *folder)
-{
-    char part[VRT_DEVICE_FOLDER_BYTES];
-
-    if (snprintf(part, sizeof(part), "%s", folder) >= (int)sizeof(part))
-        return;
-    for (char *slash = strchr(part + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
-        *slash = '\0';
-        mkdir(part, 0700);
-        *slash = '/';
-    }
-    mkdir(part, 0700);
-}
-
 /* Makes the folder, and looks whether it is fit. Return: 0; -errno, and `error` says why not. */
 static int check_folder(const char *folder, struct vrt_error *error)
 {
     VRT_CLEANUP(vrt_closep) int fd = -1;
 
-    make_folder(folder);
+    /* What fails shows when it is opened. */
+    (void)!vrt_folder_make(folder, 0700, 0700);
     int r = open_folder(folder, &fd);
     if (r == -EPERM)
         return vrt_refuse(error, r, "device.failed", "%s must be of vrtd's own user, and nobody "

@@ -4,7 +4,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -40,4 +42,27 @@ void vrt_sync_name(const char *path)
 
     if (fd >= 0)
         fsync(fd);
+}
+
+int vrt_folder_make(const char *folder, mode_t above, mode_t mode)
+{
+    VRT_CLEANUP(vrt_freep) char *path = strdup(folder);
+    char *slash = path;
+
+    if (!path)
+        return vrt_raise(-ENOMEM);
+    for (char *at = path; slash; at = slash) {
+        slash = strchr(at + strspn(at, "/"), '/');
+        if (!slash && !mode)
+            break;
+        if (slash)
+            *slash = '\0';
+        if (mkdir(path, slash ? above : mode) == 0)
+            vrt_sync_name(path);
+        else if (errno != EEXIST)
+            return vrt_raise(-errno);
+        if (slash)
+            *slash = '/';
+    }
+    return 0;
 }

@@ -8,6 +8,8 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -16,6 +18,7 @@
 #include "base/error.h"
 #include "base/folder.h"
 #include "base/home.h"
+#include "base/io/write.h"
 #include "base/list.h"
 #include "base/log.h"
 #include "base/thread.h"
@@ -153,6 +156,35 @@ static void test_folder(void)
     expect_int(vrt_folder_of_cache(buffer, sizeof(buffer)), -ENAMETOOLONG);
 }
 
+static void test_folder_make(void)
+{
+    static const struct {
+        const char *path, *made;
+        mode_t mode, made_mode;
+    } cases[] = {
+        { "a/b//c", "a", 0700, 0755 }, { "a/b//c", "a/b/c", 0700, 0700 },
+        { "a/b", "a/b", 0700, 0755 }, { "d/e/file", "d/e", 0, 0755 }, { "f", "f", 0700, 0700 },
+    };
+    char folder[] = "/tmp/vrt-folder-XXXXXX", path[64];
+    struct stat st;
+
+    umask(022);
+    expect_true(mkdtemp(folder));
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(cases); i++) {
+        snprintf(path, sizeof(path), "%s/%s", folder, cases[i].path);
+        expect_int(vrt_folder_make(path, 0755, cases[i].mode), 0);
+        snprintf(path, sizeof(path), "%s/%s", folder, cases[i].made);
+        expect_int(stat(path, &st), 0);
+        expect_int(st.st_mode & 0777, cases[i].made_mode);
+    }
+    snprintf(path, sizeof(path), "%s/d/e/file", folder);
+    expect_int(access(path, F_OK), -1);
+    expect_int(vrt_folder_make("", 0755, 0700), -ENOENT);
+    expect_int(vrt_folder_make("/dev/null/a/b", 0755, 0700), -ENOTDIR);
+    snprintf(path, sizeof(path), "rm -r %s", folder);
+    expect_int(system(path), 0);
+}
+
 static void test_program_path(void)
 {
     char path[4096], small[8];
@@ -280,6 +312,7 @@ static void test_thread(void)
 TEST_MAIN(
     { "buf", test_buf },         { "list", test_list },   { "error", test_error },
     { "printable", test_printable }, { "cleanup", test_cleanup }, { "folder", test_folder },
+    { "folder-make", test_folder_make },
     { "program-path", test_program_path },
     { "clock", test_clock },
     { "wrong-wall-clock", test_wrong_wall_clock },
