@@ -4,17 +4,15 @@
 
 #define T struct vrt_codec_hardware
 static const struct vrt_field hardware_fields[] = {
-    VRT_FIELD_ENUM(T, hwaccel, 0, vrt_hwaccel_names),
+    { "hwaccel", VRT_FIELD_ENUM, 0, offsetof(T, how), .names = vrt_hwaccel_names },
     VRT_FIELD_TEXT(T, encoder, 0),
     VRT_FIELD_BOOL(T, works, 0),
     VRT_FIELD_TEXT(T, reason, VRT_FIELD_NULLABLE),
     VRT_FIELDS_END,
 };
-#undef T
 
-#define T struct vrt_codec_decoder
 static const struct vrt_field decoder_fields[] = {
-    VRT_FIELD_ENUM(T, hwdec, 0, vrt_hwdec_names),
+    { "hwdec", VRT_FIELD_ENUM, 0, offsetof(T, how), .names = vrt_hwdec_names },
     VRT_FIELD_BOOL(T, works, 0),
     VRT_FIELD_TEXT(T, reason, VRT_FIELD_NULLABLE),
     VRT_FIELDS_END,

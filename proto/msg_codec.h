@@ -9,19 +9,13 @@
 /* Texts of a codec, at most. */
 #define VRT_API_CODEC_TEXTS_MAX 64
 
-/* An encoder of hardware's for a codec, as it was tried with a frame. */
+/* What encodes or decodes a codec by hardware, as it was tried with a few frames. */
 struct vrt_codec_hardware {
-    int hwaccel;                                /* enum vrt_hwaccel */
-    char encoder[VRT_API_WORD_BYTES];           /* FFmpeg's */
+    int how;                                    /* "hwaccel", enum vrt_hwaccel, of what encodes;
+                                                 * "hwdec", enum vrt_hwdec, of what decodes */
+    char encoder[VRT_API_WORD_BYTES];           /* FFmpeg's; of what decodes nothing */
     bool works;
     char reason[VRT_API_TEXT_BYTES];            /* why it doesn't; "": it does */
-};
-
-/* What decodes a codec by hardware, as it was tried with a few frames. */
-struct vrt_codec_decoder {
-    int hwdec;                                  /* enum vrt_hwdec */
-    bool works;
-    char reason[VRT_API_TEXT_BYTES];            /* likewise */
 };
 
 struct vrt_codec_report {
@@ -40,7 +34,7 @@ struct vrt_codec_report {
     bool has_presets, has_bitrate;
     struct vrt_codec_hardware *hardware;        /* that there is for it, the first choice first */
     size_t n_hardware;
-    struct vrt_codec_decoder *hardware_decoders;    /* likewise */
+    struct vrt_codec_hardware *hardware_decoders;   /* likewise */
     size_t n_hardware_decoders;
 };
 

@@ -159,37 +159,21 @@ static int note_once(struct vrt_table *table, const char *sentence)
     return said && strstr(said, sentence) ? 0 : vrt_fold(vrt_table_note(table, "%s", sentence));
 }
 
-/* Adds what was tried to the list of what works; NULL: it doesn't, and why is noted below the
- * table. */
-static int take_trial(const char *works, const char *why, struct vrt_table *table, char *list,
-                      size_t size)
+/* What works of n kinds of hardware, as a list; why others don't is noted below the table. */
+static int take_hardware(const struct vrt_codec_hardware *hardware, size_t n,
+                         const char *const *names, struct vrt_table *table, char list[WORKS_BYTES])
 {
-    const size_t n = strcmp(list, "-") == 0 ? 0 : strlen(list);
     char reason[VRT_API_TEXT_BYTES];
+    int length = 0, r = 0;
 
-    if (!works)
-        return vrt_fold(note_once(table, vrt_printable(why, reason, sizeof(reason))));
-    snprintf(list + n, size - n, "%s%s", n ? ", " : "", works);
-    return 0;
-}
-
-/* The hardware that encodes, and that which decodes, as lists. */
-static int take_hardware(const struct vrt_codec_report *c, struct vrt_table *table,
-                         char encoders[WORKS_BYTES], char decoders[WORKS_BYTES])
-{
-    int r = 0;
-
-    snprintf(encoders, WORKS_BYTES, "-");
-    snprintf(decoders, WORKS_BYTES, "-");
-    for (size_t i = 0; i < c->n_hardware && r == 0; i++) {
-        const struct vrt_codec_hardware *h = &c->hardware[i];
-        r = take_trial(h->works ? vrt_name_of(vrt_hwaccel_names, h->hwaccel) : NULL, h->reason,
-                       table, encoders, WORKS_BYTES);
-    }
-    for (size_t i = 0; i < c->n_hardware_decoders && r == 0; i++) {
-        const struct vrt_codec_decoder *d = &c->hardware_decoders[i];
-        r = take_trial(d->works ? vrt_name_of(vrt_hwdec_names, d->hwdec) : NULL, d->reason, table,
-                       decoders, WORKS_BYTES);
+    snprintf(list, WORKS_BYTES, "-");
+    for (size_t i = 0; i < n && r == 0; i++) {
+        const struct vrt_codec_hardware *h = &hardware[i];
+        if (!h->works)
+            r = note_once(table, vrt_printable(h->reason, reason, sizeof(reason)));
+        else if (length < WORKS_BYTES)
+            length += snprintf(list + length, (size_t)(WORKS_BYTES - length), "%s%s",
+                               length ? ", " : "", vrt_name_of(names, h->how));
     }
     return vrt_fold(r);
 }
@@ -207,7 +191,10 @@ static int add_codec(const json_t *json, struct vrt_table *table, struct vrt_err
         snprintf(quality, sizeof(quality), "%s %" PRId64 " to %" PRId64,
                  vrt_printable(c.quality, word, sizeof(word)), c.quality_best, c.quality_worst);
     vrt_printable(c.name, name, sizeof(name));
-    int r = take_hardware(&c, table, works, decode);
+    int r = take_hardware(c.hardware, c.n_hardware, vrt_hwaccel_names, table, works);
+    if (r == 0)
+        r = take_hardware(c.hardware_decoders, c.n_hardware_decoders, vrt_hwdec_names, table,
+                          decode);
     if (r == 0 && c.problem[0])
         r = note_once(table, vrt_printable(c.problem, problem, sizeof(problem)));
     const char *const cells[] = {

@@ -38,8 +38,11 @@ static const struct vrt_frame_format tried = {
 /* What came of it. */
 struct trial {
     bool is_made, works;
+    const char *encoder;                    /* FFmpeg's, of hardware; NULL: it is another trial */
     char reason[VRT_API_TEXT_BYTES];        /* why not */
 };
+
+_Static_assert((int)VRT_HWACCEL_AUTO == (int)VRT_HWDEC_AUTO, "kinds begin behind the same");
 
 /* A client that waits for the list. */
 struct asking {
@@ -87,8 +90,7 @@ static int try_encoder(struct vrt_child *child, enum vrt_codec codec, enum vrt_h
     trial->is_made = true;
     trial->works = r == 0;
     if (r < 0 && hwaccel && !strstr(why.message, vrt_hwaccel_names[hwaccel]))
-        snprintf(trial->reason, sizeof(trial->reason), "%s: %.400s",
-                 vrt_hwaccel_encoder(hwaccel, codec), why.message);
+        snprintf(trial->reason, sizeof(trial->reason), "%s: %.400s", trial->encoder, why.message);
     else if (r < 0)
         snprintf(trial->reason, sizeof(trial->reason), "%s", why.message);
     return 0;
@@ -137,8 +139,9 @@ static int try_encoders(struct asking *asking, enum vrt_hwaccel hwaccel)
     for (int i = 0; i < VRT_CODEC_COUNT; i++) {
         const enum vrt_codec codec = (enum vrt_codec)i;
         struct trial *trial = &asking->trials[hwaccel][i];
+        trial->encoder = vrt_hwaccel_encoder(hwaccel, codec);
         if (vrt_container_is_picture(vrt_codec_facts(codec)->container) ||
-            (hwaccel ? !vrt_hwaccel_encoder(hwaccel, codec) : !asking->found[i].encoders[0]))
+            (hwaccel ? !trial->encoder : !asking->found[i].encoders[0]))
             continue;
         if (r < 0) {
             trial->is_made = true;
@@ -183,39 +186,21 @@ static void split(const char *list, struct words *words)
     }
 }
 
-/* Return: how many there are of. */
-static size_t report_hardware(const struct asking *asking, enum vrt_codec codec,
-                              struct vrt_codec_hardware *hardware)
+/* What trials by n kinds of hardware came to. Return: how many there were. */
+static size_t report_hardware(const struct trial (*trials)[VRT_CODEC_COUNT], int n_kinds,
+                              enum vrt_codec codec, struct vrt_codec_hardware *hardware)
 {
     size_t n = 0;
 
-    for (int i = VRT_HWACCEL_AUTO + 1; i < VRT_HWACCEL_COUNT; i++) {
-        const struct trial *trial = &asking->trials[i][codec];
+    for (int i = VRT_HWACCEL_AUTO + 1; i < n_kinds; i++) {
+        const struct trial *trial = &trials[i][codec];
         if (!trial->is_made)
             continue;
-        hardware[n].hwaccel = i;
+        hardware[n].how = i;
         hardware[n].works = trial->works;
         snprintf(hardware[n].encoder, sizeof(hardware[n].encoder), "%s",
-                 vrt_hwaccel_encoder((enum vrt_hwaccel)i, codec));
+                 trial->encoder ? trial->encoder : "");
         snprintf(hardware[n].reason, sizeof(hardware[n].reason), "%s", trial->reason);
-        n++;
-    }
-    return n;
-}
-
-/* Likewise. */
-static size_t report_decoders(const struct asking *asking, enum vrt_codec codec,
-                              struct vrt_codec_decoder *decoders)
-{
-    size_t n = 0;
-
-    for (int i = VRT_HWDEC_AUTO + 1; i < VRT_HWDEC_COUNT; i++) {
-        const struct trial *trial = &asking->decoders[i][codec];
-        if (!trial->is_made)
-            continue;
-        decoders[n].hwdec = i;
-        decoders[n].works = trial->works;
-        snprintf(decoders[n].reason, sizeof(decoders[n].reason), "%s", trial->reason);
         n++;
     }
     return n;
@@ -225,7 +210,7 @@ static int print_codec(enum vrt_codec codec, const struct asking *asking, struct
 {
     const struct vrt_codec_found *found = &asking->found[codec];
     struct vrt_codec_hardware hardware[VRT_HWACCEL_COUNT];
-    struct vrt_codec_decoder decoders[VRT_HWDEC_COUNT];
+    struct vrt_codec_hardware decoders[VRT_HWDEC_COUNT];
     const struct vrt_codec_facts *facts = vrt_codec_facts(codec);
     const bool has_quality = facts->quality_name;
     struct words encoders = { .n = 0 }, containers = { .n = 0 }, pixfmts = { .n = 0 };
@@ -247,9 +232,9 @@ static int print_codec(enum vrt_codec codec, const struct asking *asking, struct
         .has_presets = facts->has_presets,
         .has_bitrate = facts->has_bitrate,
         .hardware = hardware,
-        .n_hardware = report_hardware(asking, codec, hardware),
+        .n_hardware = report_hardware(asking->trials, VRT_HWACCEL_COUNT, codec, hardware),
         .hardware_decoders = decoders,
-        .n_hardware_decoders = report_decoders(asking, codec, decoders),
+        .n_hardware_decoders = report_hardware(asking->decoders, VRT_HWDEC_COUNT, codec, decoders),
     };
     snprintf(report.problem, sizeof(report.problem), "%s",
              asking->trials[VRT_HWACCEL_OFF][codec].reason);
