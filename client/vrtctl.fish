@@ -13,6 +13,10 @@ end
 # What an argument of this kind (FILE, MODEL, ID, ...) may be; $program and $command are known.
 function __vrtctl_values -a kind current -S
     switch $kind
+        case 'ID*' '[ID*'
+            contains -- $command show retry clean preview logs; and set -l all --all
+            __vrtctl_ask $program list $all
+            string match -q '*INPUT*' $kind; and __fish_complete_path $current
         case '*FILE*' '*INPUT*' '*FOLDER*' PATH DIR
             __fish_complete_path $current
         case '*MODEL*' '*NAME*'
@@ -23,11 +27,9 @@ function __vrtctl_values -a kind current -S
             set -l before (string match -r '^.*,' -- $current)
             string match -q DEVICES $kind; and set -l words auto all cpu cuda xpu mps cpu:-1
             printf '%s\n' "$before"$words "$before"(__vrtctl_ask $program devices)
-        case 'ID*' '[ID*'
-            contains -- $command show retry clean preview logs; and set -l all --all
-            __vrtctl_ask $program list $all
-        case '*TOKEN*'
-            printf '%s\n' new list revoke
+        case '*TOKEN*' '*FILM...]'
+            string match -ar '[a-z]+' -- $kind
+            string match -q '*FILM*' $kind; and __fish_complete_path $current
         case '*COMMAND*'
             __vrtctl_commands
     end

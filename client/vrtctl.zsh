@@ -27,6 +27,11 @@ _vrtctl_commands() {
 _vrtctl_values() {
     local -a reply
     case $1 in
+    ID* | '[ID'*)
+        _vrtctl_ask list ${${(M)command:#(show|retry|clean|preview|logs)}:+--all}
+        compadd -- $reply
+        [[ $1 == *INPUT* ]] && _files
+        ;;
     *FILE* | *INPUT* | *FOLDER* | PATH | DIR) _files ;;
     *MODEL* | *NAME*)
         _vrtctl_ask models
@@ -41,11 +46,10 @@ _vrtctl_values() {
         [[ $1 == DEVICES ]] && reply+=(auto all cpu cuda xpu mps cpu:-1)
         compadd -- $reply
         ;;
-    ID* | '[ID'*)
-        _vrtctl_ask list ${${(M)command:#(show|retry|clean|preview|logs)}:+--all}
-        compadd -- $reply
+    *TOKEN* | *FILM...]*)
+        compadd -- ${=1//[^a-z]/ }
+        [[ $1 == *FILM* ]] && _files
         ;;
-    *TOKEN*) compadd -- new list revoke ;;
     *COMMAND*) _vrtctl_commands ;;
     esac
 }

@@ -47,6 +47,12 @@ def options_of(*command):
     return set(re.findall(r'--[a-z][a-z0-9-]+', help_of(*command)))
 
 
+def words_of(command):
+    """Those that its usage has in the place of operands."""
+    operands = re.search(rf'"command":"{command}","operands":"([^"]*)"', help_of('--json'))
+    return set(re.findall('[a-z]+', operands[1]))
+
+
 COMMANDS = set(re.findall(r'^  ([a-z]+)  ', help_of(), re.MULTILINE))
 
 
@@ -92,6 +98,8 @@ class Completion(unittest.TestCase):
             over = command in ('show', 'retry', 'logs')
             self.assertIn(f'active={str(not over).lower()}', self.server.requests[-1].path)
         self.assertEqual(complete(f'{self.start} show 3 71'), {'71'})
+        for command in ('cluster', 'token'):
+            self.assertEqual(complete(f'vrtctl {command} '), words_of(command))
         self.assertEqual(complete(f'{self.start} devices '), {'cpu:0', 'cpu:1'})
         self.assertEqual(complete(f'{self.start} submit --model c'), {'compact-x2'})
         self.assertLessEqual({'cpu:0', 'cpu:1', 'auto'}, complete(f'{self.start} submit -d '))
@@ -172,9 +180,15 @@ class Asking(unittest.TestCase):
         self.addCleanup(server.close)
         start = f'vrtctl --socket {server.path}'
         films = {make_film(self.folder)}
-        for command in ('pause', 'show', 'watch'):
-            self.assertEqual(complete(f'{start} {command} '), {'7', '71'} | films)
-            self.assertIn(f'active={str(command != "show").lower()}', server.requests[-1].path)
+        for command in ('pause', 'show', 'watch', 'resume', 'retry'):
+            # Behind the number of a job that is revived its input may be named.
+            files = {name + end for name in os.listdir() for end in ('', '/')
+                     if command in ('resume', 'retry')}
+            self.assertEqual(complete(f'{start} {command} ') - files, {'7', '71'} | films)
+            active = command not in ('show', 'retry')
+            self.assertIn(f'active={str(active).lower()}', server.requests[-1].path)
+        for command in ('cluster', 'token'):
+            self.assertLessEqual(words_of(command), complete(f'vrtctl {command} '))
         self.assertEqual(complete(f'{start} submit --model compa'), {'compact-x2'})
         self.assertEqual(complete(f'{start} submit -d al,cpu:'),
                          {list_before + name for name in ('cpu:0', 'cpu:-1')})
