@@ -95,6 +95,7 @@ struct vrt_conf {
     struct {
         char admin_group[VRT_CONF_PATH_BYTES];  /* its members see and control every job */
         char priority_group[VRT_CONF_PATH_BYTES];   /* its members may ask for more than 0 */
+        bool hwaccel;                           /* may encode and decode */
         int64_t max_jobs_per_user;              /* 0: three quarters of all that there may be */
         int64_t spool_per_user;                 /* bytes of working files; 0: no limit */
         char media_roots[VRT_CONF_PATH_BYTES];  /* below which paths are opened; ':' between */

@@ -84,6 +84,7 @@ const struct vrt_conf_option vrt_conf_options[] = {
 
     TEXT(access, admin_group, "vrtd-admin", LIVE),
     TEXT(access, priority_group, "", LIVE),
+    BOOL(access, hwaccel, "on", LIVE),
     INT(access, max_jobs_per_user, 0, 100000, "0", LIVE),
     BYTES(access, spool_per_user, "0", LIVE),
     TEXT(access, media_roots, ""),

@@ -101,6 +101,7 @@ enum vrt_api_route_id {
     X(JOB_NOT_FOUND,        "job.not_found",        404, "no job has this number")              \
     X(JOB_FORBIDDEN,        "job.forbidden",        403, "the job is another user's")            \
     X(JOB_PRIORITY,         "job.priority",         403, "priorities over 0 are not everybody's")  \
+    X(JOB_HWACCEL,          "job.hwaccel",          403, "hardware isn't configured for it")     \
     X(JOB_STATE,            "job.state",            409, "the job's state doesn't allow it")    \
     X(JOB_NEEDS_INPUT,      "job.needs_input",      409, "the job's files must be given again") \
     X(JOB_PARKED,           "job.parked",           503, "the job was put back into the queue") \

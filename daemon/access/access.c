@@ -20,6 +20,7 @@ struct vrt_access {
         bool is_there;
         gid_t gid;
     } admins, hurried;
+    bool may_hwaccel;
 };
 
 bool vrt_peer_in_group(const struct vrt_peer *peer, gid_t gid)
@@ -101,6 +102,16 @@ void vrt_access_set_priority_group(struct vrt_access *access, const char *name)
 bool vrt_access_may_hurry(const struct vrt_access *access, const struct vrt_peer *peer)
 {
     return vrt_access_is_admin(access, peer) || is_member(peer, &access->hurried);
+}
+
+void vrt_access_set_hwaccel(struct vrt_access *access, bool is_allowed)
+{
+    access->may_hwaccel = is_allowed;
+}
+
+bool vrt_access_may_hwaccel(const struct vrt_access *access)
+{
+    return access->may_hwaccel;
 }
 
 bool vrt_access_is_admin(const struct vrt_access *access, const struct vrt_peer *peer)

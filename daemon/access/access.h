@@ -87,6 +87,10 @@ void vrt_access_set_priority_group(struct vrt_access *access, const char *name);
 /* Whether he may. */
 bool vrt_access_may_hurry(const struct vrt_access *access, const struct vrt_peer *peer);
 
+/* Whether anybody's jobs may be encoded and decoded by hardware: at first not. */
+void vrt_access_set_hwaccel(struct vrt_access *access, bool is_allowed);
+bool vrt_access_may_hwaccel(const struct vrt_access *access);
+
 /* Whether everybody's jobs are his to see and to control. */
 bool vrt_access_is_admin(const struct vrt_access *access, const struct vrt_peer *peer);
 

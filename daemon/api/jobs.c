@@ -153,6 +153,21 @@ int vrt_api_check_web_files(const struct vrt_peer *peer,
     return 0;
 }
 
+static int check_hwaccel(const struct vrt_call *call, const struct vrt_job_settings *settings,
+                         struct vrt_error *error)
+{
+    const bool encodes = settings->hwaccel > VRT_HWACCEL_OFF;
+
+    if ((!encodes && settings->hwdec <= VRT_HWDEC_OFF) ||
+        vrt_access_may_hwaccel(call->api->access))
+        return 0;
+    vrt_error_set_field(error, encodes ? "hwaccel" : "hwdec");
+    return vrt_refuse(error, vrt_raise(-EPERM), VRT_E(JOB_HWACCEL), "%s: software alone encodes "
+                      "and decodes here, by hwaccel of [access] in vrtd.conf: leave it out, or say "
+                      "off",
+                      encodes ? "hwaccel" : "hwdec");
+}
+
 void vrt_api_job_create(const struct vrt_call *call)
 {
     const struct vrt_request *request = call->request;
@@ -168,6 +183,8 @@ void vrt_api_job_create(const struct vrt_call *call)
         r = check_kept(&wanted, &error);
     if (r == 0)
         r = vrt_api_check_priority(call, wanted.priority, &error);
+    if (r == 0)
+        r = check_hwaccel(call, &wanted.settings, &error);
     if (r == 0 && !(creation = calloc(1, sizeof(*creation))))
         r = vrt_raise(-ENOMEM);
     if (r == 0)

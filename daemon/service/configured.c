@@ -2,6 +2,7 @@
 
 #include "daemon/service/configured.h"
 
+#include "base/codecs.h"
 #include "base/error.h"
 #include "config/conf.h"
 #include "daemon/jobs/queue.h"
@@ -46,5 +47,5 @@ void vrt_configured_queue(const struct vrt_conf *conf, struct vrt_queue_params *
     params->left_open.quality_h264 = conf->jobs.quality_h264;
     params->left_open.quality_hevc = conf->jobs.quality_hevc;
     params->left_open.preset = conf->jobs.preset;
-    params->left_open.hwaccel = conf->jobs.hwaccel;
+    params->left_open.hwaccel = conf->access.hwaccel ? conf->jobs.hwaccel : VRT_HWACCEL_OFF;
 }

@@ -68,6 +68,13 @@ static int start_quota(struct vrt_server *server, struct vrt_error *error)
     return r < 0 ? vrt_refuse_errno(error, vrt_fold(r), "starting") : 0;
 }
 
+static void configure_access(struct vrt_server *server)
+{
+    vrt_access_set_admin_group(server->api.access, server->conf.access.admin_group);
+    vrt_access_set_priority_group(server->api.access, server->conf.access.priority_group);
+    vrt_access_set_hwaccel(server->api.access, server->conf.access.hwaccel);
+}
+
 static int start_access(struct vrt_server *server, struct vrt_error *error)
 {
     int r = vrt_accounts_new(VRT_ACCOUNTS_USERS, &server->users);
@@ -79,8 +86,7 @@ static int start_access(struct vrt_server *server, struct vrt_error *error)
     if (r < 0)
         return vrt_refuse_errno(error, vrt_fold(r), "starting");
     server->api.users = server->users;
-    vrt_access_set_admin_group(server->api.access, server->conf.access.admin_group);
-    vrt_access_set_priority_group(server->api.access, server->conf.access.priority_group);
+    configure_access(server);
     return 0;
 }
 
@@ -219,12 +225,6 @@ static void configure_quota(struct vrt_server *server)
 
     vrt_limits_fill(&server->conf, limits);
     vrt_quota_configure(server->quota, limits);
-}
-
-static void configure_access(struct vrt_server *server)
-{
-    vrt_access_set_admin_group(server->api.access, server->conf.access.admin_group);
-    vrt_access_set_priority_group(server->api.access, server->conf.access.priority_group);
 }
 
 static void configure_models(struct vrt_server *server)

@@ -253,5 +253,21 @@ class Api(harness.Case):
         self.assertIn(b'event: job', text)
 
 
+class SoftwareAlone(harness.Case):
+    config = {'access': {'hwaccel': 'off'}, 'jobs': {'hwaccel': 'auto'}}
+
+    def test_hardware_is_refused(self):
+        source, target = clip(self.path('in.mp4'), frames=4), self.path('out.mp4')
+        for options in (('--hwaccel', 'auto'), ('--hwdec', 'nvdec'), ('--hwaccel', 'nvenc',
+                                                                      '--dry-run')):
+            self.refused('submit', *options, '-o', target, source, says='software alone')
+        job = self.follow(source, target, '--hwdec', 'off')
+        self.assertEqual((job['recipe']['hwaccel'], job['recipe']['hwdec'], job['warnings']),
+                         ('off', 'off', []))
+        _, answer = self.daemon.request('GET', '/v1/codecs')
+        for codec in answer['codecs']:
+            self.assertEqual(codec['hardware'] + codec['hardware_decoders'], [])
+
+
 if __name__ == '__main__':
     harness.main()

@@ -15,6 +15,7 @@
 #include "api.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "daemon/access/access.h"
 #include "daemon/api/errands/errand.h"
 #include "frames/process/child-encoder.h"
 #include "msg_codec.h"
@@ -47,6 +48,7 @@ _Static_assert((int)VRT_HWACCEL_AUTO == (int)VRT_HWDEC_AUTO, "kinds begin behind
 /* A client that waits for the list. */
 struct asking {
     struct vrt_errand errand;               /* of the API's codecs */
+    bool may_hwaccel;                       /* hardware is tried, too */
     /* by the thread, then the loop */
     struct vrt_codec_found found[VRT_CODEC_COUNT];
     struct trial trials[VRT_HWACCEL_COUNT][VRT_CODEC_COUNT];    /* VRT_HWACCEL_OFF: software */
@@ -171,7 +173,7 @@ static int ask(struct vrt_errand *errand)
     for (int i = 0; r == 0 && i < VRT_CODEC_COUNT; i++)
         r = vrt_child_codec_find(child, (enum vrt_codec)i, &asking->found[i], &errand->error);
     for (int i = VRT_HWACCEL_OFF; r == 0 && i < VRT_HWACCEL_COUNT; i++)
-        if (i != VRT_HWACCEL_AUTO)
+        if (i == VRT_HWACCEL_OFF || (i != VRT_HWACCEL_AUTO && asking->may_hwaccel))
             r = try_encoders(asking, (enum vrt_hwaccel)i);
     return vrt_fold(r);
 }
@@ -280,8 +282,10 @@ void vrt_api_codecs(const struct vrt_call *call)
 {
     struct asking *asking = calloc(1, sizeof(*asking));
 
-    if (!asking)
+    if (!asking) {
         vrt_errand_refuse(NULL, &list, 0, call);
-    else
-        vrt_errand_begin(&asking->errand, &list, &call->api->codecs, call);
+        return;
+    }
+    asking->may_hwaccel = vrt_access_may_hwaccel(call->api->access);
+    vrt_errand_begin(&asking->errand, &list, &call->api->codecs, call);
 }
