@@ -21,6 +21,7 @@
 #include "base/io/write.h"
 #include "base/list.h"
 #include "base/log.h"
+#include "base/text/hash.h"
 #include "base/thread.h"
 
 static void test_buf(void)
@@ -185,6 +186,24 @@ static void test_folder_make(void)
     expect_int(system(path), 0);
 }
 
+/* Names that one key has in one place another has all over it. */
+static void test_hash(void)
+{
+    int counts[64] = { 0 }, n = 0, most = 0;
+    char name[16];
+
+    for (int i = 0; i < 65536; i++) {
+        const size_t size = (size_t)snprintf(name, sizeof(name), "conv.%d", i);
+        if (vrt_hash(123456789, name, size) % 1024 != 7)
+            continue;
+        most = VRT_MAX(most, ++counts[vrt_hash(987654321, name, size) % 64]);
+        n++;
+    }
+    expect_true(n > 32 && most < 8);
+    expect_true(vrt_hash_key() != vrt_hash_key());
+    expect_true(vrt_hash(99999, "a", 1) != vrt_hash(99999, "a", 2));
+}
+
 static void test_program_path(void)
 {
     char path[4096], small[8];
@@ -312,7 +331,7 @@ static void test_thread(void)
 TEST_MAIN(
     { "buf", test_buf },         { "list", test_list },   { "error", test_error },
     { "printable", test_printable }, { "cleanup", test_cleanup }, { "folder", test_folder },
-    { "folder-make", test_folder_make },
+    { "folder-make", test_folder_make }, { "hash", test_hash },
     { "program-path", test_program_path },
     { "clock", test_clock },
     { "wrong-wall-clock", test_wrong_wall_clock },

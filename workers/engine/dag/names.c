@@ -3,10 +3,10 @@
 #include "engine/dag/names.h"
 
 #include <errno.h>
-#include <stdint.h>
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "base/text/hash.h"
 
 #define PLACES_MIN 64
 
@@ -19,11 +19,7 @@ void vrt_dag_names_done(struct vrt_dag_names *names)
 /* The entry of that name, or the free place where it belongs. There is one. */
 static struct vrt_dag_name *place_of(const struct vrt_dag_names *names, struct vrt_text text)
 {
-    uint64_t hash = UINT64_C(0xcbf29ce484222325);       /* FNV-1a */
-
-    for (size_t i = 0; i < text.size_bytes; i++)
-        hash = (hash ^ (unsigned char)text.data[i]) * UINT64_C(0x100000001b3);
-    for (size_t at = (size_t)hash; ; at++) {
+    for (size_t at = vrt_hash(names->key, text.data, text.size_bytes); ; at++) {
         struct vrt_dag_name *place = &names->places[at % names->n_places];
         if (!place->text.data || vrt_text_compare(place->text, text) == 0)
             return place;
@@ -33,7 +29,8 @@ static struct vrt_dag_name *place_of(const struct vrt_dag_names *names, struct v
 static int grow(struct vrt_dag_names *names)
 {
     struct vrt_dag_names larger = { .n_places = names->n_places ? 2 * names->n_places : PLACES_MIN,
-                                    .n_names = names->n_names };
+                                    .n_names = names->n_names,
+                                    .key = names->key ? names->key : vrt_hash_key() };
 
     larger.places = calloc(larger.n_places, sizeof(*larger.places));
     if (!larger.places)

@@ -4,6 +4,7 @@
 /* What the names in a graph's file stand for: a number each. Names are borrowed. */
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/macro.h"
 #include "engine/checkpoint/text.h"
@@ -15,7 +16,8 @@ struct vrt_dag_name {
 
 /* Embedded by value; zero-filled is empty. */
 struct vrt_dag_names {
-    struct vrt_dag_name *places;    /* hashed by text */
+    struct vrt_dag_name *places;    /* hashed by text, with `key` */
+    uint32_t key;
     size_t n_places, n_names;
 };
 

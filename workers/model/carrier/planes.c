@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text/hash.h"
+
 #define PLANES_MAX (1 << 19)
 #define PLACES_MIN 1024
 #define LISTS_BYTES (16 << 20)
@@ -34,7 +36,7 @@ struct vrt_plane {
 
 void vrt_planes_init(struct vrt_planes *planes, struct vrt_dag *dag)
 {
-    *planes = (struct vrt_planes){ .dag = dag };
+    *planes = (struct vrt_planes){ .dag = dag, .key = vrt_hash_key() };
     vrt_cp_arena_init(&planes->arena, LISTS_BYTES);
 }
 
@@ -85,13 +87,8 @@ static int *new_list(struct vrt_planes *planes, int n)
 /* Where the plane is among the places, or belongs: there is a free one. */
 static int *place_of(const struct vrt_planes *planes, const struct vrt_plane *plane)
 {
-    const unsigned char *bytes = (const unsigned char *)plane;
-    uint64_t hash = UINT64_C(0xcbf29ce484222325);       /* FNV-1a */
-
-    for (size_t i = 0; i < sizeof(*plane); i++)
-        hash = (hash ^ bytes[i]) * UINT64_C(0x100000001b3);
-    for (uint64_t at = hash; ; at++) {
-        int *place = &planes->places[at % (uint64_t)planes->n_places];
+    for (uint32_t at = vrt_hash(planes->key, plane, sizeof(*plane)); ; at++) {
+        int *place = &planes->places[at % (uint32_t)planes->n_places];
 
         if (*place == 0 || memcmp(&planes->planes[*place - 1], plane, sizeof(*plane)) == 0)
             return place;

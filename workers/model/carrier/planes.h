@@ -16,6 +16,7 @@
  */
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "base/macro.h"
 #include "engine/checkpoint/arena.h"
@@ -48,6 +49,7 @@ struct vrt_planes {
     int n_planes, capacity;
     int *places;                    /* planes by what makes them; 0: free, else number + 1 */
     int n_places;
+    uint32_t key;                   /* by which they are hashed */
     struct vrt_plane_conv convs[VRT_PLANES_CONVS_MAX];
     int n_convs;
     struct {
