@@ -438,6 +438,9 @@ class Kills(Jobs):
         self.assertEqual(len(zygotes), 1)
         job = self.submit(source, target)
         self.wait_until(lambda: self.show(job)['frames_done'] > 0)
+        for child in self.daemon.children():
+            with open(f'/proc/{child}/cmdline', 'rb') as f:
+                self.assertNotIn(b'zygote', f.read())
         os.kill(zygotes[0], signal.SIGKILL)
         self.follow(source, self.path('z.beside.mp4'))
         self.vrtctl('wait', job)

@@ -44,8 +44,12 @@ int main(int argc, char **argv)
     }
     if (strcmp(argv[1], VRT_VERSION) != 0)
         return VRT_SERVE_STATUS_OTHER;
-    if (argc == 3 && strcmp(argv[2], VRT_ZYGOTE) == 0 && vrt_zygote_run(VRT_SERVE_SOCKET) < 0)
-        return EXIT_FAILURE;
+    if (argc == 3 && strcmp(argv[2], VRT_ZYGOTE) == 0) {
+        if (vrt_zygote_run(VRT_SERVE_SOCKET) < 0)
+            return EXIT_FAILURE;
+        /* For ps. */
+        memset(argv[2], 0, strlen(argv[2]));
+    }
     const enum vrt_hwaccel hwaccel = argc == 3 ? hwaccel_of(argv[2]) : VRT_HWACCEL_OFF;
     if (hwaccel)
         vrt_hwaccel_prepare(hwaccel);
