@@ -4,28 +4,9 @@
 
 #include "backend/cpu/isa/rows.h"
 
-#include <stdint.h>
 #include <string.h>
 
-static inline float bf16_to_f32(uint16_t v)
-{
-    uint32_t bits = (uint32_t)v << 16;
-    float f;
-
-    memcpy(&f, &bits, sizeof(f));
-    return f;
-}
-
-/* To nearest, ties to even; a NaN stays one. */
-static inline uint16_t f32_to_bf16(float f)
-{
-    uint32_t bits;
-
-    memcpy(&bits, &f, sizeof(bits));
-    uint32_t rounded = (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
-    uint32_t nan = bits >> 16 | 0x40;
-    return (uint16_t)((bits & 0x7fffffff) > 0x7f800000 ? nan : rounded);
-}
+#include "backend/op/half.h"
 
 /* The nearest integer in [0, max], max below 2^23, ties to even; NaN gives 0. */
 static inline int clamp_integer(float f, float max)
@@ -45,7 +26,7 @@ void vrt_cpu_load(enum vrt_dtype dtype, const void *restrict src, float *restric
     switch (dtype) {
     case VRT_DTYPE_BF16:
         for (size_t i = 0; i < n; i++)
-            dst[i] = bf16_to_f32(u16[i]);
+            dst[i] = vrt_f32_from_bf16(u16[i]);
         break;
     case VRT_DTYPE_U8:
         for (size_t i = 0; i < n; i++)
@@ -68,7 +49,7 @@ void vrt_cpu_store(enum vrt_dtype dtype, const float *restrict src, void *restri
     switch (dtype) {
     case VRT_DTYPE_BF16:
         for (size_t i = 0; i < n; i++)
-            u16[i] = f32_to_bf16(src[i]);
+            u16[i] = vrt_bf16_from_f32(src[i]);
         break;
     case VRT_DTYPE_U8:
         for (size_t i = 0; i < n; i++)
