@@ -54,6 +54,29 @@ static int print_devices(const struct vrt_plan_report *plan)
     return vrt_fold(r);
 }
 
+void vrt_plan_print_encoding(const struct vrt_job_recipe *recipe)
+{
+    char text[VRT_SETTING_OPTIONS_BYTES];
+
+    printf("%s", vrt_name_of(vrt_codec_names, recipe->codec));
+    if (recipe->hwaccel)
+        printf(" by %s", vrt_name_of(vrt_hwaccel_names, recipe->hwaccel));
+    if (recipe->quality >= 0)
+        printf(" %s %" PRId64, vrt_quality_name(recipe->codec), recipe->quality);
+    if (recipe->preset[0])
+        printf(" %s", vrt_printable(recipe->preset, text, sizeof(text)));
+    if (recipe->bitrate > 0)
+        printf(" %g kbit/s", (double)recipe->bitrate / 1000);
+    if (recipe->target_size_bytes > 0)
+        printf(" for %s", vrt_format_bytes(recipe->target_size_bytes, text, sizeof(text)));
+    if (recipe->pixel_format[0])
+        printf(" %s", vrt_printable(recipe->pixel_format, text, sizeof(text)));
+    if (recipe->encoder_options[0])
+        printf(" %s", vrt_printable(recipe->encoder_options, text, sizeof(text)));
+    if (recipe->alpha != VRT_UNKNOWN)
+        printf(", alpha %s", vrt_name_of(vrt_alpha_names, recipe->alpha));
+}
+
 static void print_video(const struct vrt_plan_report *plan)
 {
     const struct vrt_job_video *v = &plan->video;
@@ -70,24 +93,8 @@ static void print_video(const struct vrt_plan_report *plan)
            vrt_printable(v->codec, text, sizeof(text)));
     if (recipe->hwdec > VRT_HWDEC_OFF)
         printf(" by %s", vrt_name_of(vrt_hwdec_names, recipe->hwdec));
-    printf("\n  Output     %" PRId64 "x%" PRId64 ", %s", v->output_width, v->output_height,
-           vrt_name_of(vrt_codec_names, recipe->codec));
-    if (recipe->hwaccel)
-        printf(" by %s", vrt_name_of(vrt_hwaccel_names, recipe->hwaccel));
-    if (recipe->quality >= 0)
-        printf(" %s %" PRId64, vrt_quality_name(recipe->codec), recipe->quality);
-    if (recipe->preset[0])
-        printf(" %s", vrt_printable(recipe->preset, text, sizeof(text)));
-    if (recipe->bitrate > 0)
-        printf(" %g kbit/s", (double)recipe->bitrate / 1000);
-    if (recipe->target_size_bytes > 0)
-        printf(" for %s", vrt_format_bytes(recipe->target_size_bytes, text, sizeof(text)));
-    if (recipe->pixel_format[0])
-        printf(" %s", vrt_printable(recipe->pixel_format, text, sizeof(text)));
-    if (recipe->encoder_options[0])
-        printf(" %s", vrt_printable(recipe->encoder_options, options, sizeof(options)));
-    if (recipe->alpha != VRT_UNKNOWN)
-        printf(", alpha %s", vrt_name_of(vrt_alpha_names, recipe->alpha));
+    printf("\n  Output     %" PRId64 "x%" PRId64 ", ", v->output_width, v->output_height);
+    vrt_plan_print_encoding(recipe);
     if (recipe->streams[0])
         printf("\n  Streams    %s", vrt_printable(recipe->streams, options, sizeof(options)));
     if (plan->reference_name[0])

@@ -9,6 +9,7 @@
 
 #include "client/cli.h"
 #include "client/cluster/cluster.h"
+#include "client/commands/plan.h"
 #include "client/show/history.h"
 #include "client/conn.h"
 #include "client/terminal/format.h"
@@ -177,7 +178,7 @@ static void show_recipe(const struct vrt_job_info *job)
 {
     const struct vrt_job_recipe *recipe = &job->recipe;
     bool tiled = recipe->tile_width < job->video.width || recipe->tile_height < job->video.height;
-    struct text preset, frames, pixels, options, size;
+    struct text frames, options;
 
     if (!job->has_recipe)
         return;
@@ -208,25 +209,8 @@ static void show_recipe(const struct vrt_job_info *job)
         printf(", denoise %g", recipe->denoise);
     if (recipe->sigma >= 0)
         printf(", sigma %g", recipe->sigma);
-    printf(", %s\n             %s", vrt_name_of(vrt_precision_names, recipe->precision),
-           vrt_name_of(vrt_codec_names, recipe->codec));
-    if (recipe->hwaccel)
-        printf(" by %s", vrt_name_of(vrt_hwaccel_names, recipe->hwaccel));
-    if (recipe->quality >= 0)
-        printf(" %s %" PRId64, vrt_quality_name(recipe->codec), recipe->quality);
-    if (recipe->preset[0])
-        printf(" %s", PRINTABLE(recipe->preset, preset));
-    if (recipe->bitrate > 0)
-        printf(" %g kbit/s", (double)recipe->bitrate / 1000);
-    if (recipe->target_size_bytes > 0)
-        printf(" for %s", vrt_format_bytes(recipe->target_size_bytes, size.data,
-                                           sizeof(size.data)));
-    if (recipe->pixel_format[0])
-        printf(" %s", PRINTABLE(recipe->pixel_format, pixels));
-    if (recipe->encoder_options[0])
-        printf(" %s", PRINTABLE(recipe->encoder_options, options));
-    if (recipe->alpha != VRT_UNKNOWN)
-        printf(", alpha %s", vrt_name_of(vrt_alpha_names, recipe->alpha));
+    printf(", %s\n             ", vrt_name_of(vrt_precision_names, recipe->precision));
+    vrt_plan_print_encoding(recipe);
     if (recipe->hwdec > VRT_HWDEC_OFF)
         printf(", decoded by %s", vrt_name_of(vrt_hwdec_names, recipe->hwdec));
     printf(", %" PRId64 " encoder threads%s\n", recipe->encoder_threads,
