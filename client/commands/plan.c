@@ -68,7 +68,7 @@ void vrt_plan_print_encoding(const struct vrt_job_recipe *recipe)
     if (recipe->bitrate > 0)
         printf(" %g kbit/s", (double)recipe->bitrate / 1000);
     if (recipe->target_size_bytes > 0)
-        printf(" for %s", vrt_format_bytes(recipe->target_size_bytes, text, sizeof(text)));
+        printf(" for %g MB", (double)recipe->target_size_bytes / 1e6);
     if (recipe->pixel_format[0])
         printf(" %s", vrt_printable(recipe->pixel_format, text, sizeof(text)));
     if (recipe->encoder_options[0])

@@ -65,9 +65,12 @@ class DryRun(Case):
                                                      'path': self.path('x4.pth')})
 
     def test_unknown(self):
+        recipe = dict(PLAN['recipe'], target_size_bytes=700 * 10 ** 6)
         self.serve(lambda _: answer(dict(PLAN, frames_total=None, shards=None, tiles=1,
-                                         estimated_s=None, devices=[], warnings=[])))
+                                         estimated_s=None, devices=[], warnings=[],
+                                         recipe=recipe)))
         out, _ = self.run_it('submit', '--dry-run', 'video.mp4')
+        self.assertIn(' for 700 MB', out)
         self.assertIn('as many as there turn out to be, in shards of up to 8', out)
         self.assertIn('none: whole frames fit', out)
         self.assertIn('cannot be estimated', out)
