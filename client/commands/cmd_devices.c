@@ -280,22 +280,21 @@ static int decode_all(const json_t *list, struct vrt_device_report **ret_devices
 }
 
 /* The request for what the user named: as a job's device, all of them where he named none. */
-static int make_request(const struct vrt_cli *cli, struct vrt_buf *body, struct vrt_error *error)
+static int make_request(const struct vrt_cli *cli, struct vrt_devices_request *q,
+                        struct vrt_error *error)
 {
-    struct vrt_devices_request q = {
+    size_t n = 0;
+
+    *q = (struct vrt_devices_request){
         .trim = cli->args.trim,
         .reset_peak = cli->args.reset_peak,
     };
-    size_t n = 0;
-
-    for (int i = 0; i < cli->args.n_operands && n < sizeof(q.device); i++)
-        n += (size_t)snprintf(q.device + n, sizeof(q.device) - n, "%s%s", i ? "," : "",
+    for (int i = 0; i < cli->args.n_operands && n < sizeof(q->device); i++)
+        n += (size_t)snprintf(q->device + n, sizeof(q->device) - n, "%s%s", i ? "," : "",
                               cli->args.operands[i]);
-    if (n >= sizeof(q.device))
-        return vrt_refuse(error, vrt_raise(-EINVAL), "usage", "so many devices can't be named at "
-                          "once: name their kinds, or none, which means all");
-    int r = vrt_fields_print(vrt_devices_request_fields, &q, body);
-    return r < 0 ? vrt_refuse_errno(error, r, "writing the request") : 0;
+    return n < sizeof(q->device) ? 0 :
+           vrt_refuse(error, vrt_raise(-EINVAL), "usage", "so many devices can't be named at once: "
+                      "name their kinds, or none, which means all");
 }
 
 static void print_trimmed(const struct vrt_trimmed_report *t)
@@ -343,22 +342,18 @@ static int tell_trimmed(const struct vrt_cli *cli, const json_t *json, bool *ret
 /* --trim, --reset-peak. Return: enum vrt_exit; everything was said. */
 static int trim(struct vrt_cli *cli)
 {
-    struct vrt_buf body = { .limit_bytes = 0 };
+    struct vrt_devices_request request;
     struct vrt_error error = { 0 };
     bool all_done = true, done = false;
     json_t *json = NULL;
 
-    int r = make_request(cli, &body, &error);
+    int r = make_request(cli, &request, &error);
     if (r < 0) {
         vrt_cli_complain(cli, NULL, &error);
         return VRT_EXIT_USAGE;
     }
-    r = vrt_conn_request(cli->conn, &(struct vrt_request){
-        .method = "POST",
-        .path = "/v1/devices",
-        .body = body.data,
-    }, &json, &error);
-    vrt_buf_done(&body);
+    r = vrt_conn_post(cli->conn, &(struct vrt_request){ .path = "/v1/devices" },
+                      vrt_devices_request_fields, &request, &json, &error);
     const json_t *list = json_object_get(json, "devices");
     if (r == 0 && !json_is_array(list))
         r = vrt_refuse(&error, VRT_CONN_E_BROKEN, VRT_CONN_BROKEN_ID,

@@ -155,20 +155,20 @@ static int add_replica(const json_t *json, struct vrt_table *table, struct vrt_e
 }
 
 /* The request for what the user named. */
-static int make_request(const struct vrt_cli *cli, struct vrt_buf *body, struct vrt_error *error)
+static int make_request(const struct vrt_cli *cli, struct vrt_model_request *q,
+                        struct vrt_error *error)
 {
     const char *what = cli->args.operands[1], *sha256 = cli->args.sha256;
-    struct vrt_model_request q = { 0 };
     bool is_url = vrt_file_is_url(what);
     char printable[80];
 
-    if ((is_url ? snprintf(q.url, sizeof(q.url), "%s", what) >= (int)sizeof(q.url)
-                : snprintf(q.name, sizeof(q.name), "%s", what) >= (int)sizeof(q.name)) ||
-        (sha256 && snprintf(q.sha256, sizeof(q.sha256), "%s", sha256) >= (int)sizeof(q.sha256)))
+    *q = (struct vrt_model_request){ 0 };
+    if ((is_url ? snprintf(q->url, sizeof(q->url), "%s", what) >= (int)sizeof(q->url)
+                : snprintf(q->name, sizeof(q->name), "%s", what) >= (int)sizeof(q->name)) ||
+        (sha256 && snprintf(q->sha256, sizeof(q->sha256), "%s", sha256) >= (int)sizeof(q->sha256)))
         return vrt_refuse(error, vrt_raise(-EINVAL), "usage", "\"%s\" is too long",
                           vrt_printable(sha256 ? sha256 : what, printable, sizeof(printable)));
-    int r = vrt_fields_print(vrt_model_request_fields, &q, body);
-    return r < 0 ? vrt_refuse_errno(error, r, "writing the request") : 0;
+    return 0;
 }
 
 static int decode(const json_t *json, struct vrt_model_report *ret_model, struct vrt_error *error)
@@ -334,24 +334,20 @@ static int tell_end(const struct vrt_cli *cli, const struct vrt_model_report *mo
 static int pull(struct vrt_cli *cli)
 {
     const struct timespec pause = { .tv_nsec = LOOK_AGAIN_NS };
-    struct vrt_buf body = { .limit_bytes = 0 };
+    struct vrt_model_request request;
     struct vrt_model_report model;
     struct vrt_error error = { 0 };
     char trouble[VRT_API_TEXT_BYTES] = "";
     bool was_said = false;
     json_t *json = NULL;
 
-    int r = make_request(cli, &body, &error);
+    int r = make_request(cli, &request, &error);
     if (r < 0) {
         vrt_cli_complain(cli, NULL, &error);
         return VRT_EXIT_USAGE;
     }
-    r = vrt_conn_request(cli->conn, &(struct vrt_request){
-        .method = "POST",
-        .path = "/v1/models",
-        .body = body.data,
-    }, &json, &error);
-    vrt_buf_done(&body);
+    r = vrt_conn_post(cli->conn, &(struct vrt_request){ .path = "/v1/models" },
+                      vrt_model_request_fields, &request, &json, &error);
     if (r == 0)
         r = decode(json, &model, &error);
     while (r == 0 && model.state == VRT_MODEL_PULLING) {

@@ -88,8 +88,7 @@ static int make_token(struct vrt_cli *cli)
         (int)sizeof(request.name))
         return vrt_cli_misused(cli, "a token's name has at most %d letters",
                                VRT_API_TOKEN_NAME_BYTES - 1);
-    int r = vrt_conn_post(cli->conn, &(struct vrt_request){ .method = "POST",
-                                                           .path = "/v1/tokens" },
+    int r = vrt_conn_post(cli->conn, &(struct vrt_request){ .path = "/v1/tokens" },
                           vrt_token_request_fields, &request, &json, &error);
     if (r == 0)
         r = decode(json, &token, &error);
