@@ -16,6 +16,7 @@
 
 #include <stdbool.h>
 
+#include "backend/cpu/isa/vector.h"
 #include "base/macro.h"
 #include "unit.h"
 
@@ -40,6 +41,14 @@ void vrt_product_by_rows(const struct vrt_product *product, int n,
 
 /* Ends the products of a unit of work: this thread's registers are as they were before it. */
 void vrt_product_end(void);
+
+/* A block's units of the elements even[i], odd[i]; odd NULL: zeros. */
+static inline void vrt_unit_put(vrt_unit *dst, size_t step, const float *even, const float *odd)
+{
+    for (int i = 0; i < VRT_BLOCK_TOKENS; i += VRT_CPU_VECTOR_FLOATS)
+        vrt_unit_store(dst + i, step, vrt_cpu_vector_load(even + i),
+                       odd ? vrt_cpu_vector_load(odd + i) : (vrt_cpu_vector){ 0 });
+}
 
 /* How many rows at a time n rows are best done: tiles of equal height, none nearly empty. */
 static inline int vrt_block_rows(int n)

@@ -128,7 +128,7 @@ void vrt_tokens_put(const float *block, int C, vrt_unit *panel, size_t ld)
         const bool pair = VRT_UNIT_ELEMENTS == 2 && c + 1 < C;
 
         vrt_unit_put(panel + vrt_panel_row_at(c) * ld, ld, even,
-                     pair ? even + VRT_BLOCK_TOKENS : NULL, VRT_BLOCK_TOKENS);
+                     pair ? even + VRT_BLOCK_TOKENS : NULL);
     }
 }
 

@@ -342,7 +342,7 @@ static const vrt_unit *results_at(const struct work *work, int first, size_t *re
         const float *even = work->results + (size_t)i * step + first;
 
         vrt_unit_put(work->heads + vrt_panel_row_at(i) * VRT_BLOCK_TOKENS, VRT_BLOCK_TOKENS, even,
-                     i + 1 < work->n_results ? even + step : NULL, VRT_BLOCK_TOKENS);
+                     i + 1 < work->n_results ? even + step : NULL);
     }
     *ret_ld = VRT_BLOCK_TOKENS;
     return work->heads;

@@ -44,15 +44,6 @@ static inline void vrt_unit_store(vrt_unit *dst, size_t step, vrt_cpu_vector eve
     _mm512_storeu_si512(dst, _mm512_or_si512(low, _mm512_slli_epi32(high, 16)));
 }
 
-/* n units of the elements even[i], odd[i]; odd NULL: zeros. n is a multiple of 16. */
-static inline void vrt_unit_put(vrt_unit *dst, size_t step, const float *even, const float *odd,
-                                int n)
-{
-    for (int i = 0; i < n; i += 16)
-        vrt_unit_store(dst + i, step, (vrt_cpu_vector)_mm512_loadu_ps(even + i),
-                       odd ? (vrt_cpu_vector)_mm512_loadu_ps(odd + i) : (vrt_cpu_vector){ 0 });
-}
-
 /* n elements in a row, one beside the other; n is a multiple of 16. */
 static inline void vrt_unit_put_row(vrt_unit *dst, size_t row, const float *src, int n)
 {

@@ -40,15 +40,6 @@ static inline void vrt_unit_store(vrt_unit *dst, size_t step, vrt_cpu_vector eve
     *(vrt_cpu_vector_at *)dst = even;
 }
 
-/* n units of the elements even[i]; there is no odd one, and no second row. */
-static inline void vrt_unit_put(vrt_unit *dst, size_t step, const float *even, const float *odd,
-                                int n)
-{
-    (void)step;
-    (void)odd;
-    memcpy(dst, even, (size_t)n * sizeof(*dst));
-}
-
 /* n elements in a row, one beside the other. */
 static inline void vrt_unit_put_row(vrt_unit *dst, size_t row, const float *src, int n)
 {

@@ -51,7 +51,7 @@ void vrt_keys_put(const float *block, int head_dim, int first, vrt_unit *keys, s
         vrt_unit *to = keys + (size_t)first * row + (size_t)(i / VRT_UNIT_ELEMENTS);
 
         vrt_unit_put(units[0], VRT_BLOCK_TOKENS, even,
-                     i + 1 < head_dim ? even + VRT_BLOCK_TOKENS : NULL, VRT_BLOCK_TOKENS);
+                     i + 1 < head_dim ? even + VRT_BLOCK_TOKENS : NULL);
         for (int t = 0; t < VRT_BLOCK_TOKENS; t++, to += row)
             for (size_t k = 0; k < VRT_UNIT_ROWS; k++)
                 to[k * row / 2] = units[k][t];

@@ -18,15 +18,6 @@ static inline void vrt_unit_store(vrt_unit *dst, size_t step, vrt_cpu_vector eve
     vrt_halves_store(dst, vrt_halves_rounded(even), vrt_halves_rounded(odd));
 }
 
-/* n units of the elements even[i], odd[i]; odd NULL: zeros. n is a multiple of 16. */
-static inline void vrt_unit_put(vrt_unit *dst, size_t step, const float *even, const float *odd,
-                                int n)
-{
-    for (int i = 0; i < n; i += VRT_CPU_VECTOR_FLOATS)
-        vrt_unit_store(dst + i, step, vrt_cpu_vector_load(even + i),
-                       odd ? vrt_cpu_vector_load(odd + i) : (vrt_cpu_vector){ 0 });
-}
-
 /* n elements in a row, one beside the other; n is a multiple of 16. */
 static inline void vrt_unit_put_row(vrt_unit *dst, size_t row, const float *src, int n)
 {
