@@ -13,8 +13,12 @@ import tree
 TOPS = ('proto', 'daemon', 'workers')
 
 # An id stands in vrt_refuse(), or is named by a macro for it.
-USED = (re.compile(r'vrt_refuse\((?:[^";]|\n)*?"([a-z_]+(?:\.[a-z_]+)?)",', re.MULTILINE),
+USED = (re.compile(r'vrt_refuse\([^";]*"([a-z_]+(?:\.[a-z_]+)?)",'),
         re.compile(r'#define \w*_?E_\w+ "([a-z_.]+)"'))
+
+# Uses of one that is listed: as it is, and by its name in the list.
+QUOTED = re.compile(r'"([a-z_.]+)"')
+NAMED = re.compile(r'\b(?:VRT_E\(|VRT_API_E_)(\w+)\b')
 
 # Never in an answer: a cancelled job says so by its state, a bad configuration ends the start.
 INTERNAL = {'cancelled', 'config.invalid', 'usage'}
@@ -32,8 +36,8 @@ def main():
     for path, text in tree.sources(root, TOPS, ('.c', '.h')):
         if path.startswith(APART):
             continue
-        used |= {i for n, i in ids.items() if f'"{i}"' in text
-                 or re.search(rf'\b(VRT_E\(|VRT_API_E_){n}\b', text)}
+        used.update(QUOTED.findall(text))
+        used.update(ids.get(name) for name in NAMED.findall(text))
         for pattern in USED:
             for match in pattern.finditer(text):
                 if match.group(1) not in listed and match.group(1) not in INTERNAL:
