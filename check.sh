@@ -30,6 +30,15 @@ done
 out=build-check
 mkdir -p $out
 rm -f $out/*.json $out/*.result $out/*.log
+# What was compiled before, in another clone, too, ccache has: meson finds it by itself, but for a
+# compiler that is named. Hundreds of programs are linked by a quick linker, those of the build with
+# the least by the usual one, to which the order of libraries matters.
+ccache=$(command -v ccache) && ccache+=' '
+export CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=yes
+! command -v ld.lld >/dev/null || export CC_LD=lld CXX_LD=lld
+# What simulated cards have compiled, for this processor by this compiler, is kept likewise.
+kept=$({ clang --version; grep -m 1 ^flags /proc/cpuinfo; } | md5sum | cut -c 1-16)
+kept=${XDG_CACHE_HOME:-$HOME/.cache}/vrtd-check/$kept
 # More than there are processors: many tests wait for time to pass.
 jobs=$(($(nproc) * 2))
 
@@ -46,6 +55,10 @@ build()
         echo "failed setup" >"$out/$name.result"
         return
     fi
+    for kind in xpu mps; do
+        [ ! -d "$dir/tests/simulators/$kind" ] ||
+            { mkdir -p "$kept/$kind" && ln -s "$kept/$kind" "$dir/tests/simulators/$kind/cache"; }
+    done
     # Some of what tests need, since meson 1.7, and more of what long ones do, is not built without
     # being asked for.
     wanted="all meson-test-prereq $targets"
@@ -130,7 +143,7 @@ build_gcc()
 
 build_asan_ubsan()
 {
-    CC=$compiler build asan-ubsan '' -Db_sanitize=address,undefined -Db_lundef=false \
+    CC=$ccache$compiler build asan-ubsan '' -Db_sanitize=address,undefined -Db_lundef=false \
         -Dcuda=disabled -Dsimulated_cuda=$simulated -Dsimulated_mps=$simulated -Dxpu=enabled \
         -Dsimulated_xpu=enabled
 }
@@ -144,7 +157,7 @@ build_tsan()
 # Without oneDNN there is no CPU device to run flows on, only the reference.
 build_bare()
 {
-    build bare unit -Dauto_features=disabled
+    (unset CC_LD CXX_LD; build bare unit -Dauto_features=disabled)
 }
 
 # Its unit tests, which are built, are bare's, of the same sources with the same options.
@@ -155,7 +168,7 @@ build_engine()
 
 build_fuzzers()
 {
-    CC=clang build fuzzers '' -Dfuzz=true -Db_sanitize=address,undefined -Db_lundef=false \
+    CC=${ccache}clang build fuzzers '' -Dfuzz=true -Db_sanitize=address,undefined -Db_lundef=false \
         -Dxpu=disabled
 }
 

@@ -15,7 +15,7 @@ build=(gcc libc6-dev meson ninja-build pkg-config python3
        zlib1g-dev libdnnl-dev libavformat-dev libavfilter-dev libavcodec-dev libavutil-dev
        libprotobuf-c-dev protobuf-c-compiler libswscale-dev libseccomp-dev libsystemd-dev scdoc ca-certificates)
 demo=(ffmpeg dpkg)
-test=(g++ clang libclang-rt-dev llvm python3-yaml systemd procps strace tmux openssl fish zsh)
+test=(g++ ccache lld clang libclang-rt-dev llvm python3-yaml systemd procps strace tmux openssl fish zsh)
 
 # is_missing PACKAGE: whether it is to be installed.
 is_missing()
