@@ -19,6 +19,9 @@ import tempfile
 
 BUILD = os.environ['VRTD_BUILD']
 
+# What was compiled for any of these tests, but for those that look at compiling.
+CACHE = os.path.join(BUILD, 'tests', 'intel', 'cache')
+
 # A folder where the recorder has the loader's name.
 FOLDER = tempfile.TemporaryDirectory(prefix='vrt-intel.')
 os.symlink(os.environ['VRT_INTEL_RECORDER'], os.path.join(FOLDER.name, 'libze_loader.so.1'))

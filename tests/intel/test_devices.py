@@ -59,7 +59,7 @@ class Devices(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.folder = folder.name
 
-    def play(self, scenario, family='dg2', cache='', **more):
+    def play(self, scenario, family='dg2', cache=intel.CACHE, **more):
         """The record of one of test-accelerator's scenarios."""
         env = intel.environment(family, VRT_TEST_CACHE=cache, **more)
         done, said, record = intel.run([TEST_ACCELERATOR, 'xpu', scenario], env)

@@ -7,7 +7,6 @@ usage: test_networks.py FAMILY PRECISION CASE...: "compact-x2", "vrt/denoise", "
 """
 import os
 import sys
-import tempfile
 
 import intel
 
@@ -17,24 +16,23 @@ def main(family, precision, *cases):
     problems = []
     programs = {'test-vrt-golden': [c for c in cases if '/' in c],
                 'test-model-parity': [c for c in cases if '/' not in c]}
-    with tempfile.TemporaryDirectory(prefix='vrt-intel.') as cache:
-        env = intel.environment(family, VRT_TEST_CACHE=cache)
-        for program, names in programs.items():
-            for name in names:
-                path = os.path.join(intel.BUILD, 'tests/unit/model', program)
-                done, said, record = intel.run([path, 'xpu:0', precision, name], env)
-                wrong = []
-                if done.returncode or record is None:
-                    wrong.append(f'ended with {done.returncode}: {said[-2000:]}')
-                elif record.failures():
-                    wrong.append(f'calls failed: {record.failures()}')
-                else:
-                    n = sum(k.n_launches for k in record.kernels.values())
-                    print(f'{family} {precision:4} {name:16} {n:6} launches of '
-                          f'{len(record.kernels)} kernels, {record.n_bytes / 1e6:.1f} MB copied')
-                    if not n or not record.calls['zeCommandQueueExecuteCommandLists']:
-                        wrong.append('nothing was submitted')
-                problems += [f'{name}: {w}' for w in wrong]
+    env = intel.environment(family, VRT_TEST_CACHE=intel.CACHE)
+    for program, names in programs.items():
+        for name in names:
+            path = os.path.join(intel.BUILD, 'tests/unit/model', program)
+            done, said, record = intel.run([path, 'xpu:0', precision, name], env)
+            wrong = []
+            if done.returncode or record is None:
+                wrong.append(f'ended with {done.returncode}: {said[-2000:]}')
+            elif record.failures():
+                wrong.append(f'calls failed: {record.failures()}')
+            else:
+                n = sum(k.n_launches for k in record.kernels.values())
+                print(f'{family} {precision:4} {name:16} {n:6} launches of '
+                      f'{len(record.kernels)} kernels, {record.n_bytes / 1e6:.1f} MB copied')
+                if not n or not record.calls['zeCommandQueueExecuteCommandLists']:
+                    wrong.append('nothing was submitted')
+            problems += [f'{name}: {w}' for w in wrong]
     print('\n'.join(problems))
     return 1 if problems or not cases else 0
 
