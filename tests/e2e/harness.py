@@ -8,6 +8,7 @@ that device failures change nothing a user sees. What Case.restore() restores is
 the byte, with what an undisturbed daemon makes of it.
 """
 import fractions
+import functools
 import hashlib
 import http.client
 import json
@@ -25,11 +26,19 @@ BUILD = os.environ['VRTD_BUILD']
 VRTD = os.path.join(BUILD, 'daemon', 'vrtd')
 VRTCTL = os.path.join(BUILD, 'client', 'vrtctl')
 
+# Where clips are kept, and which ffmpeg made them.
+CLIPS = os.path.join(BUILD, 'tests', 'e2e', 'clips')
+FFMPEG_MADE = shutil.which('ffmpeg') and os.stat(shutil.which('ffmpeg')).st_mtime_ns
+
 # Sanitizers slow everything down; nothing here is a measurement.
 PATIENCE_S = 240
 
 # Jobs that are to be long enough for something to happen to them are so with fewer frames there.
 SANITIZED = os.environ.get('VRTD_SANITIZED', '') not in ('', '0')
+
+# Of devices that wait before each piece of work: small jobs take long there, and little of the
+# processor.
+SLOW = {'devices': {'fault': 'submit:1- delay=15ms'}}
 
 # What devices suffer; '': nothing.
 FAULT = os.environ.get('VRTD_FAULT', '')
@@ -108,6 +117,10 @@ class Daemon:
             return response.status, json.loads(data) if 'json' in kind else data.decode()
         finally:
             connection.close()
+
+    def job(self, number):
+        """What the API tells of it: cheaper to ask again and again than vrtctl."""
+        return self.request('GET', f'/v1/jobs/{number}')[1]
 
     def memory_peak_bytes(self):
         with open(f'/proc/{self.process.pid}/status', encoding='utf-8') as f:
@@ -264,22 +277,42 @@ def ffmpeg(*arguments):
 
 
 def clip(path, *options, frames=6, size='64x48', source='testsrc2', rate=25, audio=False):
-    """A small video made by ffmpeg."""
+    """A small video made by ffmpeg; once for all tests of a build, where it is one file and no
+    option is a path."""
     inputs = ['-f', 'lavfi', '-i', f'{source}=size={size}:rate={rate}']
     if audio:
         inputs += ['-f', 'lavfi', '-i', 'sine=frequency=440:sample_rate=48000:duration='
                    f'{float(frames / fractions.Fraction(rate))}']
     # With several threads libx264 makes other bytes now and then, where a processor has AVX-512.
-    ffmpeg(*inputs, '-frames:v', frames, '-threads', 1, '-bitexact', *options, path)
+    arguments = [*inputs, '-frames:v', frames, '-threads', 1, '-bitexact', *options]
+    if tempfile.gettempdir() in str(arguments) or '%' in path:
+        ffmpeg(*arguments, path)
+        return path
+    name, kind = repr((FFMPEG_MADE, arguments)), os.path.splitext(path)[1]
+    made = os.path.join(CLIPS, hashlib.sha256(name.encode()).hexdigest() + kind)
+    if not os.path.exists(made):
+        os.makedirs(CLIPS, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=CLIPS) as folder:
+            ffmpeg(*arguments, os.path.join(folder, 'made' + kind))
+            os.replace(os.path.join(folder, 'made' + kind), made)
+    shutil.copyfile(made, path)
     return path
 
 
-def probe(path):
-    """ffprobe's account of a file: format, streams, chapters, with frames counted."""
+@functools.lru_cache(maxsize=8)
+def ffprobe(path, _state):
+    """What it says of a file that has not changed since."""
     done = subprocess.run(['ffprobe', '-v', 'error', '-count_frames', '-show_format',
-                           '-show_streams', '-show_chapters', '-of', 'json', path],
+                           '-show_streams', '-show_chapters', '-show_entries',
+                           'packet=stream_index,pts_time', '-of', 'json', path],
                           capture_output=True, text=True, check=True, timeout=PATIENCE_S)
     return json.loads(done.stdout)
+
+
+def probe(path):
+    """ffprobe's account of a file: format, streams, chapters, packets, with frames counted."""
+    state = os.stat(path)
+    return ffprobe(path, (state.st_ino, state.st_size, state.st_mtime_ns))
 
 
 def video_stream(path):
@@ -289,10 +322,10 @@ def video_stream(path):
 
 def timestamps(path, stream='v:0'):
     """Presentation times, in seconds, sorted."""
-    done = subprocess.run(['ffprobe', '-v', 'error', '-select_streams', stream, '-show_entries',
-                           'packet=pts_time', '-of', 'csv=p=0', path],
-                          capture_output=True, text=True, check=True, timeout=PATIENCE_S)
-    return sorted(float(l.split(',')[0]) for l in done.stdout.split() if l.strip(','))
+    told, (kind, number) = probe(path), stream.split(':')
+    index = [s['index'] for s in told['streams'] if s['codec_type'][0] == kind][int(number)]
+    return sorted(float(p['pts_time']) for p in told['packets']
+                  if p['stream_index'] == index and 'pts_time' in p)
 
 
 def pixels(path, pixel_format='yuv420p'):

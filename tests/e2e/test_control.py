@@ -12,10 +12,10 @@ import time
 import harness
 from harness import clip, digest
 
-CONFIG = {'jobs': {'max_running': 1}}
+CONFIG = {'jobs': {'max_running': 1, 'segment_frames': 16}, **harness.SLOW}
 
 # Of a job that is not over soon.
-FRAMES = 150 if harness.SANITIZED else 300
+FRAMES = 96
 
 # The digests of what undisturbed runs made of inputs, by the digests of these.
 references = {}
@@ -49,7 +49,7 @@ class Control(harness.FolderCase):
         return done
 
     def show(self, job):
-        return json.loads(self.vrtctl('show', '--json', job).stdout)
+        return self.daemon.job(job)
 
     def wait_for(self, job, what):
         """Until `what` holds of the job; the job."""
@@ -62,7 +62,7 @@ class Control(harness.FolderCase):
     def submit(self, name, *options, frames=FRAMES):
         source = self.path(f'{name}.mp4')
         if not os.path.exists(source):
-            clip(source, frames=frames, size='96x64')
+            clip(source, frames=frames)
         done = self.vrtctl('submit', '--json', *options, source)
         return json.loads(done.stdout)['id']
 
@@ -196,7 +196,7 @@ class Control(harness.FolderCase):
         job = self.submit_begun('a')
         self.restart()
         os.rename(self.path('a.mp4'), self.path('right.mp4'))
-        clip(self.path('a.mp4'), frames=FRAMES, size='96x64', source='testsrc')
+        clip(self.path('a.mp4'), frames=FRAMES, source='testsrc')
         os.truncate(self.path('a.mp4'), os.path.getsize(self.path('right.mp4')))
         os.link(self.path('a.mp4'), self.path('wrong.mp4'))
         for given, name in (([], 'a.mp4'), ([self.path('wrong.mp4')], 'wrong.mp4')):
@@ -221,7 +221,7 @@ class Control(harness.FolderCase):
         job = self.submit_begun('a', '--overwrite')
         self.restart()
         os.rename(self.path('a.mp4'), self.path('right.mp4'))
-        clip(self.path('a.mp4'), frames=FRAMES, size='96x64', source='testsrc')
+        clip(self.path('a.mp4'), frames=FRAMES, source='testsrc')
         with open(self.path('other.mp4'), 'w', encoding='utf-8') as f:
             f.write('precious')
         done = self.vrtctl('resume', job, self.path('a.mp4'), '-o', self.path('other.mp4'),
@@ -267,7 +267,7 @@ class Control(harness.FolderCase):
 
     def follow(self):
         """Who submitted a.mp4 and follows it; something of it is done."""
-        source = clip(self.path('a.mp4'), frames=FRAMES, size='96x64')
+        source = clip(self.path('a.mp4'), frames=FRAMES)
         process = subprocess.Popen([harness.VRTCTL, '--socket', self.daemon.socket, 'submit', '-f',
                                     source], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                    text=True)
@@ -398,7 +398,7 @@ class Control(harness.FolderCase):
         """Inputs of one name, a folder for results, one that can't be written to."""
         os.makedirs(self.path('in'))
         for name in 'film.mkv', 'film.avi':
-            clip(self.path('in/' + name), frames=8, size='96x64')
+            clip(self.path('in/' + name), frames=8)
         os.mkdir(self.path('out'))
         sources = [self.path('in/film.mkv'), self.path('in/film.avi')]
         self.vrtctl('submit', '-f', *sources)
@@ -462,7 +462,7 @@ class Control(harness.FolderCase):
 
     def test_why_it_failed(self):
         """In the row, and nothing twice; what never ran has no speed."""
-        source = clip(self.path('bad.ts'), frames=60, size='96x64')
+        source = clip(self.path('bad.ts'), frames=60)
         with open(source, 'r+b') as f:
             f.seek(188 * 40)
             f.write(bytes(188 * 40))

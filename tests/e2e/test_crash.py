@@ -30,13 +30,14 @@ SEED = os.environ.get('VRTD_SEED', '20')
 
 # Of 8 frames each, as pictures of this size are given to devices.
 SHARDS = 40 if LONG and not harness.SANITIZED else 20
-SIZE, FRAMES = '96x64', 8 * SHARDS
+SIZE, FRAMES = '48x32', 8 * SHARDS
 
 # Kills of what is but a variant.
 FEW = 20 if LONG else 2
 
-# Two shards to a segment.
-CONFIG = {'log': {'level': 'debug'}, 'jobs': {'segment_frames': 16}}
+# Two shards to a segment, and devices that wait rather than compute: some seconds.
+CONFIG = {'log': {'level': 'debug'}, 'jobs': {'segment_frames': 16},
+          'devices': {'fault': 'submit:1- delay=2ms'}}
 
 MAKE_VRT = os.path.join(harness.BUILD, 'tests', 'bench', 'make-vrt')
 
@@ -93,13 +94,10 @@ class Crashes(harness.FolderCase):
         done = self.vrtctl('submit', '--json', *options, '--output', target, source)
         return json.loads(done.stdout)['id']
 
-    def show(self, job):
-        return self.daemon.request('GET', f'/v1/jobs/{job}')[1]
-
     def until(self, job, wanted):
         """Waits until the job's JSON is as wanted, and returns it."""
         deadline = time.monotonic() + harness.PATIENCE_S
-        while not wanted(shown := self.show(job)):
+        while not wanted(shown := self.daemon.job(job)):
             self.assertLess(time.monotonic(), deadline, f'{shown}\n{self.daemon.log_text()}')
             time.sleep(0.01)
         return shown
@@ -260,7 +258,7 @@ class Kills(Crashes):
               'master-display=G(13250,34500)B(7500,3000)R(34000,16000)WP(15635,16450)' \
               'L(10000000,50):max-cll=1000,400:repeat-headers=1:bframes=0:log-level=none'
         raw = clip(self.path('s.hevc'), '-c:v', 'libx265', '-preset', 'ultrafast', '-pix_fmt',
-                   'yuv420p10le', '-x265-params', hdr, frames=FRAMES, size=SIZE)
+                   'yuv420p10le', '-x265-params', hdr, frames=FRAMES, size='96x64')
         plus, source = self.path('plus.hevc'), self.path('s.mkv')
         subprocess.run([*sei, 'hevc', raw, plus, 'hdr10plus'], check=True)
         subprocess.run(['ffmpeg', '-v', 'error', '-nostdin', '-r', '25', '-i', plus, '-c', 'copy',
@@ -333,7 +331,7 @@ class Lives(Crashes):
             self.kill_after(0)
             self.assertEqual(self.store.jobs[job], ('running', starts))
         self.start(config)
-        shown = self.show(job)
+        shown = self.daemon.job(job)
         self.assertEqual((shown['state'], shown['error']['id']), ('failed', 'job.crash_loop'))
         self.look_at_output(target, None)
         small = clip(self.path('small.mp4'), frames=8, size=SIZE)
@@ -372,13 +370,13 @@ class Lives(Crashes):
             self.start(config)
             self.until(culprit, lambda j: j['state'] == 'running' and j['frames_done'] > 0)
             # It is alone: the other one waits for its turn, or had it and made room.
-            self.assertEqual(self.show(innocent)['state'], 'queued')
+            self.assertEqual(self.daemon.job(innocent)['state'], 'queued')
             self.kill_after(0)
             self.assertEqual(self.store.jobs, {resting: ('paused', 0),
                                                culprit: ('running', starts),
                                                innocent: ('queued', int(culprit_first))})
         self.start(config)
-        shown = self.show(culprit)
+        shown = self.daemon.job(culprit)
         self.assertEqual((shown['state'], shown['error']['id']), ('failed', 'job.crash_loop'))
         self.vrtctl('resume', resting)
         self.vrtctl('retry', culprit)
@@ -426,7 +424,7 @@ class Lives(Crashes):
         for name in list(self.manager.store):
             os.close(self.manager.store.pop(name))
         self.start(CONFIG)
-        shown = self.show(job)
+        shown = self.daemon.job(job)
         self.assertEqual(shown['state'], 'needs_input')
         self.assertGreaterEqual(shown['segments_done'], 3)
         os.rename(source, self.path('away.mp4'))
@@ -434,7 +432,7 @@ class Lives(Crashes):
         # Of another size it is refused by vrtctl.
         os.truncate(source, os.path.getsize(self.path('away.mp4')))
         self.assertIn('is not the file', self.vrtctl('resume', job, status=1).stderr)
-        self.assertEqual(self.show(job)['state'], 'needs_input')
+        self.assertEqual(self.daemon.job(job)['state'], 'needs_input')
         os.rename(self.path('away.mp4'), source)
         self.vrtctl('resume', job)
         self.until_state(job, 'done')
@@ -456,11 +454,11 @@ class Lives(Crashes):
             self.assertEqual(status, 200, answer)
             self.kill_after(0)
             self.start(CONFIG)
-            self.assertIn(self.show(job)['state'], states, self.daemon.log_text())
+            self.assertIn(self.daemon.job(job)['state'], states, self.daemon.log_text())
         self.vrtctl('retry', job)
         self.kill_after(0)
         self.start(CONFIG)
-        self.assertIn(self.show(job)['state'], going, self.daemon.log_text())
+        self.assertIn(self.daemon.job(job)['state'], going, self.daemon.log_text())
         self.until_state(job, 'done')
         self.assertEqual(digest(target), wanted)
         self.finish()

@@ -14,8 +14,7 @@ RAISED = 512
 
 
 class Descriptors(harness.Case):
-    config = {'jobs': {'max_running': 1, 'segment_frames': 2},
-              'devices': {'fault': 'submit:1- delay=15ms'}}
+    config = {'jobs': {'max_running': 1, 'segment_frames': 2}, **harness.SLOW}
 
     def limit(self, n):
         _, hard = resource.prlimit(self.daemon.process.pid, resource.RLIMIT_NOFILE)
@@ -49,7 +48,7 @@ class Descriptors(harness.Case):
         return json.loads(self.submit(source, self.path(f'{name}.out.mp4')).stdout)['id']
 
     def show(self, job):
-        return json.loads(self.vrtctl('show', '--json', job).stdout)
+        return self.daemon.job(job)
 
     def await_job(self, job, is_so):
         deadline = time.monotonic() + harness.PATIENCE_S

@@ -28,7 +28,7 @@ class Devices(harness.Case):
             self.assertEqual(daemon.stop(), 0, daemon.log_text())
 
     def test_any_number_of_devices_gives_the_same_bytes(self):
-        source = clip(self.path('n.mkv'), '-c:v', 'ffv1', frames=40, size='96x64')
+        source = clip(self.path('n.mkv'), '-c:v', 'ffv1', frames=40)
         results = {}
         for devices, threads in [(1, 1), (1, 2), (2, 1), (4, 1)]:
             config = {'cpu': {'devices': devices, 'threads': threads}}
@@ -41,7 +41,7 @@ class Devices(harness.Case):
     @unittest.skipIf(harness.FAULT, 'has a schedule of its own')
     def test_replicas_are_listed(self):
         """After a job each device keeps the weights, idle; while it runs they are in use."""
-        source = clip(self.path('r.mkv'), '-c:v', 'ffv1', frames=40, size='96x64')
+        source = clip(self.path('r.mkv'), '-c:v', 'ffv1', frames=40)
         folder = self.path('replicas')
         os.mkdir(folder)
         daemon = harness.Daemon(folder, {'cpu': {'devices': 3, 'threads': 1}})
@@ -82,7 +82,7 @@ class Devices(harness.Case):
 
     @unittest.skipIf(harness.FAULT, 'has a schedule of its own')
     def test_a_device_that_lacks_an_operation_takes_no_part(self):
-        source = clip(self.path('lacks.mkv'), '-c:v', 'ffv1', frames=12, size='96x64')
+        source = clip(self.path('lacks.mkv'), '-c:v', 'ffv1', frames=12)
         config = {'cpu': {'devices': 2, 'threads': 1},
                   'devices': {'fault': 'cpu:1 open:1- lacks=depth_to_space'}}
         job, _ = self.with_daemon('lacks', config, source)
@@ -93,7 +93,7 @@ class Devices(harness.Case):
     @unittest.skipIf(harness.FAULT, 'has a schedule of its own')
     def test_no_device_has_an_operation(self):
         """There is no other device that might have it."""
-        source = clip(self.path('none.mkv'), '-c:v', 'ffv1', frames=12, size='96x64')
+        source = clip(self.path('none.mkv'), '-c:v', 'ffv1', frames=12)
         daemon = self.start('none', 'cpu open:1- lacks=depth_to_space')
         done = self.vrtctl('submit', '--follow', '--precision', 'f32', '--output',
                            self.path('none.out.mkv'), source, daemon=daemon, status=1)
@@ -109,7 +109,7 @@ class Devices(harness.Case):
     @unittest.skipIf(harness.FAULT, 'has a schedule of its own')
     def test_devices_are_trimmed(self):
         """What no job uses goes, where it was asked for; the peaks are what is held since."""
-        source = clip(self.path('t.mkv'), '-c:v', 'ffv1', frames=40, size='96x64')
+        source = clip(self.path('t.mkv'), '-c:v', 'ffv1', frames=40)
         daemon = self.start('trim', 'cpu:1 submit:1- delay=1ms')
         self.follow(source, os.path.join(daemon.folder, 'out.mkv'), '--precision', 'f32',
                     daemon=daemon)
@@ -148,21 +148,20 @@ class Devices(harness.Case):
     @unittest.skipIf(harness.FAULT, 'has a schedule of its own')
     def test_devices_are_trimmed_while_a_job_runs(self):
         """Between two of its shards; it keeps what it uses, and its result is what it would be."""
-        source = clip(self.path('during.mkv'), '-c:v', 'ffv1', frames=80, size='96x64')
+        source = clip(self.path('during.mkv'), '-c:v', 'ffv1', frames=80)
         digests = []
         for name in 'left', 'trimmed':
             daemon = self.start(name, 'cpu submit:1- delay=3ms')
             target = os.path.join(daemon.folder, 'out.mkv')
             number = json.loads(self.vrtctl('submit', '--json', '--precision', 'f32', '--output',
                                             target, source, daemon=daemon).stdout)['id']
-            self.wait_until(lambda d=daemon, n=number: d.request(
-                'GET', f'/v1/jobs/{n}')[1]['frames_done'] > 0)
+            self.wait_until(lambda d=daemon, n=number: d.job(n)['frames_done'] > 0)
             if name == 'trimmed':
                 for device in self.trim(daemon, '--trim').values():
                     self.assertTrue(device['done'], device)
                     self.assertEqual(device['freed_bytes'], 0)
                     self.assertGreater(device['memory']['replica_bytes'], 0)
-                state = daemon.request('GET', f'/v1/jobs/{number}')[1]['state']
+                state = daemon.job(number)['state']
                 self.assertIn(state, ['running', 'finishing'], daemon.log_text())
             self.vrtctl('wait', number, daemon=daemon)
             digests.append(digest(target))
@@ -171,7 +170,7 @@ class Devices(harness.Case):
 
     @unittest.skipIf(harness.FAULT, 'has a schedule of its own')
     def test_device_that_is_not_ready_is_not_trimmed(self):
-        source = clip(self.path('unready.mkv'), '-c:v', 'ffv1', frames=80, size='96x64')
+        source = clip(self.path('unready.mkv'), '-c:v', 'ffv1', frames=80)
         daemon = self.start('unready', 'cpu:1 submit:7 lost revive=never')
         self.follow(source, os.path.join(daemon.folder, 'out.mkv'), '--precision', 'f32',
                     daemon=daemon)
@@ -188,7 +187,7 @@ class Devices(harness.Case):
         self.assertEqual(daemon.stop(), 0, daemon.log_text())
 
     def test_faults_change_nothing(self):
-        source = clip(self.path('f.mkv'), '-c:v', 'ffv1', frames=40, size='96x64')
+        source = clip(self.path('f.mkv'), '-c:v', 'ffv1', frames=40)
         config = {'cpu': {'devices': 2, 'threads': 1}}
         _, wanted = self.with_daemon('plain', config, source)
         for i, schedule in enumerate(['cpu:1 submit:3 fail', 'cpu:1 submit:every=5 corrupt=nan',
@@ -233,12 +232,13 @@ class Devices(harness.Case):
     def test_progress_within_shards(self):
         """Long before the first of them is done."""
         daemon = self.start('parts', 'submit:1- delay=30ms')
-        source = clip(self.path('parts.mkv'), '-c:v', 'ffv1', frames=40, size='96x64')
+        source = clip(self.path('parts.mkv'), '-c:v', 'ffv1', frames=40)
         done = self.vrtctl('submit', '--json', '--output', self.path('parts.out.mkv'), source,
                            daemon=daemon)
         job, looks = json.loads(done.stdout)['id'], []
         while not looks or looks[-1]['state'] in ('queued', 'running', 'finishing'):
-            looks.append(json.loads(self.vrtctl('show', '--json', job, daemon=daemon).stdout))
+            looks.append(daemon.job(job))
+            time.sleep(0.01)
         early = [look for look in looks if look['frames_done'] == 0 and look['frames_underway']]
         self.assertGreater(len({look['frames_underway'] for look in early}), 3)
         for look in early:
@@ -265,7 +265,7 @@ class Devices(harness.Case):
             for name, look in looks.items():
                 with self.subTest(source=source, look=name):
                     path = clip(self.path(f'{source}-{name}.mkv'), '-c:v', 'ffv1', '-vf',
-                                look + ',format=yuv420p', frames=20, size='160x96', source=source)
+                                look + ',format=yuv420p', frames=20, size='96x64', source=source)
                     job = self.follow(path, self.path(f'{source}-{name}.out.mkv'), '--overwrite')
                     self.assertEqual(self.own_warnings(job), [])
         if not harness.FAULT:
@@ -273,7 +273,7 @@ class Devices(harness.Case):
 
     @unittest.skipIf(harness.FAULT, 'has a schedule of its own')
     def test_lost_device_comes_back(self):
-        source = clip(self.path('back.mkv'), '-c:v', 'ffv1', frames=80, size='96x64')
+        source = clip(self.path('back.mkv'), '-c:v', 'ffv1', frames=80)
         daemon = self.start('back', 'cpu submit:1- delay=5ms; cpu:1 submit:7 lost revive=2')
         targets = [os.path.join(daemon.folder, name) for name in ('1.mkv', '2.mkv')]
         first = self.follow(source, targets[0], '--precision', 'f32', daemon=daemon)
@@ -292,7 +292,7 @@ class Devices(harness.Case):
 
     @unittest.skipIf(harness.FAULT, 'has a schedule of its own')
     def test_all_devices_lost_for_good(self):
-        source = clip(self.path('gone.mkv'), '-c:v', 'ffv1', frames=80, size='96x64')
+        source = clip(self.path('gone.mkv'), '-c:v', 'ffv1', frames=80)
         daemon = self.start('gone', 'cpu after=20 lost revive=never')
         target = os.path.join(daemon.folder, 'out.mkv')
         for says in ['the device is lost', 'cpu:']:
@@ -311,7 +311,7 @@ class Devices(harness.Case):
 
     @unittest.skipIf(harness.FAULT, 'has a schedule of its own')
     def test_black_pictures_are_a_failure(self):
-        source = clip(self.path('black.mkv'), '-c:v', 'ffv1', frames=40, size='96x64')
+        source = clip(self.path('black.mkv'), '-c:v', 'ffv1', frames=40)
         daemon = self.start('black', 'cpu submit:40- black')
         target = os.path.join(daemon.folder, 'out.mkv')
         done = self.vrtctl('submit', '--follow', '--output', target, source, daemon=daemon,
@@ -323,7 +323,7 @@ class Devices(harness.Case):
     @unittest.skipIf(harness.FAULT, 'has a schedule of its own')
     def test_a_device_that_gets_slow_is_not_waited_for(self):
         """Another device does over what it holds, for which it would need almost two minutes."""
-        source = clip(self.path('slow.mkv'), '-c:v', 'ffv1', frames=64, size='96x64')
+        source = clip(self.path('slow.mkv'), '-c:v', 'ffv1', frames=64)
         config = {'cpu': {'devices': 2, 'threads': 1}}
         _, wanted = self.with_daemon('quick', config, source)
         config['devices'] = {'fault': 'cpu:1 submit:22- delay=4s'}
@@ -339,7 +339,7 @@ class Devices(harness.Case):
         """Both devices are lost in the middle, and come back with too little memory for what the
         planner believes to fit: what was done is given up for a recipe that fits. Smaller tiles
         change how sums are rounded, which may round a sample the other way, and no more."""
-        source = clip(self.path('nomem.mkv'), '-c:v', 'ffv1', frames=96, size='192x128')
+        source = clip(self.path('nomem.mkv'), '-c:v', 'ffv1', frames=64, size='192x128')
         config = {'cpu': {'devices': 2, 'threads': 1}, 'jobs': {'segment_frames': 8}}
         self.with_daemon('enough', config, source, '--codec', 'ffv1')
         config['devices'] = {'backoff_s': 1, 'fault': 'cpu submit:1- delay=2ms; cpu submit:60 lost;'
@@ -365,8 +365,7 @@ class Devices(harness.Case):
                                daemon=daemon, status=1)
             self.assertIn(says, done.stderr)
             self.assertFalse(os.path.exists(target) and os.path.getsize(target))
-        _, job = daemon.request('GET', '/v1/jobs/2')
-        self.assertEqual(job['error']['id'], 'device.memory')
+        self.assertEqual(daemon.job(2)['error']['id'], 'device.memory')
         self.assertTrue(daemon.answers())
         self.assertEqual(daemon.stop(), 0, daemon.log_text())
 
@@ -396,7 +395,7 @@ class Devices(harness.Case):
             daemon = harness.Daemon(folder, config_after)
             self.vrtctl('resume', number, daemon=daemon)
             self.vrtctl('wait', number, daemon=daemon)
-            _, job = daemon.request('GET', f'/v1/jobs/{number}')
+            job = daemon.job(number)
             self.assertEqual(job['state'], 'done', daemon.log_text())
             self.assertEqual(digest(target), wanted, daemon.log_text())
             self.assertLess(job['recipe']['tile_width'], 192)

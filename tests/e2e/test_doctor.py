@@ -173,7 +173,7 @@ class Doctor(harness.Case):
         job = json.loads(self.vrtctl('submit', '--json', *options, '--output', target, source,
                                      daemon=daemon).stdout)['id']
         n = 0
-        while daemon.request('GET', f'/v1/jobs/{job}')[1]['state'] in ('queued', 'running'):
+        while daemon.job(job)['state'] in ('queued', 'running'):
             checks = self.examine(daemon)
             for device in ('cpu:0', 'cpu:1'):
                 self.assertEqual(self.statuses(checks, device), ['ok'] * 5, checks)

@@ -18,8 +18,8 @@ from manager import Manager
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'unit', 'model'))
 import graph_files  # noqa: E402  pylint: disable=wrong-import-position
 
-CONFIG = {'cpu': {'threads': 1}, 'jobs': {'segment_frames': 8, 'max_running': 1}}
-FRAMES = 120 if harness.SANITIZED else 240
+CONFIG = {'jobs': {'segment_frames': 8, 'max_running': 1}, **harness.SLOW}
+FRAMES = 96
 
 
 class Keep(harness.FolderCase):
@@ -27,8 +27,7 @@ class Keep(harness.FolderCase):
     def setUpClass(cls):
         cls.sources = tempfile.mkdtemp(prefix='vrtd-e2e-')
         cls.addClassCleanup(shutil.rmtree, cls.sources)
-        cls.source = clip(os.path.join(cls.sources, 's.mkv'), frames=FRAMES, size='128x96',
-                          audio=True)
+        cls.source = clip(os.path.join(cls.sources, 's.mkv'), frames=FRAMES, audio=True)
         wanted = os.path.join(cls.sources, 'wanted.mkv')
         daemon = harness.Daemon(cls.sources, CONFIG)
         done = cls.vrtctl(daemon, 'submit', '--follow', '--output', wanted, cls.source)
@@ -58,18 +57,15 @@ class Keep(harness.FolderCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         return json.loads(done.stdout)['id']
 
-    def show(self, daemon, job):
-        return json.loads(self.vrtctl(daemon, 'show', '--json', job).stdout)
-
     def wait_for_frames(self, daemon, job, n):
         deadline = time.monotonic() + harness.PATIENCE_S
-        while self.show(daemon, job)['frames_done'] < n:
+        while daemon.job(job)['frames_done'] < n:
             self.assertLess(time.monotonic(), deadline, daemon.log_text())
             time.sleep(0.02)
 
     def expect_done(self, daemon, job, name):
         self.assertEqual(self.vrtctl(daemon, 'wait', job).returncode, 0, daemon.log_text())
-        self.assertEqual(self.show(daemon, job)['state'], 'done')
+        self.assertEqual(daemon.job(job)['state'], 'done')
         self.assertEqual(harness.digest(self.path(name)), self.wanted)
 
     def test_killed(self):
@@ -86,12 +82,12 @@ class Keep(harness.FolderCase):
             daemon = self.start()
             self.manager.wait_for_store(kept)
             # It goes on, and what was stored isn't done again.
-            shown = self.show(daemon, jobs[0])
+            shown = daemon.job(jobs[0])
             self.assertNotEqual(shown['state'], 'needs_input')
             self.assertGreaterEqual(shown['frames_done'], frames // 3)
         self.expect_done(daemon, jobs[0], '0.mkv')
         self.expect_done(daemon, jobs[1], '1.mkv')
-        self.assertEqual(self.show(daemon, jobs[2])['state'], 'cancelled')
+        self.assertEqual(daemon.job(jobs[2])['state'], 'cancelled')
         self.manager.wait_for_store([])
         self.assertEqual(daemon.stop(), 0)
 
@@ -118,7 +114,7 @@ class Keep(harness.FolderCase):
                 self.assertEqual(os.path.getsize(self.path(name)), 0)
                 daemon = self.start()
             self.assertEqual(self.vrtctl(daemon, 'wait', job).returncode, 0, daemon.log_text())
-            found[name] = self.show(daemon, job)['comparison'], harness.digest(self.path(name))
+            found[name] = daemon.job(job)['comparison'], harness.digest(self.path(name))
         self.assertIsNotNone(found['plain.mkv'][0])
         self.assertEqual(found['plain.mkv'], found['killed.mkv'])
         self.assertEqual(daemon.stop(), 0)
@@ -133,7 +129,7 @@ class Keep(harness.FolderCase):
         self.manager.wait_for(lambda n: 'EXTEND_TIMEOUT_USEC' in n)
         self.manager.wait_for_store([f'{job}i', f'{job}o'])
         daemon = self.start()
-        self.assertGreaterEqual(self.show(daemon, job)['frames_done'], 20)
+        self.assertGreaterEqual(daemon.job(job)['frames_done'], 20)
         self.expect_done(daemon, job, '0.mkv')
         self.manager.wait_for_store([])
         self.assertEqual(daemon.stop(), 0)
@@ -209,7 +205,7 @@ class Keep(harness.FolderCase):
                 shutil.copy(paths[0], paths[1])
                 daemon = self.start()
                 self.assertNotEqual(self.vrtctl(daemon, 'wait', job).returncode, 0)
-                error = self.show(daemon, job)['error']
+                error = daemon.job(job)['error']
                 self.assertEqual(error['id'], 'model.other')
                 self.assertIn('what it is mixed with by denoise', error['message'])
                 os.unlink(paths[1])
@@ -218,7 +214,7 @@ class Keep(harness.FolderCase):
                 self.retried(daemon, job)
             self.assertEqual(self.vrtctl(daemon, 'wait', job).returncode, 0, daemon.log_text())
             found[name] = harness.digest(self.path(name))
-        self.assertGreaterEqual(self.show(daemon, job)['n_starts'], 3)
+        self.assertGreaterEqual(daemon.job(job)['n_starts'], 3)
         self.assertEqual(found['plain.mkv'], found['killed.mkv'])
         self.assertEqual(daemon.stop(), 0)
 
@@ -226,7 +222,7 @@ class Keep(harness.FolderCase):
         done = self.vrtctl(daemon, 'retry', job)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.vrtctl(daemon, 'wait', job)
-        return self.show(daemon, job)
+        return daemon.job(job)
 
     def test_not_kept(self):
         """A store that lost everything, as after systemctl stop: the job says what it needs."""
@@ -238,7 +234,7 @@ class Keep(harness.FolderCase):
             os.close(fd)
         self.manager.store.clear()
         daemon = self.start()
-        self.assertEqual(self.show(daemon, job)['state'], 'needs_input')
+        self.assertEqual(daemon.job(job)['state'], 'needs_input')
         self.assertEqual(daemon.stop(), 0)
 
 

@@ -15,14 +15,14 @@ FRAMES = 48
 
 
 class Files(harness.Case):
-    config = {'jobs': {'max_running': 1}, 'devices': {'fault': 'submit:1- delay=15ms'}}
+    config = {'jobs': {'max_running': 1}, **harness.SLOW}
 
     def submit(self, source, target, *options):
         done = self.vrtctl('submit', '--json', *options, '--output', target, source)
         return json.loads(done.stdout)['id']
 
     def show(self, job):
-        return json.loads(self.vrtctl('show', '--json', job).stdout)
+        return self.daemon.job(job)
 
     def begin(self, name, *options):
         """A job that has done some of its frames: its number, input and output."""

@@ -47,7 +47,7 @@ class RemoteCase(Case):
         self.server.files = {'/clip.mp4': self.clip}
 
     def job(self, id, daemon=None):
-        return (daemon or self.daemon).request('GET', f'/v1/jobs/{id}')[1]
+        return (daemon or self.daemon).job(id)
 
     def submit(self, url, output, *options, **more):
         done = self.vrtctl('submit', '--json', *options, '--output', self.path(output),

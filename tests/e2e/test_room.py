@@ -34,7 +34,7 @@ class Room(harness.Case):
         return super().start_daemon(folder, **options)
 
     def show(self, job):
-        return json.loads(self.vrtctl('show', '--json', job).stdout)
+        return self.daemon.job(job)
 
     def await_state(self, job, state):
         deadline = time.monotonic() + harness.PATIENCE_S
@@ -75,7 +75,7 @@ class Copied(harness.Case):
         done = self.vrtctl('submit', '--json', '--output', target, source)
         job = json.loads(done.stdout)['id']
         self.vrtctl('wait', job, status=None)
-        return json.loads(self.vrtctl('show', '--json', job).stdout)
+        return self.daemon.job(job)
 
     def film(self, name, seconds):
         """With sound of which a second takes 750 KiB."""

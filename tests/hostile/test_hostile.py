@@ -23,7 +23,6 @@ from harness import clip, digest, ffmpeg, probe
 
 FRAMES = 48
 RUN = 8                 # frames of a shard, of such small ones
-SLOW = {'devices': {'fault': 'submit:1- delay=15ms'}}
 MEDIA = os.path.join(harness.BUILD, 'workers', 'frames', 'vrt-media')
 
 # So often a process is killed, and so many jobs are lied to, unless VRTD_KILLS and VRTD_LIES say.
@@ -39,7 +38,7 @@ class Jobs(harness.Case):
         return json.loads(self.vrtctl('submit', '--json', '--output', target, source).stdout)['id']
 
     def show(self, job):
-        return json.loads(self.vrtctl('show', '--json', job).stdout)
+        return self.daemon.job(job)
 
     def made_alone(self, source):
         target = self.path('alone.mp4')
@@ -49,7 +48,7 @@ class Jobs(harness.Case):
 
 
 class Hostile(Jobs):
-    config = {**SLOW, 'jobs': {'max_running': 3}}
+    config = {**harness.SLOW, 'jobs': {'max_running': 3}}
     environment = dict(os.environ, VRTD_MEDIA_PROGRAM=os.environ.get('VRTD_DOUBLE', ''),
                        VRT_DOUBLE=MEDIA)
 
@@ -112,8 +111,7 @@ class Hostile(Jobs):
         source, target = self.hostile('hang')
         submitted = self.vrtctl('submit', '--json', '--output', target, source, daemon=daemon)
         job = json.loads(submitted.stdout)['id']
-        self.wait_until(lambda: json.loads(self.vrtctl('show', '--json', job, daemon=daemon)
-                                           .stdout)['state'] == 'running')
+        self.wait_until(lambda: daemon.job(job)['state'] == 'running')
         children = daemon.children() + daemon.zygotes()
         self.assertEqual(daemon.stop(), 0, daemon.log_text())
         self.wait_until(lambda: not any(os.path.exists(f'/proc/{child}') for child in children))
@@ -174,7 +172,7 @@ class Lies(Jobs):
 
 
 class Resumed(Jobs):
-    config = {**SLOW, 'jobs': {'segment_frames': 4}}
+    config = {**harness.SLOW, 'jobs': {'segment_frames': 4}}
 
     @classmethod
     def start_daemon(cls, folder, **options):
@@ -275,8 +273,7 @@ class Resumed(Jobs):
         self.arm('dawdle')
         self.vrtctl('submit', '--json', '--output', self.path('dawdling.out.mp4'),
                     clip(self.path('dawdling.mp4'), frames=FRAMES), daemon=daemon)
-        self.wait_until(lambda: json.loads(self.vrtctl('show', '--json', 1, daemon=daemon).stdout)
-                        ['segments_done'] > 0)
+        self.wait_until(lambda: daemon.job(1)['segments_done'] > 0)
         time.sleep(2)           # so that it has been given the next frames
         began = time.monotonic()
         daemon.process.terminate()
@@ -371,7 +368,7 @@ class Crafted(Jobs):
 
 
 class Kills(Jobs):
-    config = {**SLOW, 'jobs': {'segment_frames': 12}}
+    config = {**harness.SLOW, 'jobs': {'segment_frames': 12}}
 
     def at_work(self):
         """Processes that were asked for something; any, where there is no such."""

@@ -50,21 +50,25 @@ class Film:
 
     def __init__(self, path, part=None, video=None):
         said = ffprobe('-show_streams', '-show_chapters', '-show_format', '-show_packets',
-                       '-show_data_hash', 'md5', path)
+                       '-show_frames', '-show_data_hash', 'md5', path)
         self.path = path
         self.part = None
         self.streams = said.get('streams', [])
         self.chapters = said.get('chapters', [])
         self.tags = said.get('format', {}).get('tags', {})
         self.packets = {}
-        for packet in said.get('packets', []):
-            self.packets.setdefault(packet['stream_index'], []).append(packet)
+        for packet in said.get('packets_and_frames', []):
+            if packet['type'] == 'packet':
+                self.packets.setdefault(packet['stream_index'], []).append(packet)
         videos = [s for s in self.streams if s['codec_type'] == 'video' and
                   not s['disposition']['attached_pic']]
         self.video = max((s for s in videos if video in (None, s['index'])),
                          key=lambda s: (s['disposition']['default'], s['width'] * s['height']),
                          default=None)
         self.is_first = not videos or videos[0] is self.video
+        # Of the video alone, and as they are decoded.
+        self.decoded = [f for f in said.get('packets_and_frames', []) if f['type'] == 'frame' and
+                        self.video and f['stream_index'] == self.video['index']]
         # Milliseconds.
         self.is_coarse = any(c in said.get('format', {}).get('format_name', '')
                              for c in ('matroska', 'flv', 'asf'))
@@ -91,12 +95,11 @@ class Film:
 
     def frames(self):
         """Times of the video's frames as they are decoded, and the first frame."""
-        frames = ffprobe('-select_streams', str(self.video['index']), '-show_frames',
-                         self.path).get('frames', [])
-        times = [seconds(f.get('best_effort_timestamp_time', f.get('pts_time'))) for f in frames]
+        times = [seconds(f.get('best_effort_timestamp_time', f.get('pts_time')))
+                 for f in self.decoded]
         if self.part:
             times = [t for t in times if self.is_shown(t)]
-        return times, frames[0] if frames else {}
+        return times, self.decoded[0] if self.decoded else {}
 
     def start(self):
         """The video's first presentation time."""
@@ -172,10 +175,8 @@ def carried(film, kind):
                               timeout=PATIENCE_S)
         return [line.split(',')[-1].strip() for line in done.stdout.splitlines()
                 if not line.startswith('#')]
-    frames = ffprobe('-select_streams', str(film.video['index']), '-show_frames',
-                     film.path)['frames']
     return [[d for d in f.get('side_data_list', []) if NAMES[kind] in d.get('side_data_type', '')]
-            for f in frames]
+            for f in film.decoded]
 
 
 def judge_carried(before, after, given):

@@ -11,7 +11,7 @@ import harness
 COMPACT_X4 = os.path.join(os.environ.get('VRTD_IMAGE_WEIGHTS', ''), 'compact-x4.pth')
 
 
-def film(path, frames, size='32x32'):
+def film(path, frames, size='24x24'):
     """A small video of which no two frames are alike."""
     return harness.clip(path, '-vf', 'noise=c0s=40:c0f=t:all_seed=6', '-c:v', 'ffv1',
                         frames=frames, size=size)
@@ -42,9 +42,6 @@ class Case(harness.Case):
                                 fault=fault)
         self.addCleanup(lambda: daemon.process.poll() is None and daemon.stop())
         return daemon
-
-    def job(self, daemon, number):
-        return daemon.request('GET', f'/v1/jobs/{number}')[1]
 
     def devices(self, daemon=None):
         """Once every device has been opened."""

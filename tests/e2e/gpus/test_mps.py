@@ -131,7 +131,7 @@ class Jobs(cards.Case):
         number = json.loads(self.vrtctl(
             'submit', '--json', '--device', 'mps:0,mps:1', '--precision', 'f32', '--codec', 'ffv1',
             '--output', target, source, daemon=daemon).stdout)['id']
-        self.wait_until(lambda: self.job(daemon, number)['segments_done'] >= 1)
+        self.wait_until(lambda: daemon.job(number)['segments_done'] >= 1)
         daemon.kill()
         daemon = self.start('killed', config=config)
         self.vrtctl('resume', number, daemon=daemon)

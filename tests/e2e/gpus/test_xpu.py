@@ -115,13 +115,13 @@ class Jobs(xpu.Case):
         number = json.loads(self.vrtctl('submit', '--json', *options, '--output', target, source,
                                         daemon=daemon).stdout)['id']
         for n_stored in (1, 2, 4):
-            self.wait_until(lambda: self.job(daemon, number)['segments_done'] >= n_stored)
-            self.assertEqual(self.job(daemon, number)['state'], 'running')
+            self.wait_until(lambda: daemon.job(number)['segments_done'] >= n_stored)
+            self.assertEqual(daemon.job(number)['state'], 'running')
             daemon.kill()
             daemon = self.start('killed', config=config, VRT_XPU_FAULTS=faults)
             self.vrtctl('resume', number, daemon=daemon)
         self.vrtctl('wait', number, daemon=daemon)
-        self.assertEqual(self.job(daemon, number)['n_starts'], 4)
+        self.assertEqual(daemon.job(number)['n_starts'], 4)
         self.assertEqual(digest(target), digest(self.path('killed-wanted.mkv')))
         self.ends_well(daemon)
 
@@ -144,12 +144,12 @@ class Jobs(xpu.Case):
         number = json.loads(self.vrtctl('submit', '--json', *options, '--output',
                                         self.path('auto-xpu.mkv'), source,
                                         daemon=daemon).stdout)['id']
-        self.wait_until(lambda: self.job(daemon, number)['segments_done'] >= 1)
+        self.wait_until(lambda: daemon.job(number)['segments_done'] >= 1)
         daemon.kill()
         daemon = self.start('auto', fault='xpu open:1-3 fail', config=config)
         self.vrtctl('resume', number, daemon=daemon)
         self.vrtctl('wait', number, daemon=daemon)
-        devices = {d['name'] for d in self.job(daemon, number)['devices']}
+        devices = {d['name'] for d in daemon.job(number)['devices']}
         self.assertLessEqual(devices, {'xpu:0', 'xpu:1'})
         self.assertEqual(digest(self.path('auto-xpu.mkv')), digest(wanted))
         self.ends_well(daemon)

@@ -74,7 +74,7 @@ class Doctor(xpu.Case):
 
     def test_while_a_job_runs(self):
         """On both cards, which still are examined; its bytes are those of one left alone."""
-        source = xpu.film(self.path('busy.mkv'), 48, '24x24')
+        source = xpu.film(self.path('busy.mkv'), 48)
         options = ('--device', 'xpu', '--precision', 'f32', '--codec', 'ffv1')
         self.follow(source, self.path('alone.mkv'), *options)
         daemon = self.start('busy', VRT_XPU_FAULTS='run:every=4 delay=20ms')
@@ -82,7 +82,7 @@ class Doctor(xpu.Case):
         target, n_busy = self.path('examined.mkv'), 0
         job = json.loads(self.vrtctl('submit', '--json', *options, '--output', target, source,
                                      daemon=daemon).stdout)['id']
-        while daemon.request('GET', f'/v1/jobs/{job}')[1]['state'] in ('queued', 'running'):
+        while daemon.job(job)['state'] in ('queued', 'running'):
             checks = self.examine(daemon, '-d', 'xpu')
             for device in ('xpu:0', 'xpu:1'):
                 self.assertEqual(self.statuses(checks, device), ['ok'] * 6, checks)

@@ -362,7 +362,8 @@ class Network(harness.Case):
         wanted = self.by_network(source, 'whole.mkv', '--codec', 'ffv1')
         folder, target = self.path('killed'), self.path('killed.mkv')
         os.mkdir(folder)
-        config = {'jobs': {'segment_frames': 4}, 'cpu': {'devices': 1, 'threads': 1}}
+        config = {'jobs': {'segment_frames': 4}, 'cpu': {'devices': 1, 'threads': 1},
+                  **harness.SLOW}
         daemon = harness.Daemon(folder, config)
 
         def ask(*arguments):
@@ -371,16 +372,16 @@ class Network(harness.Case):
         job = str(ask('submit', '-o', target, *options, source)['id'])
         made = os.path.join(folder, 'state/spool', job, 'alpha.mkv')
         starts = 0
-        for is_due in (lambda: ask('show', job)['segments_done'] >= 3,
+        for is_due in (lambda: daemon.job(job)['segments_done'] >= 3,
                        lambda: os.path.exists(made),
-                       lambda: os.path.exists(made) and 3 <= ask('show', job)['segments_done'] < 9):
+                       lambda: os.path.exists(made) and 3 <= daemon.job(job)['segments_done'] < 9):
             self.wait_until(is_due)
             daemon.kill()
             daemon = harness.Daemon(folder, config)
             ask('resume', job)
             starts += 1
         ask('wait', job)
-        self.assertGreater(ask('show', job)['n_starts'], starts)
+        self.assertGreater(daemon.job(job)['n_starts'], starts)
         self.assertEqual(daemon.stop(), 0, daemon.log_text())
         self.assertEqual(os.listdir(os.path.join(folder, 'state/spool')), [])
         self.assertEqual(read(target), read(wanted))

@@ -76,7 +76,7 @@ class Case(harness.Case):
         return max((job['id'] for job in jobs), default=0)
 
     def show(self, job):
-        return self.daemon.request('GET', f'/v1/jobs/{job}')[1]
+        return self.daemon.job(job)
 
     def films(self):
         """By their names' endings: what a pipe may hold, with sound where it can have that."""

@@ -155,8 +155,9 @@ class Server(harness.FolderCase):
 
     def test_reload_of_devices_and_precision(self):
         """What jobs and profiles get that don't say; a job keeps what it got over a restart."""
-        two = '[cpu]\ndevices = 2\nthreads = 1\n'
-        config = {'cpu': {'devices': 2, 'threads': 1}, 'jobs': {'device': 'cpu:1'}}
+        held = {'fault': f'submit:1- hang={self.path("held")}'}
+        two = f'[cpu]\ndevices = 2\nthreads = 1\n[devices]\nfault = {held["fault"]}\n'
+        config = {'cpu': {'devices': 2, 'threads': 1}, 'jobs': {'device': 'cpu:1'}, 'devices': held}
         daemon = self.start(config)
         source = clip(self.path('s.mkv'), frames=2)
         profile = lambda: daemon.request('POST', '/v1/profile', {'frames': 1, 'model': {
@@ -187,11 +188,13 @@ class Server(harness.FolderCase):
         done = self.vrtctl(daemon, 'submit', '--dry-run', '--precision', 'f32', source)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.reload(daemon, two + '[jobs]\ndevice = cpu:1\nmax_running = 1\n', 'read again: 3')
-        long = clip(self.path('long.mp4'), frames=1000, size='160x120')
+        # The first goes on no further until the other is paused.
+        open(self.path('held'), 'w', encoding='utf-8').close()
         for i in (1, 2):
-            done = self.vrtctl(daemon, 'submit', '--output', self.path(f'{i}.mkv'),
-                               long if i == 1 else source)
+            done = self.vrtctl(daemon, 'submit', '--output', self.path(f'{i}.mkv'), source)
             self.assertEqual(done.returncode, 0, done.stderr)
+        self.vrtctl(daemon, 'pause', 2)
+        os.unlink(self.path('held'))
         # Whoever is refused for a device that he didn't name finds in the log why.
         log = self.reload(daemon, two + '[jobs]\ndevice = cpu:7\n', 'read again: 2')
         self.assertIn('[jobs] device: jobs that name no device are refused: there is no device '
@@ -204,7 +207,7 @@ class Server(harness.FolderCase):
         for verb in 'resume', 'wait':
             done = self.vrtctl(daemon, verb, 2)
             self.assertEqual(done.returncode, 0, done.stderr)
-        job = json.loads(self.vrtctl(daemon, 'show', '--json', 2).stdout)
+        job = daemon.job(2)
         self.assertEqual([job['state'], job['device']], ['done', 'cpu:1'])
         self.assertEqual([d['name'] for d in job['devices']], ['cpu:1'])
         self.assertEqual(daemon.stop(), 0)
@@ -212,11 +215,13 @@ class Server(harness.FolderCase):
     def test_reload_of_memory(self):
         """By device, for jobs that are admitted from then on; what runs keeps what it has."""
         limit = 96 << 20
-        base = f'[cpu]\ndevices = 2\nthreads = 1\n[devices]\nmemory_limit = {limit}\n'
+        slow = harness.SLOW['devices']['fault']
+        base = f'[cpu]\ndevices = 2\nthreads = 1\n[devices]\nmemory_limit = {limit}\n' \
+               f'fault = {slow}\n'
         allowed = lambda plan: [d['allowed_bytes'] / limit for d in plan['devices']]
         daemon = self.start({'cpu': {'devices': 2, 'threads': 1},
-                             'devices': {'memory_limit': limit}})
-        source = clip(self.path('s.mkv'), '-c:v', 'ffv1', frames=150, size='320x240')
+                             'devices': {'memory_limit': limit, 'fault': slow}})
+        source = clip(self.path('s.mkv'), '-c:v', 'ffv1', frames=48, size='320x240')
         for fractions, wanted, unknown in [
                 (None, [0.9, 0.9], False), ('0.5', [0.5, 0.5], False),
                 ('0.5, cpu:1=0.25', [0.5, 0.25], False), ('cpu=0.125', [0.125, 0.125], False),
@@ -231,16 +236,14 @@ class Server(harness.FolderCase):
                              in daemon.log_text(), unknown)
         done = self.vrtctl(daemon, 'submit', '--json', '--output', self.path('o.mkv'), source)
         self.assertEqual(done.returncode, 0, done.stderr)
-        show = lambda: json.loads(self.vrtctl(daemon, 'show', '--json', 1).stdout)
-        while show()['frames_done'] == 0:
+        while (before := daemon.job(1))['frames_done'] == 0:
             time.sleep(0.02)
-        before = show()
         self.reload(daemon, base + 'memory_fraction = 0.12\n', 'read again: 1')
         plan = self.plan(daemon, source)
         self.assertLess(plan['recipe']['tile_width'], before['recipe']['tile_width'])
-        self.assertIn(show()['state'], ['running', 'finishing'])
+        self.assertIn(daemon.job(1)['state'], ['running', 'finishing'])
         self.vrtctl(daemon, 'wait', 1)
-        job = show()
+        job = daemon.job(1)
         self.assertEqual([job['state'], job['n_starts'], job['warnings']], ['done', 1, []])
         self.assertEqual(job['recipe'], before['recipe'])
         self.assertEqual(daemon.stop(), 0)
@@ -280,15 +283,20 @@ class Server(harness.FolderCase):
         self.assertEqual(daemon.stop(), 0)
 
     def test_reload_lets_more_jobs_run(self):
-        daemon = self.start({'cpu': {'threads': 1}, 'jobs': {'max_running': 1}})
-        source = clip(self.path('long.mp4'), frames=1000, size='160x120')
+        held = self.path('held')
+        daemon = self.start({'cpu': {'threads': 1}, 'jobs': {'max_running': 1},
+                             'devices': {'fault': f'submit:1- hang={held}'}})
+        source = clip(self.path('s.mp4'), frames=2)
+        self.plan(daemon, source)       # which has the device timed
+        open(held, 'w', encoding='utf-8').close()
         for i in (1, 2):
             done = self.vrtctl(daemon, 'submit', '--output', self.path(f'{i}.mp4'), source)
             self.assertEqual(done.returncode, 0, done.stderr)
-        state = lambda i: json.loads(self.vrtctl(daemon, 'show', '--json', i).stdout)['state']
-        self.assertEqual(state(2), 'queued')
-        self.reload(daemon, '[cpu]\nthreads = 1\n[jobs]\nmax_running = 2\n', 'read again: 1')
-        self.assertEqual((state(1), state(2)), ('running', 'running'))
+        self.assertEqual(daemon.job(2)['state'], 'queued')
+        self.reload(daemon, '[cpu]\nthreads = 1\n[jobs]\nmax_running = 2\n'
+                    f'[devices]\nfault = submit:1- hang={held}\n', 'read again: 1')
+        self.assertEqual([daemon.job(i)['state'] for i in (1, 2)], ['running'] * 2)
+        os.unlink(held)
         self.assertEqual(daemon.stop(), 0)
 
     def test_many_reloads(self):

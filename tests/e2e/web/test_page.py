@@ -30,11 +30,12 @@ class Page(Case):
     def setUpClass(cls):
         cls.port = free_port()
         cls.url = f'http://127.0.0.1:{cls.port}/'
-        cls.config = {'web': {'listen': f'127.0.0.1:{cls.port}'}, 'jobs': {'max_running': 2}}
+        cls.config = {'web': {'listen': f'127.0.0.1:{cls.port}'}, 'jobs': {'max_running': 2},
+                      **harness.SLOW}
         super().setUpClass()
         cls.token = cls.new_token('ada', '--admin')
         cls.short = clip(os.path.join(cls.folder, 'short.mp4'), frames=12, audio=True)
-        cls.long = clip(os.path.join(cls.folder, 'long.mkv'), frames=3000, size='320x240')
+        cls.long = clip(os.path.join(cls.folder, 'long.mkv'), frames=1000, size='320x240')
 
     @classmethod
     def new_token(cls, *arguments):
@@ -95,7 +96,7 @@ class Page(Case):
         self.browser.wait(f"{text_of(f'#job-{job} .state')} === '{state}'", PATIENCE_S)
 
     def job(self, number):
-        return self.daemon.request('GET', f'/v1/jobs/{number}')[1]
+        return self.daemon.job(number)
 
     def test_login(self):
         """A wrong token is refused in the API's words; the right one leads in, logging out back."""

@@ -328,17 +328,17 @@ static void expect_between(const struct trial *trial, const char *pixel_format, 
 /* However few; with tiles; to another format, where scenes change, too; on several devices. */
 static void test_between(void)
 {
-    static const int cuts[] = { 7, 11, 0 };
+    static const int cuts[] = { 4, 7, 0 };
     const char *scenes = fixture_make("scenes.mkv",
-        "-f lavfi -i testsrc2=s=64x64:r=25:d=0.28 -f lavfi -i mandelbrot=s=64x64:r=25 "
-        "-f lavfi -i smptebars=s=64x64:r=25:d=0.32 -filter_complex "
-        "'[1]trim=end_frame=4[m];[0][m][2]concat=n=3' -frames:v 19 -c:v ffv1 -pix_fmt yuv444p");
+        "-f lavfi -i testsrc2=s=64x64:r=25:d=0.16 -f lavfi -i mandelbrot=s=64x64:r=25 "
+        "-f lavfi -i smptebars=s=64x64:r=25:d=0.08 -filter_complex "
+        "'[1]trim=end_frame=3[m];[0][m][2]concat=n=3' -frames:v 9 -c:v ffv1 -pix_fmt yuv444p");
 
     for (int n = 1; n < 5; n++)
         expect_between(&(struct trial){ .n = n, .w = 64, .h = 64 }, NULL, 1);
     expect_between(&(struct trial){ .n = 3, .w = 66, .h = 40 }, NULL, 1);
     expect_between(&(struct trial){ .n = 4, .w = 64, .h = 64 }, "yuv420p", 1);
-    const struct trial trial = { .n = 19, .input = scenes, .cuts = cuts };
+    const struct trial trial = { .n = 9, .input = scenes, .cuts = cuts };
     expect_between(&trial, NULL, 4);
     expect_between(&trial, "yuv422p", 2);
 }

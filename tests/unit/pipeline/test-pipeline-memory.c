@@ -14,8 +14,8 @@
 
 #define N_FRAMES 40
 #define SEGMENT_FRAMES 8
-#define W 192
-#define H 128
+#define W 128
+#define H 96
 
 static const char *input;
 static int64_t whole_bytes;             /* of a session for whole frames, and the network */

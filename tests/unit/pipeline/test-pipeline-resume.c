@@ -39,7 +39,7 @@ struct run {
 
 static const char *still_video(int n_frames)
 {
-    return fixture_make("in.mp4", "-f lavfi -i testsrc2=s=96x64:r=25 -f lavfi -i sine -frames:v %d "
+    return fixture_make("in.mp4", "-f lavfi -i testsrc2=s=48x32:r=25 -f lavfi -i sine -frames:v %d "
                         "-shortest -pix_fmt yuv420p", n_frames);
 }
 
@@ -181,7 +181,7 @@ static void test_stills(void)
 static void test_variable_rate(void)
 {
     struct trial trial = {
-        .input = fixture_make("vfr.mkv", "-f lavfi -i testsrc2=s=96x64:r=50 -vf "
+        .input = fixture_make("vfr.mkv", "-f lavfi -i testsrc2=s=48x32:r=50 -vf "
                               "\"select='not(mod(n,3))+not(mod(n,7))'\" -vsync vfr -frames:v 36 "
                               "-pix_fmt yuv420p"),
         .output = "out.mp4", .asked.segment_frames = 16, .n_segments = 3,
@@ -547,11 +547,11 @@ static void test_full_spool(void)
 
     run_whole(&trial, &whole, wanted, sizeof(wanted));
     fixture_run("rm -rf job0");
-    if (!mount_spool(64))
+    if (!mount_spool(16))
         return;
-    for (int kilobytes = 128; n_full == 0 || job.error.message[0]; kilobytes += 384) {
+    for (int kilobytes = 32; n_full == 0 || job.error.message[0]; kilobytes += 96) {
         char options[32];
-        expect_true(kilobytes < 64 << 10);
+        expect_true(kilobytes < 16 << 10);
         run_once(&trial, &run, &job);
         if (!job.error.message[0])
             break;
