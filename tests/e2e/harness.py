@@ -26,8 +26,8 @@ BUILD = os.environ['VRTD_BUILD']
 VRTD = os.path.join(BUILD, 'daemon', 'vrtd')
 VRTCTL = os.path.join(BUILD, 'client', 'vrtctl')
 
-# Where clips are kept, and which ffmpeg made them.
-CLIPS = os.path.join(BUILD, 'tests', 'e2e', 'clips')
+# Where clips are kept, from run to run if VRT_KEPT says where, and which ffmpeg made them.
+CLIPS = os.path.join(os.environ.get('VRT_KEPT') or os.path.join(BUILD, 'tests', 'e2e'), 'clips')
 FFMPEG_MADE = shutil.which('ffmpeg') and os.stat(shutil.which('ffmpeg')).st_mtime_ns
 
 # Sanitizers slow everything down; nothing here is a measurement.
@@ -271,31 +271,37 @@ class Case(unittest.TestCase):
             w.startswith('not every device takes part') or 'is left out until it works again' in w)]
 
 
-def ffmpeg(*arguments):
-    subprocess.run(['ffmpeg', '-v', 'error', '-nostdin', '-y', *map(str, arguments)], check=True,
+def run_ffmpeg(*arguments):
+    subprocess.run(['ffmpeg', '-v', 'error', '-nostdin', '-y', *arguments], check=True,
                    timeout=PATIENCE_S)
 
 
+def ffmpeg(*arguments):
+    """Runs it; once for all tests, where it makes one file of nothing but its arguments."""
+    *options, path = map(str, arguments)
+    inputs = [options[i - 2:i] for i, option in enumerate(options) if option == '-i']
+    if tempfile.gettempdir() in str(options) or '%' in path or not os.path.isabs(path) or \
+            any(kind != ['-f', 'lavfi'] for kind in inputs):
+        run_ffmpeg(*options, path)
+        return
+    name, kind = repr((FFMPEG_MADE, options)), os.path.splitext(path)[1]
+    made = os.path.join(CLIPS, hashlib.sha256(name.encode()).hexdigest() + kind)
+    if not os.path.exists(made):
+        os.makedirs(CLIPS, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=CLIPS) as folder:
+            run_ffmpeg(*options, os.path.join(folder, 'made' + kind))
+            os.replace(os.path.join(folder, 'made' + kind), made)
+    shutil.copyfile(made, path)
+
+
 def clip(path, *options, frames=6, size='64x48', source='testsrc2', rate=25, audio=False):
-    """A small video made by ffmpeg; once for all tests of a build, where it is one file and no
-    option is a path."""
+    """A small video made by ffmpeg. Return: its path."""
     inputs = ['-f', 'lavfi', '-i', f'{source}=size={size}:rate={rate}']
     if audio:
         inputs += ['-f', 'lavfi', '-i', 'sine=frequency=440:sample_rate=48000:duration='
                    f'{float(frames / fractions.Fraction(rate))}']
     # With several threads libx264 makes other bytes now and then, where a processor has AVX-512.
-    arguments = [*inputs, '-frames:v', frames, '-threads', 1, '-bitexact', *options]
-    if tempfile.gettempdir() in str(arguments) or '%' in path:
-        ffmpeg(*arguments, path)
-        return path
-    name, kind = repr((FFMPEG_MADE, arguments)), os.path.splitext(path)[1]
-    made = os.path.join(CLIPS, hashlib.sha256(name.encode()).hexdigest() + kind)
-    if not os.path.exists(made):
-        os.makedirs(CLIPS, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=CLIPS) as folder:
-            ffmpeg(*arguments, os.path.join(folder, 'made' + kind))
-            os.replace(os.path.join(folder, 'made' + kind), made)
-    shutil.copyfile(made, path)
+    ffmpeg(*inputs, '-frames:v', frames, '-threads', 1, '-bitexact', *options, path)
     return path
 
 

@@ -8,6 +8,7 @@ Without --long, or VRTD_LONG, a fourth of the cases of which there are many alik
 of cases' names.
 """
 import concurrent.futures
+import hashlib
 import os
 import shutil
 import subprocess
@@ -18,29 +19,35 @@ import threading
 import cases
 import harness
 import judge
+import sei
 from kit import CASES, MANY
 
 LONG = '--long' in sys.argv or os.environ.get('VRTD_LONG', '') not in ('', '0')
 NAMES = [a for a in sys.argv[1:] if not a.startswith('--')]
 EVERY = 4
 
-# What inputs are made by -> where they are.
-FOLDERS, LOCKS, LOCK = {}, {}, threading.Lock()
+# Of each input.
+LOCKS, LOCK = {}, threading.Lock()
 
 
 def make(case, folder):
-    """The input's path, in a folder of its own: several cases may have the same."""
-    commands = tuple(case['make'])
+    """The input's path, in a folder of its own: several cases may have the same, and other runs,
+    where VRT_KEPT says where they find it."""
+    with open(sei.__file__, 'rb') as f:
+        name = hashlib.sha256(repr(case['make']).encode() + f.read()).hexdigest()
+    place = harness.CLIPS if os.environ.get('VRT_KEPT') else folder
+    made = os.path.join(place, name)
     with LOCK:
-        lock = LOCKS.setdefault(commands, threading.Lock())
+        lock = LOCKS.setdefault(name, threading.Lock())
     with lock:
-        if commands not in FOLDERS:
-            made = tempfile.mkdtemp(prefix='vrtd-media-', dir=folder)
-            for command in commands:
-                subprocess.run(['bash', '-c', command], cwd=made, check=True,
+        if not os.path.exists(made):
+            os.makedirs(place, exist_ok=True)
+            begun = tempfile.mkdtemp(prefix='vrtd-media-', dir=place)
+            for command in case['make']:
+                subprocess.run(['bash', '-c', command], cwd=begun, check=True,
                                timeout=judge.PATIENCE_S, stdin=subprocess.DEVNULL)
-            FOLDERS[commands] = made
-    return os.path.join(FOLDERS[commands], case['input'])
+            os.rename(begun, made)
+    return os.path.join(made, case['input'])
 
 
 def judge_words(case, warnings):

@@ -4,11 +4,14 @@
 
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdarg.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "tests/unit/test.h"
+
+#define HASH_BEGIN 0xcbf29ce484222325u
 
 /* A test is one process with one folder. */
 static char folder[64];
@@ -41,6 +44,12 @@ const char *fixture_path(const char *name)
     return path;
 }
 
+/* FNV-1a. */
+static uint64_t hash_on(uint64_t hash, uint8_t byte)
+{
+    return (hash ^ byte) * 0x100000001b3u;
+}
+
 static const char *run(const char *format, va_list args)
 {
     static char output[65536];
@@ -70,6 +79,33 @@ const char *fixture_run(const char *command, ...)
     return output;
 }
 
+static int count(const char *text, const char *part)
+{
+    int n = 0;
+
+    while ((text = strstr(text, part))) {
+        text += strlen(part);
+        n++;
+    }
+    return n;
+}
+
+static uint64_t hash_text(const char *text)
+{
+    uint64_t hash = HASH_BEGIN;
+
+    for (; *text; text++)
+        hash = hash_on(hash, (uint8_t)*text);
+    return hash;
+}
+
+/* Whether it is one file, and made of nothing but its arguments. */
+static bool is_drawn(const char *line, const char *name)
+{
+    return count(line, "-i ") == count(line, "-f lavfi -i ") && !strstr(line, "movie=") &&
+           !strstr(line, "-attach ") && !strpbrk(name, "%/");
+}
+
 const char *fixture_make(const char *name, const char *arguments, ...)
 {
     char line[3072];
@@ -78,7 +114,13 @@ const char *fixture_make(const char *name, const char *arguments, ...)
     va_start(args, arguments);
     vsnprintf(line, sizeof(line), arguments, args);
     va_end(args);
-    fixture_run("ffmpeg -nostdin -v error -y %s '%s'", line, name);
+    if (getenv("VRT_KEPT") && is_drawn(line, name))
+        fixture_run("mkdir -p \"$VRT_KEPT/clips\"; kept=\"$VRT_KEPT/clips/%016" PRIx64 "-%s\"; "
+                    "cp \"$kept\" '%s' 2>/dev/null || { ffmpeg -nostdin -v error -y %s '%s' && "
+                    "{ cp '%s' \"$kept.$$\" && mv \"$kept.$$\" \"$kept\" || true; }; }",
+                    hash_text(line), name, name, line, name, name);
+    else
+        fixture_run("ffmpeg -nostdin -v error -y %s '%s'", line, name);
     return fixture_path(name);
 }
 
@@ -130,7 +172,7 @@ int fixture_open(const char *path)
 uint64_t fixture_hash(const struct vrt_frame *frame)
 {
     const struct vrt_frame_format *format = &frame->format;
-    uint64_t hash = 0xcbf29ce484222325u ^ (uint64_t)(format->width * 65536 + format->height) ^
+    uint64_t hash = HASH_BEGIN ^ (uint64_t)(format->width * 65536 + format->height) ^
                     (uint64_t)format->depth << 48;
 
     for (int i = 0; i < vrt_frame_format_n_planes(format); i++) {
@@ -138,7 +180,7 @@ uint64_t fixture_hash(const struct vrt_frame *frame)
         size_t row = (size_t)(plane->width * vrt_frame_format_sample_bytes(format));
         for (int y = 0; y < plane->height; y++)
             for (size_t x = 0; x < row; x++)
-                hash = (hash ^ plane->data[(size_t)y * plane->stride_bytes + x]) * 0x100000001b3u;
+                hash = hash_on(hash, plane->data[(size_t)y * plane->stride_bytes + x]);
     }
     return hash;
 }

@@ -18,7 +18,8 @@ void fixture_init(void);
 /* The path of `name` in the folder; valid for the next 500 calls. */
 const char *fixture_path(const char *name);
 
-/* Runs "ffmpeg <arguments> <path of name>"; the test fails where ffmpeg does. Return: the path. */
+/* Runs "ffmpeg <arguments> <path of name>"; the test fails where ffmpeg does. Where VRT_KEPT names
+ * a folder what is drawn is kept there, and ffmpeg isn't run again. Return: the path. */
 const char *fixture_make(const char *name, const char *arguments, ...) VRT_PRINTF(2, 3);
 
 /* Runs a command line of the shell's in the folder. Return: its output, without the last newline,
