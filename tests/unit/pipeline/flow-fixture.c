@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "frames/process/child.h"
 #include "tests/unit/frames/frames-fixture.h"
 #include "tests/unit/model/builtin-network.h"
 #include "tests/unit/test.h"
@@ -47,6 +48,8 @@ void flow_init(struct flow *flow, const char *spool, struct vrt_pool_params para
     *flow = (struct flow){ .network = builtin_network() };
     flow->spool_fd = open(spool, O_DIRECTORY | O_RDONLY | O_CLOEXEC);
     expect_true(flow->spool_fd >= 0);
+    /* As vrtd has it: one for all flows, which ends with the test. */
+    vrt_child_keep_zygote(true);
     expect_int(uv_loop_init(&flow->loop), 0);
     uv_timer_init(&flow->loop, &flow->timer);
     uv_timer_start(&flow->timer, on_timer, 5, 5);
