@@ -307,7 +307,11 @@ class Crafted(Jobs):
 
     def test_a_million_tags(self):
         """In which avformat_open_input() never asks whether it is to end: it is ended after half a
-        minute, in which others are served."""
+        minute, in which others are served. Some seconds show that it would compute on."""
+        def computed_s(pid):
+            with open(f'/proc/{pid}/stat', encoding='ascii') as f:
+                times = f.read().rsplit(')', 1)[1].split()[11:13]
+            return sum(map(int, times)) / os.sysconf('SC_CLK_TCK')
         source = crafted.with_element(self.source, self.path('tags.mkv'), crafted.tags(1000000))
         refusals = []
 
@@ -317,6 +321,10 @@ class Crafted(Jobs):
         submitter.start()
         self.follow(self.source, self.path('beside-tags.mkv'))
         self.assertFalse(refusals)
+        self.wait_until(lambda: len(self.daemon.children()) == 1)
+        child, = self.daemon.children()
+        self.wait_until(lambda: computed_s(child) > 3)
+        os.kill(child, signal.SIGSTOP)
         submitter.join()
         self.assertEqual(refusals[0].returncode, 1)
         error = json.loads(refusals[0].stderr)['error']

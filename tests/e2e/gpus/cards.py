@@ -27,8 +27,10 @@ def frames(path):
 
 
 class Case(harness.Case):
-    """Two cards, and daemons beside that have other luck. A subclass says what environment(**more)
-    a daemon has, `more` being added to it."""
+    """Two cards, and daemons beside that have other luck. A subclass says of which kind they are,
+    and what environment(**more) a daemon has, `more` being added to it."""
+
+    kind = None
 
     @classmethod
     def start_daemon(cls, folder, **options):
@@ -53,6 +55,28 @@ class Case(harness.Case):
     def await_log(self, daemon, text, n=1):
         """Until the daemon has logged the text so often."""
         self.wait_until(lambda: daemon.log_text().count(text) >= n)
+
+    def jobs_agree(self, daemon, name, precision='f32', devices=None):
+        """The same film by the first card of the well, once for all, and by devices of `daemon`,
+        its first two if no others are named. Return: the latter's job."""
+        source, target = film(self.path(name + '.mkv'), 20), self.path(name + '-out.mkv')
+        alone = self.path(f'alone-{precision}.mkv')
+        options = ('--precision', precision, '--codec', 'ffv1')
+        if not os.path.exists(alone):
+            job = self.follow(source, alone, '--device', f'{self.kind}:0', *options)
+            self.assertEqual([d['name'] for d in job['devices']], [f'{self.kind}:0'])
+        both = self.follow(source, target, '--device',
+                           devices or f'{self.kind}:0,{self.kind}:1', *options, daemon=daemon)
+        self.assertEqual(both['state'], 'done')
+        self.assertEqual(sum(d['frames_done'] for d in both['devices']), 20)
+        self.same_files(target, alone)
+        return both
+
+    def same_files(self, target, wanted):
+        """To the byte; where they aren't, which frames are others is told."""
+        if harness.digest(target) != harness.digest(wanted):
+            self.assertEqual(frames(target), frames(wanted))
+            self.fail(f'{target} has the frames of {wanted}, and other bytes')
 
     def ends_well(self, daemon):
         self.assertEqual(daemon.stop(), 0, daemon.log_text())

@@ -35,26 +35,10 @@ class Jobs(xpu.Case):
         self.assertIn('  Card         number 1\n', told)
         self.assertIn('  Driver       ' + cards[1]['driver_version'] + '\n', told)
 
-    def jobs_agree(self, daemon, name, precision='f32', devices='xpu:0,xpu:1'):
-        """The same film by xpu:0 of the well, and by devices of `daemon`. Return: the latter's
-        job."""
-        source = xpu.film(self.path(name + '.mkv'), 20)
-        targets = [self.path(f'{name}-{n}.mkv') for n in ('one', 'two')]
-        options = ('--precision', precision, '--codec', 'ffv1')
-        alone = self.follow(source, targets[0], '--device', 'xpu:0', *options)
-        both = self.follow(source, targets[1], '--device', devices, *options, daemon=daemon)
-        self.assertEqual([d['name'] for d in alone['devices']], ['xpu:0'])
-        self.assertEqual(both['state'], 'done')
-        self.assertEqual(sum(d['frames_done'] for d in both['devices']), 20)
-        self.assertEqual(*map(xpu.frames, targets))
-        self.assertEqual(*map(digest, targets))
-        return both
-
     def test_two_cards_give_the_bytes_of_one(self):
         for precision in ('f32', 'f16'):
             with self.subTest(precision=precision):
                 both = self.jobs_agree(self.daemon, 'well-' + precision, precision)
-                self.assertEqual(sum(d['frames_done'] for d in both['devices']), 20)
                 self.assertEqual(both['warnings'], [])
 
     def test_one_of_two_hangs(self):

@@ -11,7 +11,6 @@ import random
 
 import harness
 import xpu
-from harness import digest
 
 # Six shards: a card that is lost early still has had some.
 N_FRAMES = 48
@@ -37,14 +36,14 @@ class Unwell(xpu.Case):
                 xpu.COMPACT_X4, '--overwrite')
 
     def by_one(self, precision):
-        """What xpu:0 alone makes: the file's digest, and its frames."""
+        """What xpu:0 alone makes."""
         if precision not in self.wanted:
             target = self.path(f'wanted-{precision}.mkv')
             job = self.follow(self.source, target, *self.options('xpu:0', precision))
             self.assertEqual([d['name'] for d in job['devices']], ['xpu:0'])
-            frames = xpu.frames(target)
-            self.assertEqual(len({md5 for _, md5 in frames}), N_FRAMES, 'frames are alike')
-            self.wanted[precision] = digest(target), frames
+            self.assertEqual(len({md5 for _, md5 in xpu.frames(target)}), N_FRAMES,
+                             'frames are alike')
+            self.wanted[precision] = target
         return self.wanted[precision]
 
     def run_job(self, daemon, precision):
@@ -56,9 +55,7 @@ class Unwell(xpu.Case):
         self.assertEqual((job['frames_total'], job['frames_done']), (N_FRAMES, N_FRAMES))
         self.assertEqual(sum(d['frames_done'] for d in job['devices']), N_FRAMES)
         self.assertEqual(job['n_starts'], 1)
-        wanted, frames = self.by_one(precision)
-        self.assertEqual(xpu.frames(target), frames, daemon.log_text())
-        self.assertEqual(digest(target), wanted)
+        self.same_files(target, self.by_one(precision))
         return job
 
     def count(self, n_jobs):

@@ -29,4 +29,5 @@ def figures(path):
 class Case(cards.Case):
     """Two cards, and daemons beside that have other luck."""
 
+    kind = 'xpu'
     environment = staticmethod(environment)

@@ -3,7 +3,9 @@
 """Interlaced videos, and telecined films: what is restored are the frames that FFmpeg's own filters
 make of them."""
 import json
+import os
 
+import checkpoints
 import harness
 from harness import clip, ffmpeg, pixels, probe, timestamps, video_stream
 
@@ -17,6 +19,13 @@ FIELDS = '-flags', '+ildct+ilme'
 class Interlaced(harness.Case):
     config = {'cpu': {'devices': 2, 'threads': 1}}
 
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        # Which network it is makes no difference: one that computes next to nothing.
+        cls.model = checkpoints.write_safetensors(
+            os.path.join(cls.folder, 'identity.safetensors'), checkpoints.identity())
+
     def source(self, name, weave, *options, rate=50, **more):
         """A video whose frames are woven of two moments each."""
         return clip(self.path(name), '-vf', f'{SCROLL},{weave}', '-pix_fmt', 'yuv420p', *options,
@@ -24,7 +33,8 @@ class Interlaced(harness.Case):
 
     def restored(self, source, *options):
         target = self.path('restored.mkv')
-        job = self.restore(source, target, '--codec', 'ffv1', '--overwrite', *options)
+        job = self.restore(source, target, '--model', self.model, '--codec', 'ffv1',
+                           '--overwrite', *options)
         return job, target
 
     def expect_bwdif(self, source, options, *wanted):

@@ -30,7 +30,7 @@ class Failed(Exception):
 
 
 class Chromium:
-    """One browser with one page, in a profile of its own."""
+    """One browser with one page at a time, each in a profile of its own."""
 
     def __init__(self):
         self.folder = tempfile.mkdtemp(prefix='vrtd-chromium-')
@@ -48,10 +48,17 @@ class Chromium:
         os.close(theirs[0])
         os.close(ours[1])
         self.reads, self.writes = ours[0], theirs[1]
-        self.buffer, self.number, self.session = b'', 0, None
-        self.events, self.complaints = [], []
-        targets = self.call('Target.getTargets')['targetInfos']
-        page = next(t['targetId'] for t in targets if t['type'] == 'page')
+        self.buffer, self.number, self.session, self.profile = b'', 0, None, None
+        self.new_page()
+
+    def new_page(self):
+        """One that knows nothing of the one before, in its place."""
+        self.session, self.events, self.complaints = None, [], []
+        if self.profile:
+            self.call('Target.disposeBrowserContext', browserContextId=self.profile)
+        self.profile = self.call('Target.createBrowserContext')['browserContextId']
+        page = self.call('Target.createTarget', url='about:blank', browserContextId=self.profile,
+                         newWindow=True)['targetId']
         self.session = self.call('Target.attachToTarget', targetId=page, flatten=True)['sessionId']
         for domain in ('Page', 'Runtime', 'Log', 'Network', 'DOM'):
             self.call(f'{domain}.enable')
@@ -83,6 +90,8 @@ class Chromium:
     def note(self, event):
         """Keeps what a page complains of, and what somebody may wait for."""
         method, given = event.get('method'), event.get('params', {})
+        if event.get('sessionId') not in (None, self.session):
+            return
         if method == 'Runtime.exceptionThrown':
             self.complaints.append(given['exceptionDetails'].get('exception', {}).get(
                 'description', given['exceptionDetails']['text']))
@@ -188,7 +197,7 @@ class Chromium:
     def downloads_into(self, folder):
         session, self.session = self.session, None
         self.call('Browser.setDownloadBehavior', behavior='allow', downloadPath=folder,
-                  eventsEnabled=True)
+                  eventsEnabled=True, browserContextId=self.profile)
         self.session = session
 
     def screenshot(self, path, whole=True, **more):

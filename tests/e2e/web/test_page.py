@@ -33,6 +33,8 @@ class Page(Case):
         cls.config = {'web': {'listen': f'127.0.0.1:{cls.port}'}, 'jobs': {'max_running': 2},
                       **harness.SLOW}
         super().setUpClass()
+        cls.browser = chromium.Chromium()
+        cls.addClassCleanup(cls.browser.close)
         cls.token = cls.new_token('ada', '--admin')
         cls.short = clip(os.path.join(cls.folder, 'short.mp4'), frames=12, audio=True)
         cls.long = clip(os.path.join(cls.folder, 'long.mkv'), frames=1000, size='320x240')
@@ -45,8 +47,7 @@ class Page(Case):
         return re.search(r'vrtd_[\w-]+', done.stdout).group()
 
     def setUp(self):
-        self.browser = chromium.Chromium()
-        self.addCleanup(self.browser.close)
+        self.browser.new_page()
         self.browser.size(1280, 900)
 
     def tearDown(self):

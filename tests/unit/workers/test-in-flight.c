@@ -75,11 +75,16 @@ static struct vrt_network *vrt_network(void)
 
 static void bench_init(struct bench *bench, const char *device, const char *fault, enum work work)
 {
+    static const int sizes[][2] = {
+        [FRAMES] = { 24, 16 },
+        [TILES] = { 40, 24 },
+        [CLIPS] = { 64, 48 },
+    };
     const bool is_temporal = work == CLIPS;
     const struct vrt_registry_params registry = { .values = TEST_CPUS(1, 2), .fault = fault };
     struct vrt_network *network = is_temporal ? vrt_network() : builtin_network();
     const struct vrt_network_info *info = vrt_network_info(network);
-    const int w = is_temporal ? 64 : 40, h = is_temporal ? 48 : 24;
+    const int w = sizes[work][0], h = sizes[work][1];
     struct vrt_frame_format in = format_of(w, h), out = format_of(w * info->scale, h * info->scale);
 
     *bench = (struct bench){ .network = network };
