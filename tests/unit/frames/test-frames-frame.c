@@ -10,6 +10,7 @@
 #include "frames/decode/extent.h"
 #include "frames/frame.h"
 #include "frames/metadata/crop.h"
+#include "frames/process/wire.h"
 #include "frames/warnings.h"
 #include "tests/unit/test.h"
 
@@ -269,8 +270,8 @@ static void test_extent(void)
 #define MOV_STSD "\0\0\0\x8e" "stsd\0\0\0\0\0\0\0\1" "\0\0\0\x7e" "avc1\0\0\0\0\0\0\0\1" \
     ZEROS "\0\x40\0\x30" "\0\x48\0\0\0\x48\0\0\0\0\0\0\0\1" ZEROS ZEROS "\0\x18\xff\xff"
 #define CLAP(width, height) "\0\0\0\x28" "clap" width "\0\0\0\1" height "\0\0\0\1" ZEROS
-#define MOV_HEAD "\0\0\0\x08" "ftyp\0\0\0\xb6" "moov\0\0\0\xae" "trak\0\0\0\xa6" "mdia" \
-    "\0\0\0\x9e" "minf\0\0\0\x96" "stbl"
+#define MOV_TRAK "\0\0\0\xae" "trak\0\0\0\xa6" "mdia\0\0\0\x9e" "minf\0\0\0\x96" "stbl"
+#define MOV_HEAD "\0\0\0\x08" "ftyp\0\0\0\xb6" "moov" MOV_TRAK
 #define MKV_HEAD "\x1a\x45\xdf\xa3\x81x\x18\x53\x80\x67\xa0\xec\x81z\x16\x54\xae\x6b\x98\xae\x96"
 
 /* What a container shows of a video of 64 x 48; and no byte of it, whatever it is, does harm. */
@@ -286,6 +287,12 @@ static void test_crop(void)
         { mov, BYTES(MOV_HEAD MOV_STSD CLAP("\0\0\0\x40", "\0\0\0\x30")), { 0, 0 } },
         { mov, BYTES(MOV_HEAD MOV_STSD CLAP("\0\0\0\0", "\0\0\0\x2c")), { 0, 0 } },
         { mov, BYTES("\0\0\0\x08" "moov"), { 0, 0 } },
+        { mov, BYTES("\0\0\0\0" "moov" MOV_TRAK MOV_STSD CLAP("\0\0\0\x3c", "\0\0\0\x2c")),
+          { 60, 44 } },
+        { mov, BYTES("\0\0\0\x01" "moov\0\0\0\0\0\0\0\xbe" MOV_TRAK MOV_STSD
+                     CLAP("\0\0\0\x3c", "\0\0\0\x2c")), { 60, 44 } },
+        { mov, BYTES("\0\0\0\x01" "moov\0\0\0\0\0\0\0\xb6" MOV_TRAK MOV_STSD
+                     CLAP("\0\0\0\x3c", "\0\0\0\x2c")), { 0, 0 } },
         { mkv, BYTES(MKV_HEAD "\xe0\x94\xb0\x81\x40\xba\x81\x30\x54\xcc\x81\x04\x54\xdd\x81\x02"
                      "\x9a\x81\x02\xec\x81z"), { 58, 48 } },
         { mkv, BYTES(MKV_HEAD "\xe0\x94\xb0\x81\x40\xba\x81\x30\x54\xaa\x81\x08\x54\xbb\x81\x08"
@@ -337,6 +344,32 @@ static void test_crop_sum(void)
 }
 
 /* Ticks and rates of which there are more: exact, or there are none such. */
+/* Of what a process says of a format everything that can be is taken, and nothing else. */
+static void test_wire(void)
+{
+    const struct vrt_frame_format format = {
+        .width = 64,
+        .height = 48,
+        .depth = 8,
+        .layout = VRT_LAYOUT_YUV,
+        .chroma_shift_x = 1,
+        .chroma_shift_y = 1,
+        .chroma_location = VRT_CHROMA_LOCATION_LEFT,
+        .sample_aspect = { 0, 1 },
+    };
+    struct vrt_message_format wire;
+    struct vrt_frame_format taken;
+
+    for (int place = 0; place <= 7; place++) {
+        const bool is_one = place >= 1 && place <= 6;
+        vrt_wire_put_format(&format, &wire);
+        wire.chroma_location = place;
+        expect_int(vrt_wire_take_format(&wire, &taken), is_one ? 0 : -EBADMSG);
+        if (is_one)
+            expect_int(taken.chroma_location, place);
+    }
+}
+
 static void test_rational_scale(void)
 {
     static const struct {
@@ -376,4 +409,5 @@ TEST_MAIN(
     { "extent", test_extent },
     { "crop", test_crop },
     { "crop_sum", test_crop_sum },
+    { "wire", test_wire },
 )

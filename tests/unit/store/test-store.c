@@ -7,6 +7,8 @@
 #include <sys/stat.h>
 
 #include "base/clock.h"
+#include "base/macro.h"
+#include "daemon/store/store-impl.h"
 #include "msg_job.h"
 #include "tests/unit/store/store-fixture.h"
 #include "tests/unit/test.h"
@@ -340,6 +342,41 @@ static int refuse_job(void *ctx, const struct vrt_store_job *job)
     return ++*(int *)ctx == 2 ? -ENOMEM : 0;
 }
 
+/* What SQLite says, in all its detail, is an errno that is told of. */
+static void test_outcomes(void)
+{
+    static const struct {
+        int rc, wanted;
+    } outcomes[] = {
+        { SQLITE_OK, 0 },
+        { SQLITE_FULL, -ENOSPC },
+        { SQLITE_IOERR_SHMSIZE, -ENOSPC },
+        { SQLITE_NOMEM, -ENOMEM },
+        { SQLITE_IOERR_NOMEM, -ENOMEM },
+        { SQLITE_BUSY_SNAPSHOT, -EBUSY },
+        { SQLITE_LOCKED, -EBUSY },
+        { SQLITE_PERM, -EACCES },
+        { SQLITE_READONLY_DBMOVED, -ESTALE },
+        { SQLITE_READONLY_DIRECTORY, -EROFS },
+        { SQLITE_TOOBIG, -EMSGSIZE },
+        { SQLITE_CORRUPT_VTAB, -EBADMSG },
+        { SQLITE_NOTADB, -EBADMSG },
+        { SQLITE_IOERR_READ, -EIO },
+        { SQLITE_MISUSE, -EIO },
+    };
+    struct vrt_store_db *db;
+    struct vrt_error error = { 0 };
+    struct bench bench;
+
+    bench_init(&bench);
+    expect_int(vrt_store_db_open(&(struct vrt_store_params){ .folder = bench.folder }, &db,
+                                 &error), 0);
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(outcomes); i++)
+        expect_int(vrt_store_db_errno(db, outcomes[i].rc), outcomes[i].wanted);
+    vrt_store_db_close(db);
+    bench_remove(&bench);
+}
+
 /* A reader that can't go on ends the load with what it said. */
 static void test_reader_fails(void)
 {
@@ -400,6 +437,7 @@ TEST_MAIN(
     { "ids", test_ids },
     { "stop", test_stop },
     { "measures", test_measures },
+    { "outcomes", test_outcomes },
     { "reader-fails", test_reader_fails },
     { "many", test_many },
 )
