@@ -296,8 +296,9 @@ static struct vrt_job *next_job(const struct vrt_job_remote *remote)
 
 void vrt_job_remote_fetch(struct vrt_job_remote *remote)
 {
-    const struct vrt_queue_context *context = remote->context;
+    struct vrt_queue_context *context = remote->context;
     struct vrt_job *job;
+    bool any = false;
 
     /* A job that ends in here would have the next one's begun within its own. */
     if (remote->is_fetching || context->is_stopping || !context->is_loaded)
@@ -306,12 +307,16 @@ void vrt_job_remote_fetch(struct vrt_job_remote *remote)
     while (!context->lacks_descriptors && (job = next_job(remote))) {
         struct vrt_error error = { .id = NULL };
         int r = begin(remote, job, &error);
+        any |= r > 0;
         if (r > 0)
             take_input(remote, job);
         else if (r < 0)
             wait_or_fail(remote, job, &error);
     }
     remote->is_fetching = false;
+    /* What had its input already, as after a retry, may start. */
+    if (any)
+        vrt_queue_proceed(context);
 }
 
 void vrt_job_remote_cancel(struct vrt_job *job)
