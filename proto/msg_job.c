@@ -13,6 +13,7 @@
 #include "msg_job.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <string.h>
@@ -59,12 +60,20 @@ const char *const vrt_job_state_phrases[] = {
 #define FD_MAX (VRT_API_DESCRIPTORS_MAX - 1)    /* an index into those that came along */
 
 #define T struct vrt_file_ref
-/* Which of fd, path and url must be there depends on the others: see check_request(). */
+/* Which of fd, path, url and upload must be there depends on the others: see check_request(). */
 static const struct vrt_field input_fields[] = {
     VRT_FIELD_INT(T, fd, NULLABLE, 0, FD_MAX),
     VRT_FIELD_TEXT(T, name, REQUIRED),
     VRT_FIELD_TEXT(T, path, NULLABLE),
     VRT_FIELD_TEXT(T, url, NULLABLE),
+    VRT_FIELD_INT(T, upload, NULLABLE, 1, INT64_MAX),
+    VRT_FIELDS_END,
+};
+
+static const struct vrt_field reference_fields[] = {
+    VRT_FIELD_INT(T, fd, NULLABLE, 0, FD_MAX),
+    VRT_FIELD_TEXT(T, name, REQUIRED),
+    VRT_FIELD_TEXT(T, path, NULLABLE),
     VRT_FIELD_INT(T, upload, NULLABLE, 1, INT64_MAX),
     VRT_FIELDS_END,
 };
@@ -90,7 +99,7 @@ const struct vrt_field vrt_job_request_fields[] = {
     VRT_FIELD_OBJECT(T, input, REQUIRED, input_fields),
     VRT_FIELD_OBJECT(T, output, REQUIRED, output_fields),
     VRT_FIELD_OBJECT(T, model, 0, vrt_job_model_ref_fields),
-    VRT_FIELD_OBJECT(T, reference, 0, output_fields),
+    VRT_FIELD_OBJECT(T, reference, 0, reference_fields),
     VRT_FIELD_TEXT(T, device, NULLABLE),
     VRT_FIELD_IN(ENUM, T, settings, precision, NULLABLE, .names = vrt_precision_names),
     VRT_FIELD_IN(INT, T, settings, tile, NULLABLE, .min = 0, .max = VRT_API_TILE_MAX),
@@ -324,21 +333,35 @@ void vrt_job_request_init(struct vrt_job_request *request)
     *request = (struct vrt_job_request){ .priority = 0 };
     vrt_job_settings_init(&request->settings);
     vrt_fields_reset(vrt_job_request_fields, request);
+    /* Of files whose tables have no such field, too. */
+    for (int i = 0; i < VRT_JOB_FILE_COUNT; i++)
+        request->files[i].upload = VRT_UNKNOWN;
 }
 
-/* Whether it is said where the input and the output are. */
+/* In how many ways it is said where the file is. */
+static int count_places(const struct vrt_file_ref *file)
+{
+    const bool is_file = file->fd != VRT_UNKNOWN || file->path[0], has_url = file->url[0];
+
+    return is_file + has_url + (file->upload != VRT_UNKNOWN);
+}
+
+/* Whether it is said where the input is, and the reference, where there is one. */
 static int check_places(const struct vrt_job_request *q, struct vrt_error *error)
 {
-    const bool has_fd = q->input.fd != VRT_UNKNOWN, has_url = q->input.url[0];
-    const bool has_upload = q->input.upload != VRT_UNKNOWN;
-    const bool has_file = has_fd || q->input.path[0];
+    const int n = count_places(&q->reference);
 
-    if (has_file + has_url + has_upload == 1)
+    if (count_places(&q->input) != 1) {
+        vrt_error_set_field(error, "input.fd");
+        return vrt_refuse(error, vrt_raise(-EINVAL), VRT_E(REQUEST_FIELD),
+                          "input.fd: an input is a descriptor, or else a path, or else a url, or "
+                          "else an upload");
+    }
+    if (n == 1 || (n == 0 && !q->reference.name[0]))
         return 0;
-    vrt_error_set_field(error, "input.fd");
-    return vrt_refuse(error, vrt_raise(-EINVAL), VRT_E(REQUEST_FIELD),
-                      "input.fd: an input is a descriptor, or else a path, or else a url, or else "
-                      "an upload");
+    vrt_error_set_field(error, "reference.fd");
+    return vrt_refuse(error, vrt_raise(-EINVAL), VRT_E(REQUEST_FIELD), "reference.fd: a reference "
+                      "is a descriptor, or else a path, or else an upload");
 }
 
 /* What no single field tells of file `i`. Two files on one descriptor overwrite each other. */
@@ -361,17 +384,13 @@ static int check_file(const struct vrt_file_ref *files, int i, bool name_needed,
             r = vrt_refuse(error, vrt_raise(-EINVAL), VRT_E(REQUEST_DESCRIPTORS),
                            "%s.fd: descriptor %d is %s already; each file has its own", name,
                            (int)file->fd, vrt_job_file_names[k]);
+        else if (file->upload != VRT_UNKNOWN && file->upload == files[k].upload)
+            r = vrt_refuse(error, vrt_raise(-EINVAL), VRT_E(REQUEST_FIELD), "%s.upload: upload "
+                           "%" PRId64 " is %s already; each file has its own", name, file->upload,
+                           vrt_job_file_names[k]);
     if (r < 0)
         vrt_error_set_field(error, name);
     return r;
-}
-
-/* There is a name, and no file to it. */
-static int refuse_lacking(int i, const char *what, struct vrt_error *error)
-{
-    vrt_error_set_field(error, vrt_job_file_names[i]);
-    return vrt_refuse(error, vrt_raise(-EINVAL), VRT_E(REQUEST_FIELD),
-                      "%s.fd: %s is a descriptor or a path", vrt_job_file_names[i], what);
 }
 
 /* A size decides the bitrate, and that the quality. */
@@ -401,10 +420,7 @@ static int check_request(const struct vrt_job_request *q, struct vrt_error *erro
         return r;
     for (int i = 0; i < VRT_JOB_FILE_COUNT; i++) {
         const bool may_lack = i == VRT_JOB_MODEL || i == VRT_JOB_REFERENCE;
-        const bool is_file = q->files[i].fd >= 0 || q->files[i].path[0];
-        if (i == VRT_JOB_REFERENCE && !is_file && q->reference.name[0])
-            return refuse_lacking(i, "a reference", error);
-        r = check_file(q->files, i, !may_lack || is_file, error);
+        r = check_file(q->files, i, !may_lack || count_places(&q->files[i]), error);
         if (r < 0)
             return r;
     }
@@ -453,10 +469,12 @@ void vrt_job_files_request_init(struct vrt_job_files_request *request)
 static int check_files_request(const struct vrt_job_files_request *q, struct vrt_error *error)
 {
     for (int i = 0; i < VRT_JOB_FILE_COUNT; i++) {
-        const struct vrt_file_ref *file = &q->files[i];
-        const bool is_given = file->fd != VRT_UNKNOWN || file->path[0];
-        if (!is_given && file->name[0])
-            return refuse_lacking(i, "a file that is given again", error);
+        const bool is_given = count_places(&q->files[i]);
+        if (!is_given && q->files[i].name[0]) {
+            vrt_error_set_field(error, vrt_job_file_names[i]);
+            return vrt_refuse(error, vrt_raise(-EINVAL), VRT_E(REQUEST_FIELD), "%s.fd: a file that "
+                              "is given again is a descriptor or a path", vrt_job_file_names[i]);
+        }
         int r = check_file(q->files, i, is_given, error);
         if (r < 0)
             return r;

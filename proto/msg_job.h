@@ -49,7 +49,8 @@ struct vrt_file_ref {
     char name[VRT_API_NAME_BYTES];          /* without folders; its ending names the container */
     char path[VRT_API_PATH_BYTES];          /* absolute; "": not said */
     char url[VRT_API_LINK_BYTES];           /* of an input; "": none */
-    int64_t upload;                         /* the number of one, of an input; VRT_UNKNOWN: none */
+    int64_t upload;                         /* the number of one, of an input or a reference;
+                                             * VRT_UNKNOWN: none */
 };
 
 /* Whether what is written to the output is kept by vrtd, to be downloaded. */

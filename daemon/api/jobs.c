@@ -142,13 +142,9 @@ int vrt_api_check_web_files(const struct vrt_peer *peer,
         if (files[i].fd == VRT_UNKNOWN && !files[i].path[0])
             continue;
         vrt_error_set_field(error, vrt_job_file_names[i]);
-        if (i == VRT_JOB_REFERENCE)
-            return vrt_refuse(error, vrt_raise(-EPERM), VRT_E(WEB_FILES), "reference: over TCP no "
-                              "descriptors come, and no paths are opened: download the result, and "
-                              "compare it there (vrtctl compare)");
         return vrt_refuse(error, vrt_raise(-EPERM), VRT_E(WEB_FILES), "%s: over TCP no descriptors "
-                          "come, and no paths are opened: upload the input (POST /v1/uploads), and "
-                          "let vrtd keep the output", vrt_job_file_names[i]);
+                          "come, and no paths are opened: upload input and reference (POST "
+                          "/v1/uploads), and let vrtd keep the output", vrt_job_file_names[i]);
     }
     return 0;
 }

@@ -140,6 +140,13 @@ static void refuse(struct vrt_job_admission *admission, const struct vrt_error *
     end_admission(admission, error);
 }
 
+/* Likewise, of a job that has its number: what was uploaded goes with it. */
+static void drop(struct vrt_job_admission *admission, const struct vrt_error *error)
+{
+    vrt_disk_space_sweep(admission->owner->space, admission->job);
+    refuse(admission, error);
+}
+
 /* Why nobody waits for it any more. */
 static void fill_unwanted(const struct vrt_job_admission *admission, struct vrt_error *error)
 {
@@ -171,13 +178,10 @@ static void on_saved(struct vrt_job *job, int r)
     if (r == 0 && error.message[0])
         vrt_store_remove_job(context->params.store, job->info.id,
                              (struct vrt_store_done){ .call = NULL });
-    if (error.message[0]) {
-        /* What was uploaded goes with it. */
-        vrt_disk_space_sweep(admission->owner->space, job);
-        refuse(admission, &error);
-    } else {
+    if (error.message[0])
+        drop(admission, &error);
+    else
         end_admission(admission, NULL);
-    }
 }
 
 /* Stores the job, which has a number from now on: what is refused before takes none. */
@@ -188,8 +192,8 @@ static void store(struct vrt_job_admission *admission)
     struct vrt_job *job = admission->job;
 
     vrt_job_set_id(job, ++owner->context->jobs.last_id);
-    if (vrt_job_remote_take_upload(owner->space, job, &admission->request, &error) < 0)
-        refuse(admission, &error);
+    if (vrt_job_remote_take_uploads(owner->space, job, &admission->request, &error) < 0)
+        drop(admission, &error);
     else
         vrt_job_store_save(owner->store, job, on_saved);
 }
@@ -475,7 +479,7 @@ static int make_job(struct vrt_queue_context *context, const struct vrt_submissi
     if (r == 0)
         r = vrt_job_files_take(job, submission->request->files, submission->files, error);
     if (r == 0)
-        r = vrt_job_remote_open_upload(context, job, submission->request, error);
+        r = vrt_job_remote_open_uploads(context, job, submission->request, error);
     if (r == 0)
         r = note_groups(job, submission, error);
     if (r == 0)

@@ -2,9 +2,9 @@
 
 /*
  * A segment is charged twice its size, because all of them together are once more on the disk when
- * they are joined; what was fetched for a job, as it is. Both are charged when they are there: a
- * user's limit is passed by what was under way for him, at most. His job then waits until other
- * jobs of his have freed enough; one that is alone too large for the limit fails.
+ * they are joined; what was fetched or uploaded for a job, as it is. Both are charged when they are
+ * there: a user's limit is passed by what was under way for him, at most. His job then waits until
+ * other jobs of his have freed enough; one that is alone too large for the limit fails.
  *
  * How much of the input will be in the finished file beside the video nobody knows before: it may
  * take what the user may still have, and is charged when it stays. One that didn't get by with that
@@ -91,16 +91,16 @@ static int begin_sweep(struct vrt_disk_space *space, struct sweep *sweep)
     return r;
 }
 
-/* All of them; or with `keeps_input` those of runs. */
-static void remove_files(struct vrt_disk_space *space, int64_t job_id, bool keeps_input)
+/* All of them; or with `keeps_given` those of runs. */
+static void remove_files(struct vrt_disk_space *space, int64_t job_id, bool keeps_given)
 {
     const struct vrt_queue_params *params = &space->context->params;
     struct sweep *sweep = calloc(1, sizeof(*sweep));
     int r = sweep ? vrt_spool_detach(params->spool_fd, job_id, sweep->name, sizeof(sweep->name)) :
             -ENOMEM;
 
-    if (r == 0 && keeps_input)
-        vrt_spool_take_back(params->spool_fd, sweep->name, job_id, VRT_SPOOL_INPUT);
+    if (r == 0 && keeps_given)
+        vrt_spool_take_back(params->spool_fd, sweep->name, job_id);
     if (r == 0)
         r = begin_sweep(space, sweep);
     if (r == 0)
@@ -266,8 +266,8 @@ void vrt_disk_space_load(struct vrt_disk_space *space, struct vrt_job *job)
         charge_anyway(space, job, info->result_bytes);
     if (disk->is_swept)
         return;
-    if (job->is_remote && info->fetched_bytes > 0 && info->fetched_bytes == info->fetch_bytes)
-        bytes = info->fetched_bytes;
+    for (int i = 0; i < VRT_JOB_FILE_COUNT; i++)
+        bytes += vrt_spool_file_bytes(space->context->params.spool_fd, info->id, i);
     for (size_t i = 0; i < job->n_segments; i++)
         bytes += charge_of(&job->segments[i]);
     if (bytes > 0)

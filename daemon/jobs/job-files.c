@@ -136,7 +136,8 @@ bool vrt_job_files_has_folder(const struct vrt_job *job)
     return false;
 }
 
-/* Opens what is named by its path and isn't open yet; a plan needs no output. On a thread. */
+/* Opens what is named by its path, or was uploaded, and isn't open yet; a plan needs no output. On
+ * a thread. */
 static int open_paths(const struct vrt_queue_context *context, struct vrt_job *job,
                       const struct vrt_job_request *request, struct vrt_error *error)
 {
@@ -151,6 +152,8 @@ static int open_paths(const struct vrt_queue_context *context, struct vrt_job *j
 
     for (int i = 0; i < VRT_JOB_FILE_COUNT; i++) {
         bool is_output = i == VRT_JOB_OUTPUT, is_new = false;
+        if (files->fds[i] < 0 && request->files[i].upload != VRT_UNKNOWN)
+            files->fds[i] = vrt_spool_open_file(context->params.spool_fd, job->info.id, i);
         if (files->fds[i] >= 0 || !vrt_job_files_is_by_path(&request->files[i]) ||
             (is_output && request->dry_run))
             continue;
@@ -280,7 +283,8 @@ bool vrt_job_files_find(const struct vrt_queue_context *context, struct vrt_job 
         has_all &= fds[i] >= 0 || (is_known && request.files[i].fd == VRT_UNKNOWN);
     }
     if (job->is_remote && fds[VRT_JOB_INPUT] < 0)
-        fds[VRT_JOB_INPUT] = vrt_spool_open_input(context->params.spool_fd, job->info.id);
+        fds[VRT_JOB_INPUT] = vrt_spool_open_file(context->params.spool_fd, job->info.id,
+                                                 VRT_JOB_INPUT);
     if (!has_all)
         vrt_job_files_close(job);
     return has_all;

@@ -66,34 +66,60 @@ int vrt_job_remote_check(const struct vrt_remote *remote, const struct vrt_job_r
     return vrt_fold(r);
 }
 
-int vrt_job_remote_open_upload(const struct vrt_queue_context *context, struct vrt_job *job,
-                               const struct vrt_job_request *request, struct vrt_error *error)
+/* It is upload `file` of the request's that is at fault. */
+static void set_upload_field(struct vrt_error *error, enum vrt_job_file file)
 {
-    if (request->input.upload == VRT_UNKNOWN)
-        return 0;
-    vrt_assert(context->params.uploads);
-    return vrt_fold(vrt_uploads_open(context->params.uploads, request->input.upload, job->uid,
-                                     &job->parts->files.fds[VRT_JOB_INPUT], error));
+    char field[32];
+
+    snprintf(field, sizeof(field), "%s.upload", vrt_job_file_names[file]);
+    vrt_error_set_field(error, field);
 }
 
-int vrt_job_remote_take_upload(struct vrt_disk_space *space, struct vrt_job *job,
-                               const struct vrt_job_request *request, struct vrt_error *error)
+int vrt_job_remote_open_uploads(const struct vrt_queue_context *context, struct vrt_job *job,
+                                const struct vrt_job_request *request, struct vrt_error *error)
+{
+    for (int i = 0; i < VRT_JOB_FILE_COUNT; i++) {
+        if (request->files[i].upload == VRT_UNKNOWN)
+            continue;
+        vrt_assert(context->params.uploads);
+        int r = vrt_uploads_open(context->params.uploads, request->files[i].upload, job->uid,
+                                 &job->parts->files.fds[i], error);
+        if (r < 0) {
+            set_upload_field(error, i);
+            return vrt_fold(r);
+        }
+    }
+    return 0;
+}
+
+int vrt_job_remote_take_uploads(struct vrt_disk_space *space, struct vrt_job *job,
+                                const struct vrt_job_request *request, struct vrt_error *error)
 {
     const struct vrt_queue_params *params = &space->context->params;
-    char name[VRT_UPLOAD_NAME_BYTES];
-    int64_t bytes = 0;
+    char names[VRT_JOB_FILE_COUNT][VRT_UPLOAD_NAME_BYTES];
+    int64_t bytes[VRT_JOB_FILE_COUNT] = { 0 };
 
-    if (request->input.upload == VRT_UNKNOWN)
-        return 0;
-    int r = vrt_uploads_look(params->uploads, request->input.upload, name, &bytes, error);
-    if (r < 0)
-        return vrt_fold(r);
-    r = vrt_spool_give_input(params->spool_fd, name, job->info.id);
-    if (r < 0)
-        return vrt_refuse_errno(error, vrt_fold(r), "keeping what was uploaded");
-    vrt_uploads_forget(params->uploads, request->input.upload);
-    job->info.fetched_bytes = job->info.fetch_bytes = bytes;
-    vrt_disk_space_charge(space, job, bytes);
+    for (int i = 0; i < VRT_JOB_FILE_COUNT; i++) {
+        if (request->files[i].upload == VRT_UNKNOWN)
+            continue;
+        int r = vrt_uploads_look(params->uploads, request->files[i].upload, names[i], &bytes[i],
+                                 error);
+        if (r < 0) {
+            set_upload_field(error, i);
+            return vrt_fold(r);
+        }
+    }
+    for (int i = 0; i < VRT_JOB_FILE_COUNT; i++) {
+        if (request->files[i].upload == VRT_UNKNOWN)
+            continue;
+        int r = vrt_spool_give_file(params->spool_fd, names[i], job->info.id, i);
+        if (r < 0)
+            return vrt_refuse_errno(error, vrt_fold(r), "keeping what was uploaded");
+        vrt_uploads_forget(params->uploads, request->files[i].upload);
+        vrt_disk_space_charge(space, job, bytes[i]);
+    }
+    if (request->input.upload != VRT_UNKNOWN)
+        job->info.fetched_bytes = job->info.fetch_bytes = bytes[VRT_JOB_INPUT];
     return 0;
 }
 
@@ -161,9 +187,11 @@ static int keep_input(struct vrt_job_fetch *fetch, struct vrt_error *error)
 {
     int *fd = &fetch->job->parts->files.fds[VRT_JOB_INPUT];
 
-    if (renameat(fetch->spool_fd, PART_NAME, fetch->spool_fd, VRT_SPOOL_INPUT) < 0)
+    if (renameat(fetch->spool_fd, PART_NAME, fetch->spool_fd,
+                 vrt_job_file_names[VRT_JOB_INPUT]) < 0)
         return vrt_refuse_errno(error, vrt_raise(-errno), "keeping what was fetched");
-    *fd = vrt_spool_open_input(fetch->owner->context->params.spool_fd, fetch->job_id);
+    *fd = vrt_spool_open_file(fetch->owner->context->params.spool_fd, fetch->job_id,
+                              VRT_JOB_INPUT);
     if (*fd < 0)
         return vrt_refuse_errno(error, vrt_raise(-errno), "opening what was fetched");
     return 0;
@@ -206,7 +234,7 @@ static int begin(struct vrt_job_remote *remote, struct vrt_job *job, struct vrt_
     struct vrt_job_request request;
 
     if (*fd < 0)
-        *fd = vrt_spool_open_input(params->spool_fd, job->info.id);
+        *fd = vrt_spool_open_file(params->spool_fd, job->info.id, VRT_JOB_INPUT);
     job->info.has_error = false;
     if (*fd >= 0)
         return 1;

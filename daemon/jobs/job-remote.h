@@ -47,17 +47,17 @@ static inline bool vrt_job_remote_is(const struct vrt_job_request *request)
 int vrt_job_remote_check(const struct vrt_remote *remote, const struct vrt_job_request *request,
                          struct vrt_error *error);
 
-/* Opens the upload that a request names, if it does, as the job's input. Return: 0; -errno with
- * `error`. */
-int vrt_job_remote_open_upload(const struct vrt_queue_context *context, struct vrt_job *job,
-                               const struct vrt_job_request *request,
-                               struct vrt_error *error) VRT_MUST_CHECK;
+/* Opens the uploads that a request names as the job's files. Return: 0; -errno with `error`. */
+int vrt_job_remote_open_uploads(const struct vrt_queue_context *context, struct vrt_job *job,
+                                const struct vrt_job_request *request,
+                                struct vrt_error *error) VRT_MUST_CHECK;
 
-/* The same upload is the job's own from now on, which has its number: a file of its folder, charged
- * as what is fetched. Return: likewise. */
-int vrt_job_remote_take_upload(struct vrt_disk_space *space, struct vrt_job *job,
-                               const struct vrt_job_request *request,
-                               struct vrt_error *error) VRT_MUST_CHECK;
+/* The same uploads are the job's own from now on, which has its number: files of its folder,
+ * charged as what is fetched. Where one is gone none is taken. Return: likewise; what was taken by
+ * then vrt_disk_space_sweep() removes. */
+int vrt_job_remote_take_uploads(struct vrt_disk_space *space, struct vrt_job *job,
+                                const struct vrt_job_request *request,
+                                struct vrt_error *error) VRT_MUST_CHECK;
 
 /* Whether the job must fetch its input, or be admitted with it, before it can start. */
 bool vrt_job_remote_lacks_input(const struct vrt_job *job);

@@ -66,22 +66,37 @@ int vrt_spool_make_file(int spool_fd, int *ret_fd)
     return 0;
 }
 
-int vrt_spool_open_input(int spool_fd, int64_t job_id)
+/* The place of a file that was fetched or uploaded for a job. Return: path. */
+static const char *name_file(int64_t job_id, enum vrt_job_file file, char path[2 * NAME_BYTES])
+{
+    snprintf(path, 2 * NAME_BYTES, "%" PRId64 "/%s", job_id, vrt_job_file_names[file]);
+    return path;
+}
+
+int vrt_spool_open_file(int spool_fd, int64_t job_id, enum vrt_job_file file)
 {
     char path[2 * NAME_BYTES];
 
-    snprintf(path, sizeof(path), "%" PRId64 "/" VRT_SPOOL_INPUT, job_id);
-    return openat(spool_fd, path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    return openat(spool_fd, name_file(job_id, file, path), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
 }
 
-int vrt_spool_give_input(int spool_fd, const char *name, int64_t job_id)
+int64_t vrt_spool_file_bytes(int spool_fd, int64_t job_id, enum vrt_job_file file)
+{
+    char path[2 * NAME_BYTES];
+    struct stat st;
+
+    return fstatat(spool_fd, name_file(job_id, file, path), &st, AT_SYMLINK_NOFOLLOW) < 0 ? 0 :
+           (int64_t)st.st_size;
+}
+
+int vrt_spool_give_file(int spool_fd, const char *name, int64_t job_id, enum vrt_job_file file)
 {
     VRT_CLEANUP(vrt_closep) int folder_fd = -1;
 
     int r = vrt_spool_open(spool_fd, job_id, &folder_fd);
     if (r < 0)
         return vrt_fold(r);
-    if (renameat(spool_fd, name, folder_fd, VRT_SPOOL_INPUT) < 0)
+    if (renameat(spool_fd, name, folder_fd, vrt_job_file_names[file]) < 0)
         return vrt_raise(-errno);
     return fsync(folder_fd) < 0 ? vrt_raise(-errno) : 0;
 }
@@ -171,16 +186,19 @@ int vrt_spool_detach_result(int spool_fd, int64_t job_id, char *ret_name, size_t
     return detach(spool_fd, name_result(job_id, name, sizeof(name)), ret_name, size);
 }
 
-void vrt_spool_take_back(int spool_fd, const char *from, int64_t job_id, const char *file)
+void vrt_spool_take_back(int spool_fd, const char *from, int64_t job_id)
 {
     char name[NAME_BYTES], old[2 * NAME_BYTES + 64], new[2 * NAME_BYTES];
 
     folder_name(job_id, name);
-    snprintf(old, sizeof(old), "%s/%s", from, file);
-    snprintf(new, sizeof(new), "%s/%s", name, file);
-    if (faccessat(spool_fd, old, F_OK, 0) == 0 &&
-        (mkdirat(spool_fd, name, 0700) < 0 || renameat(spool_fd, old, spool_fd, new) < 0))
-        complain(old);
+    for (int i = 0; i < VRT_JOB_FILE_COUNT; i++) {
+        snprintf(old, sizeof(old), "%s/%s", from, vrt_job_file_names[i]);
+        if (faccessat(spool_fd, old, F_OK, 0) < 0)
+            continue;
+        if ((mkdirat(spool_fd, name, 0700) < 0 && errno != EEXIST) ||
+            renameat(spool_fd, old, spool_fd, name_file(job_id, i, new)) < 0)
+            complain(old);
+    }
 }
 
 /* The number that a folder of ours is called by, or a result; or 0. */

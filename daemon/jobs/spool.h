@@ -7,7 +7,8 @@
  *
  * Beside it is its result, where vrtd keeps that, and what was uploaded and no job has taken yet.
  *
- * A job's folder holds each segment of the result, and at the end all of them once more, joined.
+ * A job's folder holds each segment of the result, and at the end all of them once more, joined;
+ * and what was fetched or uploaded for the job, called as vrt_job_file_names has it.
  * What segments that are stored took says most about the others; before there is one, the estimate
  * of the admission.
  *
@@ -19,14 +20,12 @@
 #include <stdint.h>
 
 #include "base/macro.h"
+#include "msg_job.h"
 
 struct vrt_job;
 
 /* No disk is larger, and sums of a few such numbers don't overflow. */
 #define VRT_SPOOL_BYTES_MAX (INT64_C(1) << 60)
-
-/* In a job's folder: what was fetched for it. */
-#define VRT_SPOOL_INPUT "input"
 
 /* The job's folder, made if need be. Return: 0; -errno. *ret_fd is the caller's. */
 int vrt_spool_open(int spool_fd, int64_t job_id, int *ret_fd) VRT_MUST_CHECK;
@@ -34,12 +33,16 @@ int vrt_spool_open(int spool_fd, int64_t job_id, int *ret_fd) VRT_MUST_CHECK;
 /* A file without a name, for what comes by a pipe. Return: 0; -errno. *ret_fd is the caller's. */
 int vrt_spool_make_file(int spool_fd, int *ret_fd) VRT_MUST_CHECK;
 
-/* The input that was fetched or uploaded for a job. Return: a descriptor; -1: there is none. */
-int vrt_spool_open_input(int spool_fd, int64_t job_id);
+/* A file that was fetched or uploaded for a job. Return: a descriptor; -1: there is none. */
+int vrt_spool_open_file(int spool_fd, int64_t job_id, enum vrt_job_file file);
 
-/* Has a file of the spool folder itself be the job's input, on the disk for good. Return: 0;
- * -ENOENT: there is no such file; -errno. */
-int vrt_spool_give_input(int spool_fd, const char *name, int64_t job_id) VRT_MUST_CHECK;
+/* The size of that; 0: there is none. */
+int64_t vrt_spool_file_bytes(int spool_fd, int64_t job_id, enum vrt_job_file file);
+
+/* Has a file of the spool folder itself be the job's, on the disk for good. Return: 0; -ENOENT:
+ * there is no such file; -errno. */
+int vrt_spool_give_file(int spool_fd, const char *name, int64_t job_id,
+                        enum vrt_job_file file) VRT_MUST_CHECK;
 
 /* The file of a result that is kept, beside the job's folder, empty, whatever was in it. Return: 0;
  * -errno. *ret_fd is the caller's. */
@@ -59,8 +62,9 @@ int vrt_spool_detach(int spool_fd, int64_t job_id, char *ret_name, size_t size) 
 int vrt_spool_detach_result(int spool_fd, int64_t job_id, char *ret_name,
                             size_t size) VRT_MUST_CHECK;
 
-/* Gives a file of a folder that was detached as `from` back to the job, in a new folder. */
-void vrt_spool_take_back(int spool_fd, const char *from, int64_t job_id, const char *file);
+/* Gives the job back what was fetched or uploaded for it, of a folder that was detached as `from`:
+ * in a new one. */
+void vrt_spool_take_back(int spool_fd, const char *from, int64_t job_id);
 
 /* Removes a folder with what is in it, if there is one. What can't go is logged. */
 void vrt_spool_remove(int spool_fd, const char *name);

@@ -341,7 +341,6 @@ static struct vrt_upload *find(const struct vrt_uploads *uploads, int64_t id)
 
 static int refuse_absent(int64_t id, struct vrt_error *error)
 {
-    vrt_error_set_field(error, "input.upload");
     return vrt_refuse(error, vrt_raise(-ENOENT), VRT_E(UPLOAD_NOT_FOUND), "no upload of yours has "
                       "the number %" PRId64 ": a job has taken it, or it came over an hour ago",
                       id);

@@ -6,7 +6,7 @@
 #include "fields.h"
 
 struct vrt_upload_report {
-    int64_t id;                             /* for input.upload of a job */
+    int64_t id;                             /* for input.upload of a job, or reference.upload */
     int64_t size_bytes;
 };
 

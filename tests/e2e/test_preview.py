@@ -264,6 +264,13 @@ class Compare(harness.Case):
         self.assertEqual(harness.digest(names[0]), harness.digest(names[1]))
         plan = self.vrtctl('submit', '--dry-run', '--reference', truth, source).stdout
         self.assertIn('Reference  truth.mkv', plan)
+        # A folder becomes a video, which has one as any.
+        pictures = self.path('pictures')
+        os.mkdir(pictures)
+        ffmpeg('-i', source, os.path.join(pictures, '%d.png'))
+        job = self.restore(pictures, self.path('of-pictures.mkv'), '--fps', 25,
+                           '--reference', truth)
+        self.assertEqual((job['warnings'], job['comparison']['frames_total']), ([], 3))
         # What only its end tells is said at the job's.
         ffmpeg('-i', truth, '-frames:v', '2', '-c', 'copy', self.path('two.mkv'))
         job = self.restore(source, names[2], '--reference', self.path('two.mkv'))
@@ -278,6 +285,7 @@ class Compare(harness.Case):
                 (self.path('twelve.mp4'), self.path('three.mp4'),
                  'the result will have 3 frames, and twelve.mp4 has 12'),
                 (self.path('text.mkv'), source, 'text.mkv'),
+                (self.path('.'), source, 'this is a folder, not a file'),
                 (names[0], source, "the output is the reference's own file")):
             self.refused('submit', '--reference', reference, '--overwrite', '-o', names[0], video,
                          says=says)

@@ -16,6 +16,19 @@ from browser import Visitor, free_port
 QUOTA = 1 << 20
 
 
+def clip_and_truth(case, **options):
+    """A video, and what the built-in network should make of it: the bytes of both."""
+    source, truth = case.path('in.mkv'), case.path('truth.mkv')
+    harness.ffmpeg('-i', harness.clip(source, **options), '-vf', 'scale=2*iw:2*ih', '-c:v', 'ffv1',
+                   truth)
+    return [read(path) for path in (source, truth)]
+
+
+def read(path):
+    with open(path, 'rb') as f:
+        return f.read()
+
+
 class TransferCase(harness.Case):
     few_jobs = True
     access = {}
@@ -96,6 +109,40 @@ class Transfers(TransferCase):
         self.assertEqual(visitor.ask('POST', f'/v1/jobs/{job["id"]}/forget')[0], 200)
         self.refused(visitor.ask('GET', path), 404, 'job.not_found')
         self.wait_until(lambda: f'{job["id"]}.result' not in self.spool())
+
+    def test_reference(self):
+        """What the result is compared with goes up as the input does, and goes with the job."""
+        source, truth = clip_and_truth(self, frames=6)
+        visitor, other = self.visitor('reg'), self.visitor('reg-other')
+        upload, with_truth = self.upload(visitor, source), self.upload(visitor, truth)
+
+        def submit(reference, **more):
+            return self.submit(visitor, upload,
+                               reference={'upload': reference, 'name': 'truth.mkv'}, **more)
+        # A wrong one leaves both where they are.
+        theirs, unlike = self.upload(other, truth), self.upload(visitor, source)
+        for reference, status, error, field in (
+                (upload, 400, 'request.field', 'reference'),
+                (theirs, 404, 'upload.not_found', 'reference.upload'),
+                (unlike, 422, 'input.unlike', 'reference')):
+            answer = submit(reference)
+            self.refused(answer, status, error)
+            self.assertEqual(answer[1]['error']['field'], field)
+        self.assertEqual(submit(with_truth, dry_run=True)[1]['reference_name'], 'truth.mkv')
+        status, job, _ = submit(with_truth)
+        self.assertEqual(status, 201, job)
+        self.done(visitor, job)
+        self.assertEqual(self.job['warnings'], [])
+        with open(self.path('result.mkv'), 'wb') as f:
+            f.write(visitor.ask('GET', f'/v1/jobs/{job["id"]}/output')[1])
+        wanted = json.loads(self.vrtctl('compare', '--json', self.path('result.mkv'),
+                                        self.path('truth.mkv')).stdout)
+        found = self.job['comparison']
+        self.assertEqual(found, {key: wanted[key] for key in found})
+        self.wait_until(lambda: str(job['id']) not in self.spool())
+        left = {name for name in self.spool() if name.startswith('upload-')}
+        self.assertFalse(left & {f'upload-{n}' for n in (upload, with_truth)})
+        self.assertTrue(left >= {f'upload-{n}' for n in (theirs, unlike)})
 
     def ranges(self, visitor, path, result, etag):
         n = len(result)
@@ -422,6 +469,62 @@ class Crashes(harness.FolderCase):
             time.sleep(0.05)
         # To the byte what an undisturbed run gives.
         self.assertEqual(visitor.ask('GET', f'/v1/jobs/{again["id"]}/output')[1], resumed)
+
+    def test_reference(self):
+        """Killed until the job fails, it keeps what it is compared with, and is charged for it, to
+        be tried again; what was cancelled, or is done, leaves nothing."""
+        port, quota = free_port(), 32 << 20
+        config = {'web': {'listen': f'127.0.0.1:{port}'}, 'jobs': {'segment_frames': 1000},
+                  'access': {'spool_per_user': quota}}
+        daemon = harness.Daemon(self.folder, config)
+        spool = os.path.join(self.folder, 'state', 'spool')
+        visitor = Visitor(port, daemon.request('POST', '/v1/tokens', {'name': 'ann'})[1]['token'])
+        files = clip_and_truth(self, frames=60 if harness.SANITIZED else 250, size='128x96')
+
+        def submit():
+            source, truth = [visitor.ask('POST', '/v1/uploads', data)[1]['id'] for data in files]
+            status, job, _ = visitor.ask('POST', '/v1/jobs', {
+                'input': {'upload': source, 'name': 'i.mkv'}, 'output': {'name': 'o.mkv'},
+                'reference': {'upload': truth, 'name': 'truth.mkv'}})
+            self.assertEqual(status, 201, job)
+            return f'/v1/jobs/{job["id"]}'
+
+        def wait(job, state, frames=0):
+            while True:
+                info = visitor.ask('GET', job)[1]
+                if info['state'] == state and info['frames_done'] >= frames:
+                    return info
+                self.assertIn(info['state'], ('queued', 'running', 'finishing'), info)
+                time.sleep(0.02)
+
+        def expect_charged(n_bytes):
+            """So much, of what is stored; nothing else is in the spool."""
+            self.assertIn(b'spool.quota', visitor.raw((
+                'POST /v1/uploads HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer '
+                f'{visitor.token}\r\nContent-Length: {quota - n_bytes + 1}\r\n\r\n').encode()))
+            status, upload, _ = visitor.ask('POST', '/v1/uploads', bytes(quota - n_bytes))
+            self.assertEqual(status, 201, upload)
+            visitor.ask('DELETE', f'/v1/uploads/{upload["id"]}')
+
+        job = submit()
+        for _ in range(3):
+            wait(job, 'running', 1)
+            daemon.kill()
+            daemon = harness.Daemon(self.folder, config)
+        self.addCleanup(daemon.stop)
+        self.assertEqual(wait(job, 'failed')['error']['id'], 'job.crash_loop')
+        self.assertEqual(sorted(os.listdir(spool)), ['1', '1.result'])
+        expect_charged(sum(map(len, files)))
+        self.assertEqual(visitor.ask('POST', f'{job}/retry')[0], 200)
+        info = wait(job, 'done')
+        self.assertEqual((info['warnings'], info['comparison']['frames_total']),
+                         ([], info['frames_total']))
+        other = submit()
+        wait(other, 'running', 1)
+        self.assertEqual(visitor.ask('DELETE', other)[0], 200)
+        while os.listdir(spool) != ['1.result']:
+            time.sleep(0.02)
+        expect_charged(info['result_bytes'])
 
 
 if __name__ == '__main__':

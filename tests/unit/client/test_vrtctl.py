@@ -395,7 +395,7 @@ class Submit(Case):
             'output': {'fd': 1, 'name': 'video.restored.mp4',
                        'path': self.path('video.restored.mp4')},
             'model': {'fd': None, 'name': '', 'path': None},
-            'reference': {'fd': None, 'name': '', 'path': None},
+            'reference': {'fd': None, 'name': '', 'path': None, 'upload': None},
             'device': 'cpu:0,cpu:1', 'precision': None,
             'tile': 64, 'overlap': None, 'clip': None, 'clip_overlap': None, 'tiling': 'blend',
             'scene_cuts': None, 'sigma': None, 'strength': None, 'denoise': None,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* daemon/jobs/spool: what a job's working files will take, and a result that is made again. */
+/* daemon/jobs/spool: what a job's working files will take, a result that is made again, and what
+ * was uploaded. */
 
 #include "tests/unit/test.h"
 
@@ -87,6 +88,38 @@ static void test_result_made_again(void)
     expect_int(rmdir(folder), 0);
 }
 
+/* What was uploaded stays the job's where what its runs made goes. */
+static void test_taken_back(void)
+{
+    static const enum vrt_job_file files[] = { VRT_JOB_INPUT, VRT_JOB_REFERENCE };
+    char folder[] = "/tmp/vrtd-spool-XXXXXX", old[64];
+    VRT_CLEANUP(vrt_closep) int spool_fd = -1;
+    VRT_CLEANUP(vrt_closep) int job_fd = -1;
+
+    expect_true(mkdtemp(folder) != NULL);
+    spool_fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    expect_int(vrt_spool_give_file(spool_fd, "upload", 7, VRT_JOB_INPUT), -ENOENT);
+    expect_int(vrt_spool_file_bytes(spool_fd, 7, VRT_JOB_INPUT), 0);
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(files); i++) {
+        VRT_CLEANUP(vrt_closep) int fd = openat(spool_fd, "upload", O_WRONLY | O_CREAT, 0600);
+        expect_int(ftruncate(fd, 100 + (int)i), 0);
+        expect_int(vrt_spool_give_file(spool_fd, "upload", 7, files[i]), 0);
+    }
+    expect_int(vrt_spool_open(spool_fd, 7, &job_fd), 0);
+    close(openat(job_fd, "00000.seg", O_WRONLY | O_CREAT, 0600));
+    expect_int(vrt_spool_detach(spool_fd, 7, old, sizeof(old)), 0);
+    vrt_spool_take_back(spool_fd, old, 7);
+    vrt_spool_remove(spool_fd, old);
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(files); i++) {
+        VRT_CLEANUP(vrt_closep) int fd = vrt_spool_open_file(spool_fd, 7, files[i]);
+        expect_true(fd >= 0);
+        expect_int(vrt_spool_file_bytes(spool_fd, 7, files[i]), 100 + (int)i);
+    }
+    expect_true(faccessat(spool_fd, "7/00000.seg", F_OK, 0) < 0);
+    vrt_spool_remove(spool_fd, "7");
+    expect_int(rmdir(folder), 0);
+}
+
 static void test_extremes(void)
 {
     static struct vrt_segment_record odd[] = {
@@ -117,4 +150,5 @@ TEST_MAIN(
     { "stored", test_stored },
     { "extremes", test_extremes },
     { "result-made-again", test_result_made_again },
+    { "taken-back", test_taken_back },
 )
