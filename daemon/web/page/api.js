@@ -96,33 +96,43 @@ export function send(method, path, file, progress, signal) {
     });
 }
 
-/* The upload that no job has taken: what is refused for another reason needn't come up again. */
-let waiting = null;
+/* The uploads that no job has taken, by their files: what is refused for another reason needn't come
+ * up again. */
+const waiting = new Map();
 
-/* Makes a job of a file, as `request` says. Return: the job. */
-export async function uploadJob(file, request, progress, signal) {
-    if (waiting && waiting.file !== file) {
+/* Makes a job of files, by what they are to it, as `request` says. Return: the job. */
+export async function uploadJob(files, request, progress, signal) {
+    const given = Object.entries(files);
+    const total = given.reduce((sum, [, file]) => sum + file.size, 0);
+
+    for (const [file, id] of waiting) {
+        if (given.some(([, wanted]) => wanted === file))
+            continue;
         // It goes by itself, too, after an hour.
-        ask('DELETE', `/v1/uploads/${waiting.id}`).catch(() => {});
-        waiting = null;
+        ask('DELETE', `/v1/uploads/${id}`).catch(() => {});
+        waiting.delete(file);
     }
-    for (let isNew = false; ; isNew = true) {
-        if (!waiting) {
-            const { id } = await send('POST', '/v1/uploads', file, progress, signal);
-            waiting = { file, id };
-            isNew = true;
+    for (let triesLeft = given.length; ; triesLeft--) {
+        const asked = { ...request };
+        let before = 0;
+        for (const [role, file] of given) {
+            const sent = before;
+            if (!waiting.has(file)) {
+                const { id } = await send('POST', '/v1/uploads', file,
+                    (part) => progress((sent + part * file.size) / total), signal);
+                waiting.set(file, id);
+            }
+            asked[role] = { ...request[role], upload: waiting.get(file) };
+            before += file.size;
         }
         try {
-            const input = { ...request.input, upload: waiting.id };
-            const job = await ask('POST', '/v1/jobs', { ...request, input });
-            waiting = null;
+            const job = await ask('POST', '/v1/jobs', asked);
+            waiting.clear();
             return job;
         } catch (e) {
-            if (e.id !== 'upload.not_found')
+            if (e.id !== 'upload.not_found' || triesLeft === 0)
                 throw e;
-            waiting = null;
-            if (isNew)
-                throw e;
+            waiting.delete(files[e.field.split('.')[0]]);
         }
     }
 }

@@ -10,7 +10,7 @@ const words = (...list) => list.map((word) => [word, word.replace('_', ' ')]);
 
 /*
  * The options, by the API's names. `list` are the values of one that is chosen, beside none, which
- * leaves it to vrtd; `as` makes of what was typed what the API takes.
+ * leaves it to vrtd; `as` makes of what was typed what the API takes; a `file` is sent up.
  */
 const MAIN = [
     { key: 'model', label: 'Model', list: [], none: 'default', as: (name) => ({ name }) },
@@ -39,6 +39,7 @@ const MORE = [
     { key: 'precision', label: 'Precision', list: words('auto', 'f32', 'f16', 'bf16'), none: 'auto' },
     { key: 'tile', label: 'Tile (pixels)', as: Number },
     { key: 'priority', label: 'Priority', as: Number },
+    { key: 'reference', label: 'Compare the result with', file: true, as: null },
     { key: 'strict', label: 'Damaged frames fail the job', check: true },
 ];
 
@@ -51,6 +52,8 @@ function makeField(option) {
         fill(input, option.list);
     } else if (option.check) {
         input = make('input', { type: 'checkbox' });
+    } else if (option.file) {
+        input = make('input', { type: 'file' });
     } else {
         input = make('input', { type: 'text', placeholder: option.hint || '' });
         if (option.as === Number || option.to || option.key === 'bitrate')
@@ -154,7 +157,8 @@ export function beginForm() {
         drag(0);
         if (!event.dataTransfer.files.length || upload)
             return;
-        file.files = event.dataTransfer.files;
+        const reference = inputs.get('reference').input;
+        (event.target === reference ? reference : file).files = event.dataTransfer.files;
         showFile();
         go.focus();
     });
@@ -174,10 +178,16 @@ export function beginForm() {
         }
         try {
             const request = readForm(file.files[0]);
+            const files = { input: file.files[0] };
+            const [reference] = inputs.get('reference').input.files;
+            if (reference) {
+                files.reference = reference;
+                request.reference = { name: reference.name };
+            }
             upload = new AbortController();
             go.disabled = true;
             stop.hidden = bar.hidden = false;
-            const job = await uploadJob(file.files[0], request, (part) => {
+            const job = await uploadJob(files, request, (part) => {
                 bar.value = 100 * part;
                 setText(uploaded, part < 1 ? `${Math.floor(100 * part)} % sent` :
                     'sent; vrtd looks at it…');

@@ -208,6 +208,24 @@ class Page(Case):
         self.assertTrue(all('Failed to load' in c for c in self.browser.complaints))
         self.browser.complaints.clear()
 
+    def test_reference(self):
+        """A second file goes up, with which the result is compared; one that is unlike is refused,
+        as a field that is wrong is."""
+        truth = self.path('truth.mkv')
+        harness.ffmpeg('-i', self.short, '-vf', 'scale=2*iw:2*ih', '-an', '-c:v', 'ffv1', truth)
+        self.log_in()
+        self.browser.choose('#option-reference', self.short)
+        self.browser.choose('#file', self.short)
+        self.browser.click('#go')
+        self.browser.wait("document.getElementById('option-reference').ariaInvalid === 'true'")
+        self.assertIn('pixels', self.browser.evaluate(text_of('#form-error')))
+        self.browser.complaints.clear()
+        self.browser.choose('#option-reference', truth)
+        job = self.submit(self.short)
+        self.wait_for_state(job, 'done')
+        self.browser.wait(f"{text_of(f'#job-{job} .facts')}.includes('PSNR')")
+        self.assertEqual(self.job(job)['comparison']['frames_total'], 12)
+
     def test_names_of_results(self):
         """As vrtctl calls them: by the input's ending, or what holds such."""
         self.log_in()
@@ -291,7 +309,7 @@ class Lost(Page):
     """Tests whose daemon goes."""
 
     test_login = test_life = test_slider = test_refused = test_names_are_text = test_widths = None
-    test_keyboard_alone = test_names_of_results = None
+    test_keyboard_alone = test_names_of_results = test_reference = None
 
     def test_daemon_goes(self):
         """That it is gone is said; when it is back, one logs in again, and is told why."""
