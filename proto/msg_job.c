@@ -259,7 +259,7 @@ static const struct vrt_field error_fields[] = {
 };
 #undef T
 
-static const struct vrt_field comparison_fields[] = {
+const struct vrt_field vrt_job_comparison_fields[] = {
     VRT_COMPARE_MEANS(struct vrt_compare_report),
     VRT_FIELDS_END,
 };
@@ -295,7 +295,7 @@ static const struct vrt_field comparison_fields[] = {
     COUNT(T, result_bytes, NULLABLE),                                                   \
     VRT_FIELD_OPTIONAL(T, error, has_error, error_fields),                              \
     COUNT(T, frames_compared, 0),                                                       \
-    VRT_FIELD_OPTIONAL(T, comparison, has_comparison, comparison_fields)
+    VRT_FIELD_OPTIONAL(T, comparison, has_comparison, vrt_job_comparison_fields)
 
 const struct vrt_field vrt_job_short_fields[] = {
     SHORT_FORM,

@@ -267,6 +267,7 @@ extern const struct vrt_field vrt_job_short_fields[];
 extern const struct vrt_field vrt_job_model_ref_fields[];
 extern const struct vrt_field vrt_job_model_fields[];
 extern const struct vrt_field vrt_job_recipe_fields[];
+extern const struct vrt_field vrt_job_comparison_fields[];   /* without frames */
 extern const struct vrt_field vrt_job_video_fields[];
 
 /* Done, failed or cancelled: nothing will happen to it any more. */

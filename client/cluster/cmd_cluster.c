@@ -22,6 +22,7 @@
 #include "client/cluster/slurm.h"
 #include "client/files.h"
 #include "client/terminal/format.h"
+#include "client/terminal/progress.h"
 #include "msg_job.h"
 
 /* Between two looks at a film that is followed. */
@@ -40,7 +41,7 @@ static const char *shown(const struct vrt_film *film, char *buffer, int size)
 static int tell(const struct vrt_cli *cli, const struct vrt_film *film,
                 const struct vrt_film_look *look)
 {
-    char name[VRT_API_NAME_BYTES], done[16], error[VRT_API_TEXT_BYTES];
+    char name[VRT_API_NAME_BYTES], done[16], error[VRT_API_TEXT_BYTES], quality[128];
 
     if (cli->args.json) {
         json_t *json = vrt_film_report(film, look);
@@ -59,6 +60,8 @@ static int tell(const struct vrt_cli *cli, const struct vrt_film *film,
         printf(" (%s)", look->reason);
     if (look->error[0])
         printf("; %s", vrt_printable(look->error, error, sizeof(error)));
+    if (look->has_comparison)
+        printf("%s", vrt_progress_comparison(&look->comparison, quality, sizeof(quality)));
     printf("\n");
     fflush(stdout);
     return VRT_EXIT_OK;
@@ -86,9 +89,6 @@ int vrt_cluster_check(const struct vrt_cli *cli)
     if (args->settings.target_size_bytes != VRT_UNKNOWN)
         return vrt_cli_misused(cli, "--target-size needs one segment after the other, on one "
                                "machine: leave --cluster out, or ask for a --bitrate");
-    if (args->reference)
-        return vrt_cli_misused(cli, "--reference is for jobs of a vrtd: leave it out, and compare "
-                               "the film when it is done (vrtctl compare)");
     if (args->settings.alpha == VRT_ALPHA_NETWORK)
         return vrt_cli_misused(cli, "--alpha network restores the film twice, on one machine: "
                                "leave --cluster out, or choose --alpha resize");
@@ -187,6 +187,25 @@ static bool is_news(const struct vrt_film_look *before, const struct vrt_film_lo
            before->tasks_running != look->tasks_running || strcmp(before->error, look->error) != 0;
 }
 
+/* Says what of a film that is done went otherwise than asked. */
+static void warn(const struct vrt_cli *cli, const struct vrt_film *film, const char *name)
+{
+    struct vrt_error ignored = { .id = NULL };
+    char text[1][VRT_API_TEXT_BYTES];
+    const json_t *warning;
+    json_t *json = NULL;
+    size_t i;
+
+    if (vrt_film_read(film->folder, "tasks/join.json", &json, &ignored) < 0)
+        return;
+    json_array_foreach(json_object_get(json, "warnings"), i, warning) {
+        const char *said = json_string_value(warning);
+        snprintf(text[0], sizeof(text[0]), "%s", said ? said : "");
+        vrt_cli_warn(cli, name, text, 1);
+    }
+    json_decref(json);
+}
+
 /* Its end. Return: enum vrt_exit. */
 static int conclude(const struct vrt_cli *cli, const struct vrt_film *film,
                     const struct vrt_film_look *look)
@@ -196,6 +215,7 @@ static int conclude(const struct vrt_cli *cli, const struct vrt_film *film,
 
     shown(film, name, sizeof(name));
     if (look->state == VRT_FILM_DONE) {
+        warn(cli, film, name);
         if (vrt_film_remove(film, &error) < 0)
             vrt_cli_complain(cli, name, &error);
         return VRT_EXIT_OK;

@@ -54,6 +54,8 @@ static const struct vrt_field report_fields[] = {
     IN_LOOK(INT, tasks_waiting, VRT_FIELD_NULLABLE, .min = 0, .max = INT64_MAX),
     IN_LOOK(TEXT, reason, 0, .size = sizeof(((T *)0)->look.reason)),
     IN_LOOK(TEXT, error, 0, .size = sizeof(((T *)0)->look.error)),
+    IN_LOOK(OBJECT, comparison, VRT_FIELD_NULLABLE, .extra = offsetof(T, look.has_comparison),
+            .fields = vrt_job_comparison_fields),
     IN_FILM(INT, nodes, 0, .min = 1, .max = VRT_FILM_NODES_MAX),
     IN_FILM(INT, plan, 0, .min = 0, .max = INT64_MAX),
     IN_FILM(INT, array, 0, .min = 0, .max = INT64_MAX),
@@ -68,6 +70,8 @@ static const struct vrt_field report_fields[] = {
 struct note {
     char state[16], node[64], error_id[64];
     char error[VRT_API_TEXT_BYTES];
+    bool has_comparison;
+    struct vrt_compare_report comparison;
 };
 
 static const struct vrt_field note_fields[] = {
@@ -75,6 +79,7 @@ static const struct vrt_field note_fields[] = {
     VRT_FIELD_TEXT(struct note, node, 0),
     VRT_FIELD_TEXT(struct note, error_id, 0),
     VRT_FIELD_TEXT(struct note, error, 0),
+    VRT_FIELD_OPTIONAL(struct note, comparison, has_comparison, vrt_job_comparison_fields),
     VRT_FIELDS_END,
 };
 
@@ -92,6 +97,17 @@ static struct note read_note(const struct vrt_film *film, const char *name)
         note = (struct note){ .state = "" };
     json_decref(json);
     return note;
+}
+
+/* Whether it is joined, and how near it is to its reference then. */
+static bool is_joined(const struct vrt_film *film, struct vrt_film_look *look)
+{
+    const struct note note = read_note(film, "join");
+    const bool is_done = strcmp(note.state, "done") == 0;
+
+    look->has_comparison = is_done && note.has_comparison;
+    look->comparison = note.comparison;
+    return is_done;
 }
 
 /* Counts what is made of what is planned. */
@@ -237,7 +253,7 @@ int vrt_film_look(const struct vrt_film *film, struct vrt_film_look *ret_look,
 
     /* Slurm is asked first: what has ended since has said so. */
     int r = vrt_slurm_list(film->slurm_url, film->tag, &jobs, &n, error);
-    const bool is_done = says(film, "join", "done");
+    const bool is_done = is_joined(film, &look);
     if (r < 0 && !is_done)
         return vrt_fold(r);
     count_jobs(film, jobs, n, &look, &counts);
@@ -270,7 +286,7 @@ void vrt_film_glance(const struct vrt_film *film, struct vrt_film_look *ret_look
 
     for (int64_t i = 0; i < N_WHOLE + film->nodes; i++)
         look.tasks_running += strcmp(read_ith(film, i).state, "running") == 0;
-    look.state = says(film, "join", "done") ? VRT_FILM_DONE :
+    look.state = is_joined(film, &look) ? VRT_FILM_DONE :
                  film->is_cancelled ? VRT_FILM_CANCELLED :
                  has_failed(film) ? VRT_FILM_FAILED :
                  says(film, "join", "running") ? VRT_FILM_JOINING :

@@ -28,9 +28,9 @@
 #include "base/error.h"
 #include "base/macro.h"
 #include "client/cluster/slurm.h"
+#include "msg_job.h"
 
 struct vrt_args;
-struct vrt_job_request;
 
 #define VRT_FILM_NODES_MAX 1000
 
@@ -75,6 +75,8 @@ struct vrt_film_look {
     int64_t tasks_running, tasks_waiting;
     char reason[64];                /* why tasks wait, in Slurm's words; "": none does */
     char error[VRT_API_TEXT_BYTES];         /* what last went wrong; "": nothing */
+    bool has_comparison;
+    struct vrt_compare_report comparison;   /* of the result with its reference */
     bool may_help;                  /* to submit it again: it is a matter of the node, such as its
                                      * disk, or a segment was damaged, and is removed */
 };
@@ -108,6 +110,11 @@ void vrt_film_glance(const struct vrt_film *film, struct vrt_film_look *ret_look
 struct json_t;
 struct json_t *vrt_film_report(const struct vrt_film *film, const struct vrt_film_look *look)
     VRT_MUST_CHECK;
+
+/* Reads a file of the folder. Return: 0, *ret_json is the caller's; -ENOENT, -EINVAL, -errno with
+ * `error`. */
+int vrt_film_read(const char *folder, const char *name, struct json_t **ret_json,
+                  struct vrt_error *error) VRT_MUST_CHECK;
 
 /* When it was made, since 1970. */
 int64_t vrt_film_made_ns(const struct vrt_film *film);
@@ -151,11 +158,6 @@ int vrt_film_remove(const struct vrt_film *film, struct vrt_error *error) VRT_MU
 
 /* Of a file of the folder. */
 #define VRT_FILM_FILE_BYTES_MAX (64 << 20)
-
-/* Reads a file of the folder. Return: 0, *ret_json is the caller's; -ENOENT, -EINVAL, -errno with
- * `error`. */
-int vrt_film_read(const char *folder, const char *name, struct json_t **ret_json,
-                  struct vrt_error *error) VRT_MUST_CHECK;
 
 /* Its record, by its folder. Return: 0; -errno with `error`. */
 int vrt_film_load(struct vrt_film *film, struct vrt_error *error) VRT_MUST_CHECK;

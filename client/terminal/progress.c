@@ -389,8 +389,8 @@ int vrt_progress_line(const struct vrt_job_info *job, struct vrt_buf *buf)
                           devices[0] ? ", " : "", devices);
 }
 
-/* "; PSNR 34.21 dB (Y 35.90 dB), SSIM 0.9312 (Y 0.9444)" */
-static void print_comparison(const struct vrt_compare_report *comparison, char *buffer, size_t size)
+const char *vrt_progress_comparison(const struct vrt_compare_report *comparison, char *buffer,
+                                    size_t size)
 {
     char rgb[32], y[32];
 
@@ -398,6 +398,7 @@ static void print_comparison(const struct vrt_compare_report *comparison, char *
              vrt_format_psnr(comparison->psnr_rgb, rgb, sizeof(rgb)),
              vrt_format_psnr(comparison->psnr_y, y, sizeof(y)), comparison->ssim_rgb,
              comparison->ssim_y);
+    return buffer;
 }
 
 int vrt_progress_result(const struct vrt_job_info *job, const char *folder, struct vrt_buf *buf)
@@ -413,7 +414,7 @@ int vrt_progress_result(const struct vrt_job_info *job, const char *folder, stru
                               vrt_name_of(vrt_job_state_names, job->state));
     print_devices(job, devices, sizeof(devices));
     if (job->has_comparison)
-        print_comparison(&job->comparison, quality, sizeof(quality));
+        vrt_progress_comparison(&job->comparison, quality, sizeof(quality));
     return vrt_buf_printf(buf, "%" PRId64 " %s%s%s: %s in %s (%s fps)%s%s%s",
                           job->id, input, output[0] ? " -> " : "", output,
                           vrt_format_count(job->frames_done, "frame", frames, sizeof(frames)),

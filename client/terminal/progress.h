@@ -8,6 +8,7 @@
 
 #include "base/buf.h"
 
+struct vrt_compare_report;
 struct vrt_job_info;
 
 struct vrt_progress_style {
@@ -72,6 +73,11 @@ int vrt_progress_bar(const struct vrt_job_info *job, const struct vrt_progress_s
  * "12 video.mp4: 84 of 200 frames (42%), 12.3 fps, 0:09 left, cpu:0 cpu:1". Return: 0, -ENOMEM.
  */
 int vrt_progress_line(const struct vrt_job_info *job, struct vrt_buf *buf) VRT_MUST_CHECK;
+
+/* How near a result is to its reference, behind what else is said of it: "; PSNR 34.21 dB (Y 35.90
+ * dB), SSIM 0.9312 (Y 0.9444)". Return: buffer. */
+const char *vrt_progress_comparison(const struct vrt_compare_report *comparison, char *buffer,
+                                    size_t size);
 
 /*
  * Appends how a job that is over ended, its files as seen from `folder`:

@@ -36,6 +36,7 @@ static const struct vrt_field note_fields[] = {
     VRT_FIELD_TEXT(T, error_id, 0),
     VRT_FIELD_TEXT(T, error, 0),
     VRT_FIELD_TEXTS(T, warnings, n_warnings, 1000),
+    VRT_FIELD_OPTIONAL(T, comparison, has_comparison, vrt_job_comparison_fields),
     VRT_FIELDS_END,
 };
 #undef T

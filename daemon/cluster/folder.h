@@ -50,6 +50,8 @@ struct vrt_cluster_note {
                                      * "": nothing is wrong */
     char (*warnings)[VRT_API_TEXT_BYTES];
     size_t n_warnings;
+    bool has_comparison;
+    struct vrt_compare_report comparison;       /* of the film with its reference */
 };
 
 /* Opens the folder, and makes what is missing in it. Refused where others may read or write it.

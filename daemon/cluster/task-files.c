@@ -111,6 +111,7 @@ int vrt_task_open_files(const struct vrt_task_state *task, int ret_fds[VRT_JOB_F
         ret_fds[i] = -1;
     for (int i = 0; r == 0 && i < VRT_JOB_FILE_COUNT; i++) {
         const char *path = task->request.files[i].path;
+        const bool may_lack = i == VRT_JOB_REFERENCE && task->kind != VRT_PIPELINE_SURVEY;
         if ((i == VRT_JOB_MODEL || i == VRT_JOB_REFERENCE) && !path[0])
             continue;
         if (i == VRT_JOB_MODEL)
@@ -118,7 +119,7 @@ int vrt_task_open_files(const struct vrt_task_state *task, int ret_fds[VRT_JOB_F
         else
             ret_fds[i] = open(path, i == VRT_JOB_OUTPUT ? O_RDWR | O_CREAT | O_CLOEXEC :
                                                           O_RDONLY | O_CLOEXEC, 0666);
-        if (ret_fds[i] < 0 && r == 0)
+        if (ret_fds[i] < 0 && r == 0 && !may_lack)
             r = vrt_raise(-errno);
         if (r == 0 && i == VRT_JOB_OUTPUT)
             vrt_sync_name(path);

@@ -47,7 +47,8 @@ void vrt_task_remove_folders(struct vrt_task_state *task);
 /* Removes what is in attempts/ and segments/: the film is done. */
 void vrt_task_remove_all(const struct vrt_task_state *task);
 
-/* Opens the files that the request names, by struct vrt_job_request's order; -1: no model. Return:
- * 0, they are the caller's; -errno with `error`. */
+/* Opens the files that the request names, by struct vrt_job_request's order; -1: no model, or no
+ * reference, which may also be gone since the plan: the film is as good. Return: 0, they are the
+ * caller's; -errno with `error`. */
 int vrt_task_open_files(const struct vrt_task_state *task, int ret_fds[VRT_JOB_FILE_COUNT],
                         struct vrt_error *error);

@@ -150,6 +150,8 @@ static int take_job(struct vrt_task_state *task, const struct vrt_job *job,
 
     /* What is in the output was looked at; from now on it is this film's. */
     asked.overwrite = true;
+    /* It may be gone by then. */
+    asked.reference.fd = VRT_UNKNOWN;
     if (r == 0)
         r = vrt_fields_print(vrt_job_request_fields, &asked, &request);
     if (r == 0)
@@ -175,10 +177,6 @@ static int check(const struct vrt_task_state *task, const struct vrt_job *job,
     if (recipe->target_size_bytes != VRT_UNKNOWN)
         return vrt_refuse(error, -EINVAL, VRT_E(REQUEST_FIELD), "--target-size needs one segment "
                           "after the other, on one machine: ask for a --bitrate");
-    if (task->request.reference.name[0])
-        return vrt_refuse(error, -EINVAL, VRT_E(REQUEST_FIELD), "--reference is for jobs of a "
-                          "vrtd: leave it out, and compare the film when it is done (vrtctl "
-                          "compare)");
     if (recipe->alpha == VRT_ALPHA_NETWORK)
         return vrt_refuse(error, -EINVAL, VRT_E(REQUEST_FIELD), "--alpha network restores the film "
                           "twice, on one machine: choose --alpha resize");

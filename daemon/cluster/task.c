@@ -319,6 +319,8 @@ void vrt_task_job_changed(void *ctx, struct vrt_job *job)
     switch (info->state) {
     case VRT_JOB_DONE:
         task->is_done = !task->error.message[0];
+        task->note.has_comparison = info->has_comparison;
+        task->note.comparison = info->comparison;
         take_warnings(task, info);
         be_over(task);
         break;

@@ -33,8 +33,8 @@ class Film:
         request.setdefault('device', 'cpu')
         request['input'] = {'name': os.path.basename(source), 'path': source}
         request['output'] = {'name': os.path.basename(target), 'path': target}
-        if 'model' in request:
-            request['model'] = {'name': 'model', 'path': request['model']}
+        for role in {'model', 'reference'} & set(request):
+            request[role] = {'name': role, 'path': request[role]}
         self.write('request.json', request)
 
     def path(self, *names):

@@ -287,6 +287,31 @@ class Once(harness.Case):
         self.assertIn('--target-size needs', made.note('plan')['error'])
         self.expect(made, '0/1', FAILED, '--target-size needs')
 
+    def test_reference(self):
+        """The film is compared when it is joined; one that is gone by then is a warning."""
+        truth, gone = self.path('truth.mkv'), self.path('gone.mkv')
+        harness.ffmpeg('-i', self.source, '-vf', 'scale=2*iw:2*ih', '-an', '-c:v', 'ffv1', truth)
+        os.link(truth, gone)
+        made = self.film('like.mp4', reference=truth)
+        self.expect(made, 'plan')
+        self.expect_joined(made, self.wanted(self.source, 'in.mp4'))
+        wanted = json.loads(self.vrtctl('compare', '--json', made.target, truth).stdout)
+        found = made.note('join')['comparison']
+        self.assertEqual(found, {key: wanted[key] for key in found})
+
+        made = self.film('gone.mp4', reference=gone)
+        self.expect(made, 'plan')
+        os.unlink(gone)
+        self.expect(made, '0/1')
+        self.expect(made, 'join', says="can't be opened any more")
+        note = made.note('join')
+        self.assertIsNone(note['comparison'])
+        self.assertIn("can't be opened any more", note['warnings'][-1])
+        self.assertEqual(digest(made.target), self.wanted(self.source, 'in.mp4'))
+        for name, reference, says in (('none.mp4', gone, "gone.mkv can't be opened"),
+                                      ('small.mp4', self.source, 'pixels')):
+            self.expect(self.film(name, reference=reference), 'plan', FAILED, says)
+
     def test_full(self):
         """The disk that tasks share: one sentence, and it goes on when there is room."""
         shared = small_disk(self, self.path('shared'), '1m')
@@ -343,8 +368,12 @@ class Once(harness.Case):
         ctl, was_asked = self.stand_in()
         target, index = self.path('a film.mp4'), self.path('films/vrtd/films')
 
+        truth = self.path('truth.mkv')
+        harness.ffmpeg('-i', self.source, '-vf', 'scale=2*iw:2*ih', '-an', '-c:v', 'ffv1', truth)
+
         def submit():
-            ctl('submit', '--cluster', '-d', 'cpu', '--nodes', 2, '-o', target, self.source)
+            ctl('submit', '--cluster', '-d', 'cpu', '--nodes', 2, '--reference', truth,
+                '-o', target, self.source)
             self.assertEqual(was_asked().count('sbatch'), 4)
             return Film(None, target, self.conf)
 
@@ -404,7 +433,10 @@ class Once(harness.Case):
             self.expect(made, part)
         expect_listed()
         expect_listed('done', n_all, n_all, options=['--all'])
-        self.assertIn('done, 100%', ctl('wait', target).stdout)
+        made.write('tasks/join.json', dict(made.note('join'), warnings=['so it went']))
+        done = ctl('wait', target)
+        self.assertRegex(done.stdout, r'done, 100% of it done; PSNR [\d.]+ dB')
+        self.assertIn('so it went', done.stderr)
         was_asked()
         self.assertEqual(digest(target), self.wanted(self.source, 'in.mp4'))
         self.assertEqual(os.listdir(index), [])

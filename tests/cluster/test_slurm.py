@@ -396,7 +396,6 @@ class Cluster(harness.Case):
                 ('no daemon takes part', 2, '--cluster', '--priority', 5),
                 ('--target-size', 2, '--cluster', '--target-size', '1M'),
                 ('--alpha network', 2, '--cluster', '--alpha', 'network'),
-                ('--reference is for jobs', 2, '--cluster', '--reference', 'gt.mkv'),
                 ('expected from 1', 1, '--cluster', '--account', '')):
             said = self.ctl('submit', *options, '-d', 'cpu', '-o', target, source, status=status)
             self.assertIn(says, said)
