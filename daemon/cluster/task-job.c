@@ -169,11 +169,8 @@ static int take_job(struct vrt_task_state *task, const struct vrt_job *job,
 }
 
 /* What a cluster can't do, or not to the same bytes. */
-static int check(const struct vrt_task_state *task, const struct vrt_job *job,
-                 struct vrt_error *error)
+static int check(const struct vrt_job_recipe *recipe, struct vrt_error *error)
 {
-    const struct vrt_job_recipe *recipe = &job->info.recipe;
-
     if (recipe->target_size_bytes != VRT_UNKNOWN)
         return vrt_refuse(error, -EINVAL, VRT_E(REQUEST_FIELD), "--target-size needs one segment "
                           "after the other, on one machine: ask for a --bitrate");
@@ -191,7 +188,7 @@ static void on_admitted(void *ctx, struct vrt_job *job, const struct vrt_error *
     if (error)
         task->error = *error;
     else
-        r = check(task, job, &task->error);
+        r = check(&job->info.recipe, &task->error);
     if (!error && r == 0)
         r = take_job(task, job, &task->error);
     if (!error && r == 0)
