@@ -47,7 +47,7 @@ touch "$VRT_KEPT"
 find "$kept" -mindepth 1 -maxdepth 1 -mtime +60 -exec rm -rf {} +
 # More than there are processors: tests of whole programs, which take longest, wait for time to pass
 # and compute for a third of it.
-jobs=$(($(nproc) * 3))
+jobs=$(($(nproc) * 2))
 
 # build NAME SUITES SETUP-OPTION...: configures one variant anew, with the compiler CC, and builds
 # what is installed and what the suites need; everything where they are ''. What went wrong is in

@@ -156,17 +156,26 @@ class AllKinds(cards.Case):
                            ZE_ENABLE_ALT_DRIVERS=xpu.DRIVER, **more)
 
     def test_one_job(self):
-        """Each has a part of it, all being as slow as the slowest simulation."""
-        names = ['cuda:0', 'xpu:0', 'mps:0', 'cpu:0']
-        daemon = self.start('all', fault='; '.join(f'{name} submit:1- delay=150ms'
+        """Each has a part of it: the others wait for the slowest simulation's first."""
+        names, hang = ['cuda:0', 'xpu:0', 'mps:0', 'cpu:0'], self.path('hang')
+        daemon = self.start('all', fault='; '.join(f'{name} submit:1- hang={hang}'
                                                    for name in names[1:]))
         self.assertEqual([d['name'] for d in self.devices(daemon)], names)
         source, targets = cards.film(self.path('all.mkv'), 160), {}
-        for devices in ('cpu:0', ','.join(names)):
-            targets[devices] = self.path(f'all-{len(targets)}.mkv')
-            job = self.follow(source, targets[devices], '--device', devices, '--precision', 'f32',
-                              '--codec', 'ffv1', daemon=self.daemon if devices == 'cpu:0' else
-                              daemon)
+        options = '--precision', 'f32', '--codec', 'ffv1'
+        targets['cpu:0'] = self.path('all-0.mkv')
+        self.follow(source, targets['cpu:0'], '--device', 'cpu:0', *options)
+        targets['all'] = self.path('all-1.mkv')
+        with open(hang, 'w', encoding='utf-8'):
+            pass
+        done = self.vrtctl('submit', '--json', '--device', ','.join(names), *options, '--output',
+                           targets['all'], source, daemon=daemon)
+        number = json.loads(done.stdout)['id']
+        self.wait_until(lambda: any(d['name'] == names[0] and d['frames_done'] > 0
+                                    for d in daemon.job(number)['devices']))
+        os.unlink(hang)
+        self.vrtctl('wait', number, daemon=daemon)
+        job = daemon.job(number)
         self.assertEqual([d['name'] for d in job['devices']], names)
         self.assertEqual(job['warnings'], [])
         self.assertEqual(sum(d['frames_done'] for d in job['devices']), 160)
