@@ -132,8 +132,8 @@ class Crashes(harness.FolderCase):
         """What the daemon that has ended just now has computed, and left in the store: nothing
         that was stored is computed again, and nothing of it is gone, but of what was cancelled."""
         log = self.daemon.log_text()
-        kept = {job for job, (state, _) in self.store.jobs.items()
-                if state != 'cancelled'} if self.store else set()
+        jobs = self.store.jobs.items() if self.store else ()
+        kept = {job for job, (state, _) in jobs if state != 'cancelled'}
         stored = {job: self.store.next_shard(job) for job in kept}
         seen = {}                   # of each job: what was computed since its start
         for line in log[self.n_log:].splitlines():
@@ -153,8 +153,8 @@ class Crashes(harness.FolderCase):
         self.assertEqual(self.store.sound, 'ok')
         for job in kept:
             self.assertIn(job, self.store.jobs)
-            segments = before.segments.get(job, [])
-            self.assertEqual(self.store.segments.get(job, [])[:len(segments)], segments, log)
+            old, new = (store.segments.get(job, []) for store in (before, self.store))
+            self.assertEqual(new[:len(old)], old, log)
         for job, shard in stored.items():
             if job in self.store.jobs:
                 self.assertGreaterEqual(self.store.next_shard(job), shard, log)
