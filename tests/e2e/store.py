@@ -9,14 +9,16 @@ import tempfile
 class Store:
     """What is on the disk, while no daemon runs: read from a copy, so that it stays as it is."""
 
-    def __init__(self, state):
+    def __init__(self, folder):
         with tempfile.TemporaryDirectory() as copy:
             for name in ('vrtd.db', 'vrtd.db-wal'):
-                if os.path.exists(os.path.join(state, name)):
-                    shutil.copy(os.path.join(state, name), copy)
+                if os.path.exists(os.path.join(folder, name)):
+                    shutil.copy(os.path.join(folder, name), copy)
             db = sqlite3.connect(os.path.join(copy, 'vrtd.db'))
             self.jobs = {id: (job_state, starts) for id, job_state, starts in
                          db.execute('SELECT id, state, starts FROM jobs')}
+            # Their segments may go at any time.
+            self.cancelled = {id for id, (state, _) in self.jobs.items() if state == 'cancelled'}
             self.segments = {}
             for id, *segment in db.execute('SELECT job, number, n_frames, next_shard, size_bytes, '
                                            'tail_bytes FROM segments ORDER BY job, number'):
