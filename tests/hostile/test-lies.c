@@ -157,6 +157,13 @@ static void look_at_frame(const struct vrt_frame *frame, int64_t index, int64_t 
     vrt_scene_draw(frame, &sketch);
 }
 
+/* Whether what was promised of all frames still is so. */
+static bool is_alike(const struct vrt_reader_info *a, const struct vrt_reader_info *b)
+{
+    return vrt_frame_format_same_planes(&a->format, &b->format) &&
+           a->time_base.num == b->time_base.num && a->time_base.den == b->time_base.den;
+}
+
 /* What the process says of a file that grows is within it by the time that somebody hears of it,
  * and behind its end nobody hears of anything. */
 static int feed_more(void *ctx, struct vrt_feed_state *state, struct vrt_error *error)
@@ -182,11 +189,12 @@ static bool read_film(struct vrt_child *child, struct vrt_error *error)
     VRT_CLEANUP(vrt_frame_unrefp) struct vrt_frame *last = NULL, *copy = NULL;
     const struct vrt_reader_params params = { .name = "film.mkv", .n_threads = 1,
                                               .feed = &feed };
-    struct vrt_reader_info looked;
+    struct vrt_reader_info first, looked;
 
     if (!judge(vrt_child_reader_open(child, input_fd, &params, &reader, error), 0, error))
         return false;
-    look_at_info(vrt_child_reader_info(reader));
+    first = *vrt_child_reader_info(reader);
+    look_at_info(&first);
     if (!judge(vrt_child_reader_look(reader, VRT_DEINTERLACE_AUTO, &looked, error), 0, error))
         return false;
     look_at_info(&looked);
@@ -201,8 +209,11 @@ static bool read_film(struct vrt_child *child, struct vrt_error *error)
         if (!judge(r, VRT_READER_END, error))
             return false;
         look_at_info(vrt_child_reader_info(reader));
-        if (r == VRT_READER_END)
+        if (r == VRT_READER_END) {
+            expect_int(vrt_child_reader_info(reader)->n_frames, i);
+            expect_true(is_alike(&first, vrt_child_reader_info(reader)));
             break;
+        }
         look_at_frame(frame, i, last ? last->pts : 0);
         /* Nobody has changed it since. */
         expect_true(!last || is_same(last, copy));

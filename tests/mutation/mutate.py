@@ -18,10 +18,10 @@ client/ are meant, but the kernels, which conformance holds bit by bit. The firs
 tree twice and runs each test once to learn which lines it passes (clang's coverage, an hour on two
 cores, resumable); --count 0 does only that, and without build-mutate/map.jsonl it is done anew. All
 is kept in build-mutate/, the working tree isn't touched. Of a mistake the tests that pass its line
-run, the quickest first, until one fails. Printed is what became of it: killed (by which test), hung
-(a test outlasted five times its time), survived, uncovered (no test passes the line); and, not
-counted, same (the compiler makes the same programs of it), broken (it doesn't compile). Mistakes
-that make no difference stand with the reason in equivalent.txt and are left out.
+run, the quickest first, until one fails, and does so twice. Printed is what became of it: killed
+(by which test), hung (a test outlasted five times its time), survived, uncovered (no test passes
+the line); and, not counted, same (the compiler makes the same programs of it), broken (it doesn't
+compile). Mistakes that make no difference stand with the reason in equivalent.txt and are left out.
 """
 import argparse
 import concurrent.futures
@@ -36,6 +36,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 from mutants import Source
@@ -44,7 +45,8 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 TOP = os.path.dirname(os.path.dirname(HERE))
 WORK = os.path.join(TOP, 'build-mutate')
 TREE = os.path.join(WORK, 'tree')
-CORES = len(os.sched_getaffinity(0))
+# As in check.sh: whole programs wait for time to pass and compute for a third of it.
+JOBS = 2 * len(os.sched_getaffinity(0))
 
 SUITES = 'unit,unit-slow,flow,conformance,fuzz,e2e,fault'
 PRODUCT = 'daemon', 'workers', 'proto', 'client'
@@ -75,9 +77,17 @@ def copy_tree():
                 os.unlink(path)
 
 
+def kill(process):
+    """With all that it started."""
+    try:
+        os.killpg(process.pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+
+
 class Build:
     def __init__(self, name, cc, suites, flags=()):
-        self.folder = os.path.join(WORK, name)
+        self.folder, self.running = os.path.join(WORK, name), set()
         if not os.path.exists(os.path.join(self.folder, 'build.ninja')):
             subprocess.run(['meson', 'setup', self.folder, TREE, *OPTIONS,
                             '-Dc_args=' + ' '.join(flags), '-Dc_link_args=' + ' '.join(flags)],
@@ -103,19 +113,19 @@ class Build:
         """Return: (exit status; None: it took longer than `limit` seconds; seconds)."""
         test, started = self.tests[name], time.monotonic()
         folder = tempfile.mkdtemp(prefix='vrt-')
+        os.chmod(folder, 0o711)     # for tests that become other users
         environment = dict(os.environ, **test['env'], **(more or {}), TMPDIR=folder)
         process = subprocess.Popen(test['cmd'], env=environment, cwd=test['workdir'] or self.folder,
                                    stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                                    stderr=subprocess.DEVNULL, start_new_session=True)
+        self.running.add(process)
         try:
             status = process.wait(limit)
         except subprocess.TimeoutExpired:
             status = None
         finally:
-            try:
-                os.killpg(process.pid, signal.SIGKILL)
-            except ProcessLookupError:
-                pass
+            self.running.discard(process)
+            kill(process)
             process.wait()
             shutil.rmtree(folder, ignore_errors=True)
         return status, time.monotonic() - started
@@ -164,14 +174,14 @@ def make_map(suites):
         with tempfile.TemporaryDirectory(prefix='vrt-profile-') as folder:
             profile = os.path.join(folder, '%c%m.profraw')
             status, seconds = build.run(name, 1200, {'LLVM_PROFILE_FILE': profile})
-            lines = lines_passed(build, name, folder) if status == 0 else None
+            lines = lines_passed(build, name, folder) if status in (0, 77) else None
         told[name] = seconds, lines
         found = 'not used' if lines is None else f'{len(lines)} files'
         print(f'map: {name}: {seconds:.1f} s, {found}', flush=True)
         return json.dumps([name, seconds, lines]) + '\n'
 
     new = [name for name in build.tests if name not in told]
-    with concurrent.futures.ThreadPoolExecutor(CORES) as pool, \
+    with concurrent.futures.ThreadPoolExecutor(JOBS) as pool, \
             open(os.path.join(WORK, 'map.jsonl'), 'a', encoding='utf-8') as f:
         for line in pool.map(learn, new):
             f.write(line)
@@ -222,6 +232,11 @@ class Mill:
         quick = [n for n in names if self.told[n][0] < QUICK]
         return quick[:QUICK_MAX] + names[len(quick):]
 
+    def confirm(self, name, patience):
+        """Runs a test once more: what passes now failed by chance."""
+        status, _ = self.build.run(name, patience)
+        return {None: ('hung', name), 0: ('survived', '')}.get(status, ('killed', name))
+
     def noticed(self, names):
         """What the tests say: ('killed' or 'hung', by which), or ('survived', '')."""
         end, verdict = time.monotonic() + self.limit, ['survived', '']
@@ -232,13 +247,16 @@ class Mill:
                 return
             patience = 30 + 5 * self.told[name][0]
             status, _ = self.build.run(name, min(patience, left + 30))
-            if status not in (0, 77) and verdict[0] == 'survived':
-                if status is not None:
-                    verdict[:] = 'killed', name
-                elif patience <= left + 30:
-                    verdict[:] = 'hung', name
+            if status is None and patience <= left + 30 or status not in (None, 0, 77):
+                with one:
+                    if verdict[0] == 'survived':
+                        verdict[:] = self.confirm(name, patience)
+                if verdict[0] != 'survived':
+                    for process in list(self.build.running):
+                        kill(process)
 
-        with concurrent.futures.ThreadPoolExecutor(CORES) as pool:
+        one = threading.Lock()
+        with concurrent.futures.ThreadPoolExecutor(JOBS) as pool:
             list(pool.map(try_one, names))
         return verdict
 
@@ -303,6 +321,8 @@ def main():
     parser.add_argument('--report', action='store_true')
     parser.add_argument('patterns', nargs='*')
     arguments = parser.parse_args()
+    # In the background it is ignored, by what is started too, and tests end programs by it.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     # Of programs that run while others are built nothing is kept.
     os.environ['LLVM_PROFILE_FILE'] = os.devnull
     os.makedirs(TREE, exist_ok=True)
