@@ -45,9 +45,6 @@ VRT_KEPT=$kept/$({ clang --version; ffmpeg -version; grep -m 1 ^flags /proc/cpui
 mkdir -p "$VRT_KEPT"
 touch "$VRT_KEPT"
 find "$kept" -mindepth 1 -maxdepth 1 -mtime +60 -exec rm -rf {} +
-# More than there are processors: tests of whole programs, which take longest, wait for time to pass
-# and compute for a third of it.
-jobs=$(($(nproc) * 2))
 
 # build NAME SUITES SETUP-OPTION...: configures one variant anew, with the compiler CC, and builds
 # what is installed and what the suites need; everything where they are ''. What went wrong is in
@@ -88,8 +85,23 @@ ahead()
     renice -n 19 $! >/dev/null
 }
 
+# run_suites NAME LOG NICENESS PROCESSES SUITE...: runs these tests of a variant, if there are suites.
+# No higher than the threads of vrtd's that compute: those of other tests would starve them. What runs
+# in the background gets back the signals that a shell has it ignore.
+run_suites()
+{
+    local name=$1 log=$2 nice=$3 jobs=$4
+    shift 4
+    [ $# -gt 0 ] || return 0
+    nice -n "$nice" env --default-signal=INT,QUIT meson test -C "$out/$name" --no-rebuild --logbase "$log" \
+        --num-processes "$jobs" --timeout-multiplier 3 --print-errorlogs "${@/#/--suite=}" \
+        >"$out/$name.$log.log" 2>&1
+}
+
 # check NAME SUITES [VARIANTS]: tests one variant, once what is being built is done, and builds those
-# variants ahead meanwhile. The sanitizers' options come from the environment.
+# variants ahead meanwhile. Tests of whole programs wait for time to pass and compute for a third of
+# it: of these there are twice as many as processors, and the others have what they leave. The
+# sanitizers' options come from the environment.
 check()
 {
     local name=$1 suites=$2 dir=$out/$1 started=$SECONDS
@@ -102,17 +114,20 @@ check()
         grep -sE 'error|warning|FAILED' "$out/$name.build.log" | head -n 40
         return
     fi
-    local args=()
+    local programs=() others=() suite
     for suite in $suites; do
-        args+=(--suite "$suite")
+        case $suite in
+        e2e* | fault*) programs+=("$suite") ;;
+        *) others+=("$suite") ;;
+        esac
     done
-    # No higher than the threads of vrtd's that compute: those of other tests would starve them.
-    nice -n 14 meson test -C "$dir" --no-rebuild --num-processes "$jobs" --timeout-multiplier 3 \
-        --print-errorlogs "${args[@]}" \
-        >"$out/$name.test.log" 2>&1
-    local status=$?
+    run_suites "$name" others 17 "$(nproc)" "${others[@]}" &
+    local pid=$! status=0
+    run_suites "$name" programs 14 $(($(nproc) * 2)) "${programs[@]}" || status=$?
+    wait $pid || status=$?
+    cat "$out/$name".{programs,others}.log >"$out/$name.test.log" 2>/dev/null
     echo "ran $status" >"$out/$name.result"
-    cp "$dir/meson-logs/testlog.json" "$out/$name.json" 2>/dev/null
+    cat "$dir"/meson-logs/{programs,others}.json >"$out/$name.json" 2>/dev/null
     # What failed runs once more, alone: a test that then passes is named as unstable.
     if [ $status -ne 0 ] && [ -s "$out/$name.json" ]; then
         local failed

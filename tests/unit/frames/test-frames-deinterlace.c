@@ -297,6 +297,10 @@ static void test_look(void)
                                      "setfield=tff " FFV1);
     const char *false_alarm = fixture_make("false.mkv", WHOLE "-vf setfield=tff " FFV1);
     const char *whole = fixture_make("whole.mkv", WHOLE "-c:v ffv1 -pix_fmt yuv420p");
+    const char *half = fixture_make("half.mkv", MOVING "-f lavfi -i color=gray:size=480x240:rate=50:"
+                                    "duration=2,noise=alls=100:all_seed=1 -lavfi [0][1]hstack,"
+                                    "tinterlace=interleave_top,setfield=prog -c:v ffv1 "
+                                    "-pix_fmt yuv420p");
     const char *still = fixture_make("still.mkv", "-f lavfi -i color=gray:size=160x240:rate=25 "
                                      "-frames:v 20 -vf setfield=bff " FFV1);
 
@@ -309,6 +313,8 @@ static void test_look(void)
     expect_look(false_alarm, automatic, off, "its frames are whole");
     expect_look(whole, automatic, off, NULL);
     expect_look(still, automatic, by_frame, NULL);
+    /* What stands still is as rough in fields as in frames. */
+    expect_look(half, automatic, top, "though it doesn't say so");
 
     expect_look(told, VRT_DEINTERLACE_OFF, off, "as if it were not");
     expect_look(silent, VRT_DEINTERLACE_OFF, off, NULL);

@@ -154,10 +154,12 @@ class Ncnn:
     """The text and the weights of a network."""
 
     ARITHMETIC = {'add': 0, 'sub': 1, 'mul': 2}
+    ELTWISE = {'add': '0=1 -23301=2,1.0,1.0', 'mul': '0=0'}
 
-    def __init__(self, net, f16=False):
+    def __init__(self, net, f16=False, eltwise=False):
         self.lines, self.n_blobs, self.weights = [], 0, b''
         self.f16 = f16
+        self.eltwise = eltwise
         self.left = {}                  # of values that several read: blobs that nobody reads yet
         for value, op in enumerate(net.ops):
             self.add(net, value, *op)
@@ -195,6 +197,8 @@ class Ncnn:
         elif kind == 'resize':
             mode = {'nearest': 1, 'linear': 2, 'cubic': 3}[a['mode']]
             params = f'0={mode} 1={a["factor"]:e} 2={a["factor"]:e}'
+        elif self.eltwise and kind in self.ELTWISE and 'number' not in a:
+            types[kind], params = 'Eltwise', self.ELTWISE[kind]
         elif kind in self.ARITHMETIC:
             params = f'0={self.ARITHMETIC[kind]}'
             if 'number' in a:

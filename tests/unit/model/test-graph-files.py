@@ -261,6 +261,7 @@ class GraphFiles(unittest.TestCase):
         crlf = Ncnn(net)
         crlf.text = crlf.text.replace('\n', '\r\n\r\n')[:-2]
         yield 'ncnn, empty lines', self.write('a.ncnn', crlf.joined())
+        yield 'ncnn, Eltwise', self.write('a.ncnn', Ncnn(net, eltwise=True).joined())
         half = Ncnn(net, f16=True)
         self.write('half.bin', half.weights)
         yield 'ncnn, f16, two files', self.write('half.param', half.text.encode())
@@ -287,7 +288,7 @@ class GraphFiles(unittest.TestCase):
             model = self.write('a.safetensors', safetensors(net))
             wanted = {p: self.result(model, '--precision', p) for p in ('f32', 'bf16')}
             for i, (file, path) in enumerate(self.files(net, (H, W))):
-                for precision in ('f32', 'bf16') if i < 3 else ('f32',):
+                for precision in ('f32', 'bf16') if i < 4 else ('f32',):
                     with self.subTest(net=name, file=file, precision=precision):
                         self.assertEqual(self.result(path, '--precision', precision),
                                          wanted[precision])
