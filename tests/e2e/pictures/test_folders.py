@@ -256,6 +256,9 @@ class Folders(harness.Case):
         plan = json.loads(done.stdout)
         self.assertEqual(plan['frames_total'], 3)
         self.assertFalse(os.path.exists(self.path('plan.restored')))
+        # One that has no name of its own.
+        self.submit(source + '/.')
+        self.assertEqual(len(os.listdir(os.path.join(source, 'restored'))), 3)
 
     def test_refusals(self):
         source = self.frames('bad', n=3)

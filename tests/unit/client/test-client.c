@@ -57,7 +57,8 @@ static void test_widths(void)
         int width;
     } cases[] = {
         { "", 0 }, { "abc", 3 }, { "caf\u00e9", 4 }, { "cafe\u0301", 4 },
-        { "\u6620\u753b.mp4", 8 }, { "\U0001f3ac", 2 }, { "\u2588", 1 }, { "a\xff", 2 },
+        { "a\u0300\u036f", 1 }, { "\u1100", 2 }, { "\u6620\u753b.mp4", 8 },
+        { "\U0001f3ac", 2 }, { "\u2588", 1 }, { "a\xff", 2 },
     };
     char b[64];
 
