@@ -397,6 +397,10 @@ static void test_damaged_segment(void)
         expect_int(pwrite(fd, &byte, 1, at), 1);
     }
     expect_int(try_join(fd, input_fd, NULL, &result, &error), 0);
+    int unread_fd = open(fixture_path("segment"), O_WRONLY | O_CLOEXEC);
+    expect_int(vrt_joiner_check_segment(unread_fd, 0, VRT_JOINER_CHECK_ENDS, &n_frames, &error),
+               -EBADF);
+    close(unread_fd);
     for (int i = 0; i < 10; i++) {
         expect_int(ftruncate(fd, size - 1 - i * (size / 10)), 0);
         expect_int(try_join(fd, input_fd, NULL, &result, &error), -EBADMSG);
