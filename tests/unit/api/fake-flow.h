@@ -32,6 +32,7 @@ struct fake_flow {
     int n_profiles_cancelled;
     int n_frames;                               /* computed by all pipelines */
     int n_starts;
+    int n_committed;                            /* segments of which that was told */
     char starts[FAKE_FLOW_STARTS_MAX][64];      /* names of inputs, in order */
     atomic_int n_profiles;                      /* ever begun; to be looked at at any time */
     atomic_int n_doctors;                       /* likewise */

@@ -447,6 +447,7 @@ static void test_suspects(void)
     expect_str(fake_flow.starts[1], "slow");
     expect_str(fake_flow.starts[2], "run-4000");
     expect_str(fake_flow.starts[3], "hang");
+    expect_true(fake_flow.n_committed >= 3);
 }
 
 /* The third time it was alone for sure. One that is paused, or waits, is not to blame. */

@@ -59,6 +59,8 @@ BROKEN_NCNN = {
     'no pixels': (lambda n: n.joined().replace(b'v8 0=2', b'v8 0=5'), 'by 5 of 12 channels'),
     'unlike sizes': (lambda n: n.joined().replace(b'2=2.0', b'2=3.0').replace(b'1=2.0', b'1=3.0'),
                      'pictures that differ'),
+    'two inputs': (lambda n: n.joined().replace(b'\n12 ', b'\n13 ').replace(
+        b'Convolution ', b'Input more 0 1 more\nConvolution ', 1), 'is a second input'),
     'blobs': (lambda n: n.joined().replace(b'1 1 v1 v2 ', b'1 99 v1 v2 '), 'how many blobs'),
     'a parameter': (lambda n: n.joined().replace(b'0=12 1=3', b'x=12 1=3', 1), 'NUMBER=VALUE'),
     'not finite': (lambda n: n.joined().replace(NCNN_F32, NCNN_F32 + packed([math.nan]), 1)[:-4],

@@ -223,6 +223,11 @@ static void test_full(void)
     expect_notice(&told, "FDSTOREREMOVE=1\nFDNAME=1o", false);
     vrt_fd_store_put(fd_store, 2, VRT_FD_STORE_INPUT, fd);
     expect_notice(&told, "FDSTORE=1\nFDNAME=2i\nFDPOLL=0", true);
+    setenv("FDSTORE", "0", 1);
+    VRT_CLEANUP(vrt_fd_store_freep) struct vrt_fd_store *none = new_keep();
+    unsetenv("FDSTORE");
+    vrt_fd_store_put(none, 1, VRT_FD_STORE_INPUT, fd);
+    expect_notice(&told, "", false);
     end_notices(&told);
 }
 
