@@ -293,6 +293,7 @@ static void test_crop(void)
                      CLAP("\0\0\0\x3c", "\0\0\0\x2c")), { 60, 44 } },
         { mov, BYTES("\0\0\0\x01" "moov\0\0\0\0\0\0\0\xb6" MOV_TRAK MOV_STSD
                      CLAP("\0\0\0\x3c", "\0\0\0\x2c")), { 0, 0 } },
+        { mkv, BYTES("\x1a\x45\xdf\xa3\x81x\x18\x53\x80\x67\x83\xec\x81z"), { 0, 0 } },
         { mkv, BYTES(MKV_HEAD "\xe0\x94\xb0\x81\x40\xba\x81\x30\x54\xcc\x81\x04\x54\xdd\x81\x02"
                      "\x9a\x81\x02\xec\x81z"), { 58, 48 } },
         { mkv, BYTES(MKV_HEAD "\xe0\x94\xb0\x81\x40\xba\x81\x30\x54\xaa\x81\x08\x54\xbb\x81\x08"
