@@ -9,7 +9,7 @@ usage: mutate.py [--seed N] [--count N] [--minutes M] [--limit S] [--suites NAME
   --count N     how many (default 50)
   --minutes M   stop after so long; the same command goes on from there
   --limit S     a mistake's tests are stopped after S seconds (default 180)
-  --suites A,B  only tests of these suites (default unit,unit-slow,flow,conformance,fuzz,e2e,fault)
+  --suites A,B  only tests of these suites (default: all that need no simulated card)
   --again       try those anew that survived or were uncovered, with the tests as they are now
   --report      only print what was found so far with this seed
 
@@ -48,7 +48,7 @@ TREE = os.path.join(WORK, 'tree')
 # As in check.sh: whole programs wait for time to pass and compute for a third of it.
 JOBS = 2 * len(os.sched_getaffinity(0))
 
-SUITES = 'unit,unit-slow,flow,conformance,fuzz,e2e,fault'
+SUITES = 'unit,unit-slow,flow,conformance,fuzz,e2e,e2e-twice,fault'
 PRODUCT = 'daemon', 'workers', 'proto', 'client'
 KERNELS = ['workers/backend/*']
 QUICK = 2.0                     # seconds: of the tests below so many run, and all the others
