@@ -70,7 +70,8 @@ def copy_tree():
         if not (os.path.exists(target) and open(source, 'rb').read() == open(target, 'rb').read()):
             os.makedirs(os.path.dirname(target), exist_ok=True)
             shutil.copy(source, target)
-    for folder, _, files in os.walk(TREE):
+    for folder, folders, files in os.walk(TREE):
+        folders[:] = [f for f in folders if not f.startswith('build-')]
         for file in files:
             path = os.path.join(folder, file)
             if os.path.relpath(path, TREE) not in names:
@@ -87,7 +88,8 @@ def kill(process):
 
 class Build:
     def __init__(self, name, cc, suites, flags=()):
-        self.folder, self.running = os.path.join(WORK, name), set()
+        # Where builds usually are: what is logged names sources by their place.
+        self.folder, self.running = os.path.join(TREE, 'build-' + name), set()
         if not os.path.exists(os.path.join(self.folder, 'build.ninja')):
             subprocess.run(['meson', 'setup', self.folder, TREE, *OPTIONS,
                             '-Dc_args=' + ' '.join(flags), '-Dc_link_args=' + ' '.join(flags)],
