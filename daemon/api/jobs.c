@@ -160,8 +160,7 @@ static int check_hwaccel(const struct vrt_call *call, const struct vrt_job_setti
     vrt_error_set_field(error, encodes ? "hwaccel" : "hwdec");
     return vrt_refuse(error, vrt_raise(-EPERM), VRT_E(JOB_HWACCEL), "%s: software alone encodes "
                       "and decodes here, by hwaccel of [access] in vrtd.conf: leave it out, or say "
-                      "off",
-                      encodes ? "hwaccel" : "hwdec");
+                      "off", encodes ? "hwaccel" : "hwdec");
 }
 
 void vrt_api_job_create(const struct vrt_call *call)

@@ -129,6 +129,17 @@ static void sample(const struct places *places)
     }
 }
 
+/* Where pixel `i` of the run at `at` comes from, in its frame. */
+static inline void aim(const struct vrt_cpu_call *call, const int at[3], int i, float *ret_y,
+                       float *ret_x)
+{
+    const int x = at[2] + i;
+    const float *flow = (float *)(void *)vrt_cpu_at(&call->op->in[1], call->in[1], at[0], at[1], x);
+
+    *ret_y = (float)at[1] + flow[1];
+    *ret_x = (float)x + flow[0];
+}
+
 /* Pixels [x, x + n) of row y of frame d, at `out`, where they are out_stride floats apart. */
 static void sample_run(const struct vrt_cpu_call *call, const int at[3], int n, float *out,
                        int64_t out_stride)
@@ -146,14 +157,8 @@ static void sample_run(const struct vrt_cpu_call *call, const int at[3], int n, 
         places.n = VRT_MIN(N_PLACES, n - begin);
         for (int i = places.n; i < N_PLACES; i++)
             y[i] = x[i] = 0;
-        for (int i = 0; i < places.n; i++) {
-            const int to = at[2] + begin + i;
-            const float *flow = (float *)(void *)vrt_cpu_at(&call->op->in[1], call->in[1], at[0],
-                                                            at[1], to);
-
-            y[i] = (float)at[1] + flow[1];
-            x[i] = (float)to + flow[0];
-        }
+        for (int i = 0; i < places.n; i++)
+            aim(call, at, begin + i, &y[i], &x[i]);
         find_axis(y, in->shape.h, border, &places.v);
         find_axis(x, in->shape.w, border, &places.h);
         places.out = out + begin * out_stride;
@@ -180,11 +185,10 @@ static void take_run(const struct vrt_cpu_call *call, const int at[3], int n, fl
     const size_t c = (size_t)call->op->in[0].shape.c;
 
     for (int i = 0; i < n; i++, out += 4 * c) {
-        const float *flow = (float *)(void *)vrt_cpu_at(&call->op->in[1], call->in[1], at[0],
-                                                        at[1], at[2] + i);
-        const float y = (float)at[1] + flow[1], x = (float)(at[2] + i) + flow[0];
         const int d = at[0];
+        float y, x;
 
+        aim(call, at, i, &y, &x);
         take(call, d, floorf(y), floorf(x), out);
         take(call, d, ceilf(y), floorf(x), out + c);
         take(call, d, floorf(y), ceilf(x), out + 2 * c);
