@@ -194,6 +194,15 @@ def with_node(kind, inputs):
     return model.data()
 
 
+def reshaped(*dims, size=None):
+    """What is given another shape in the end."""
+    model = Onnx(compact(), size=size)
+    model.initializers.append(model.tensor('shape', [len(dims)], dims, 'q'))
+    model.node('Reshape', [model.result, 'shape'], ['shaped'])
+    model.result = 'shaped'
+    return model.data()
+
+
 # Files that compute with the picture's size.
 BROKEN_SIZES = {
     'left out': (lambda: with_node('Add', ['one', '']), 'combines 1 numbers with 0'),
@@ -314,6 +323,20 @@ class GraphFiles(unittest.TestCase):
         for name, (make, part) in BROKEN_SIZES.items():
             with self.subTest(name):
                 self.refuse(self.write('b.onnx', make()), part)
+
+    @unittest.skipUnless(HAS_ONNX, 'built without libprotobuf-c')
+    def test_reshaped(self):
+        """To the shape that it has: the picture stays; to none that it hasn't."""
+        wanted = self.result(self.write('a.onnx', Onnx(compact()).data()))
+        for dims, size in (((1, 3, 2 * H, 2 * W), (H, W)), ((0, -1, 0, 0), None),
+                           ((0, 3, -1, 0), (H, W)), ((0, 0, 0, 0), None)):
+            with self.subTest(dims=dims, size=size):
+                self.assertEqual(self.result(self.write('a.onnx', reshaped(*dims, size=size))),
+                                 wanted)
+        for dims, size in (((1, 3, 2 * W, 2 * H), (H, W)), ((0, 0, -1, -1), (H, W)),
+                           ((0, 1, -1, 0), None), ((2, 0, -1, 0), None)):
+            with self.subTest(dims=dims, size=size):
+                self.refuse(self.write('a.onnx', reshaped(*dims, size=size)), 'Reshape')
 
     def test_two_files(self):
         """Either names both; where one is missing, it is said which."""
