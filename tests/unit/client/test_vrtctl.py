@@ -34,6 +34,9 @@ class Unreachable(Case):
         self.assertIn('vrtd does not answer', self.run_it('version')[0])
         self.assertIsNone(json.loads(self.run_it('version', '--json')[0])['vrtd'])
 
+    def test_unknown_option_before_the_command(self):
+        self.complaint('--nosuch', 'list', status=2, says='unknown option --nosuch')
+
     def test_long_path(self):
         done = subprocess.run([VRTCTL, '--socket', 'x' * 200, 'status'], capture_output=True,
                               text=True, timeout=PATIENCE_S, check=False)
