@@ -6,6 +6,7 @@
  * other streams are still there, packet by packet.
  */
 
+#include <errno.h>
 #include <fcntl.h>
 #include <libavcodec/packet.h>
 #include <libavformat/avformat.h>
@@ -166,17 +167,33 @@ static int never(void *ctx, struct vrt_feed_state *state, struct vrt_error *erro
     return 0;
 }
 
-static void test_empty(void)
+/* The first time; later it ends. */
+static int fail(void *ctx, struct vrt_feed_state *state, struct vrt_error *error)
+{
+    bool *has_failed = ctx;
+
+    (void)error;
+    state->at_end = *has_failed;
+    *has_failed = true;
+    return -EIO;
+}
+
+static void test_nothing(void)
 {
     const char *path = fixture_write("empty", "", 0);
     VRT_CLEANUP(vrt_closep) int fd = fixture_open(path);
-    const struct vrt_feed feed = { never, NULL };
-    const struct vrt_reader_params params = { .name = "a pipe", .feed = &feed };
+    bool has_failed = false;
+    const struct vrt_feed empty = { never, NULL }, failing = { fail, &has_failed };
+    struct vrt_reader_params params = { .name = "a pipe", .feed = &empty };
     struct vrt_reader *reader;
     struct vrt_error error = { 0 };
 
     expect_true(vrt_reader_open(fd, &params, &reader, &error) < 0);
     expect_str(error.id, "input.empty");
+    params.feed = &failing;
+    error = (struct vrt_error){ 0 };
+    expect_int(vrt_reader_open(fd, &params, &reader, &error), -EIO);
+    expect_contains(error.message, "a pipe cannot be read: ");
 }
 
 /* Return: why what is read of the file as of a pipe isn't opened. */
@@ -224,7 +241,7 @@ static void test_cut_off(void)
 
 TEST_MAIN_AFTER(fixture_init(),
     { "growing", test_growing },
-    { "empty", test_empty },
+    { "nothing", test_nothing },
     { "index", test_index },
     { "cut off", test_cut_off },
 )

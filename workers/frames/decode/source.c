@@ -111,7 +111,11 @@ static int wait_fed(struct vrt_source *source)
 
 static int wait_for_more(struct vrt_source *source)
 {
-    return source->feed ? wait_fed(source) : source->size_bytes < 0 ? wait_readable(source) : 0;
+    int r = source->feed ? wait_fed(source) : source->size_bytes < 0 ? wait_readable(source) : 0;
+
+    if (r < 0 && r != -ECANCELED)
+        source->read_error = r;
+    return r;
 }
 
 /* AVIO's read: at most one system call's worth; AVERROR_EOF at the end. */
@@ -124,12 +128,8 @@ static int read_some(void *opaque, uint8_t *data, int size)
         return AVERROR_EXIT;
     do {
         int r = wait_for_more(source);
-        if (r == -ECANCELED)
-            return AVERROR_EXIT;
-        if (r < 0) {
-            source->read_error = r;
-            return AVERROR(-r);
-        }
+        if (r < 0)
+            return r == -ECANCELED ? AVERROR_EXIT : AVERROR(-r);
         n = source->feed || source->size_bytes >= 0 ?
             pread(source->fd, data, (size_t)size, source->offset_bytes) :
             read(source->fd, data, (size_t)size);
@@ -221,7 +221,7 @@ static int check_kind(struct vrt_source *source, struct vrt_error *error)
                           "%s is a disk: give a video file", source->name);
     source->size_bytes = S_ISREG(st.st_mode) && !source->feed ? st.st_size : -1;
     source->fed.size_bytes = st.st_size;
-    int r = source->feed ? wait_fed(source) : 0;
+    int r = source->feed ? wait_for_more(source) : 0;
     if (r < 0)
         return vrt_fold(refuse_av(source, AVERROR(-r), error));
     if (source->size_bytes == 0 || (source->feed && source->fed.size_bytes == 0))
