@@ -147,9 +147,9 @@ class Devices(unittest.TestCase):
 
     @unittest.skipUnless(OCLOC and MODULES, 'there is no ocloc')
     def test_as_ocloc_compiles(self):
-        """The driver's code of products (by VRTD_LONG of convolutions and attention, too) is ocloc's,
-        to the byte: what is known of that (registers, spills, matrix units: tests/xpu/ocloc.py)
-        holds for what a card gets."""
+        """The driver's code of products (by VRTD_LONG of convolutions and attention, too) is
+        ocloc's, to the byte: what is known of that (registers, spills, matrix units:
+        tests/xpu/ocloc.py) holds for what a card gets."""
         cache = os.path.join(self.folder, 'cache')
         env = intel.environment('dg2', VRT_TEST_CACHE=cache)
         for op in ('linear', 'conv2d', 'window_attention') if LONG else ('linear',):

@@ -297,10 +297,10 @@ static void test_look(void)
                                      "setfield=tff " FFV1);
     const char *false_alarm = fixture_make("false.mkv", WHOLE "-vf setfield=tff " FFV1);
     const char *whole = fixture_make("whole.mkv", WHOLE "-c:v ffv1 -pix_fmt yuv420p");
-    const char *half = fixture_make("half.mkv", MOVING "-f lavfi -i color=gray:size=480x240:rate=50:"
-                                    "duration=2,noise=alls=100:all_seed=1 -lavfi [0][1]hstack,"
-                                    "tinterlace=interleave_top,setfield=prog -c:v ffv1 "
-                                    "-pix_fmt yuv420p");
+    const char *half = fixture_make("half.mkv", MOVING "-f lavfi -i color=gray:size=480x240:"
+                                    "rate=50:duration=2,noise=alls=100:all_seed=1 -lavfi "
+                                    "[0][1]hstack,tinterlace=interleave_top,setfield=prog "
+                                    "-c:v ffv1 -pix_fmt yuv420p");
     const char *still = fixture_make("still.mkv", "-f lavfi -i color=gray:size=160x240:rate=25 "
                                      "-frames:v 20 -vf setfield=bff " FFV1);
 
