@@ -30,9 +30,10 @@ SWAPS = [
 NUMBER = re.compile(r'(?<![\w.])(\d+)(?![\w.])')
 
 # Numbers of which the neighbour means the same: descriptors that are there, -1 for none, that all
-# went well to those who look for less than 0, and the sizes of texts.
+# went well to those who look for less than 0, the sizes of texts and bytes, and how much more room
+# there is than is needed.
 SAME = re.compile(r'\bfds?(?:\[\w+\])? (?:<|>=) 0\b|(?<=[=(?:] )-1\b|\breturn (?:\w+ \? )?0\b|'
-                  r'\bchar [^;=]*;')
+                  r'\bchar [^;=]*;|\buint8_t \w+\[\d+\](?: = \{ 0 \})?|\bcapacity = [^;]*;')
 
 
 def masked(text):
