@@ -156,24 +156,27 @@ class AllKinds(cards.Case):
                            ZE_ENABLE_ALT_DRIVERS=xpu.DRIVER, **more)
 
     def test_one_job(self):
-        """Each has a part of it: the others wait for the slowest simulation's first."""
-        names, hang = ['cuda:0', 'xpu:0', 'mps:0', 'cpu:0'], self.path('hang')
-        daemon = self.start('all', fault='; '.join(f'{name} submit:1- hang={hang}'
-                                                   for name in names[1:]))
+        """Each has a part of it: the faster ones wait for the first of the slower."""
+        names = ['cuda:0', 'xpu:0', 'mps:0', 'cpu:0']
+        hang, last = self.path('hang'), self.path('last')
+        daemon = self.start('all', fault=f'xpu:0 submit:1- hang={hang}; mps:0 submit:1- hang={hang};'
+                                         f' cpu:0 submit:1- hang={last}')
         self.assertEqual([d['name'] for d in self.devices(daemon)], names)
         source, targets = cards.film(self.path('all.mkv'), 160), {}
         options = '--precision', 'f32', '--codec', 'ffv1'
         targets['cpu:0'] = self.path('all-0.mkv')
         self.follow(source, targets['cpu:0'], '--device', 'cpu:0', *options)
         targets['all'] = self.path('all-1.mkv')
-        with open(hang, 'w', encoding='utf-8'):
-            pass
+        for path in hang, last:
+            with open(path, 'w', encoding='utf-8'):
+                pass
         done = self.vrtctl('submit', '--json', '--device', ','.join(names), *options, '--output',
                            targets['all'], source, daemon=daemon)
         number = json.loads(done.stdout)['id']
-        self.wait_until(lambda: any(d['name'] == names[0] and d['frames_done'] > 0
-                                    for d in daemon.job(number)['devices']))
-        os.unlink(hang)
+        for path, waited in (hang, names[:1]), (last, names[:3]):
+            self.wait_until(lambda waited=waited: all(
+                d['frames_done'] > 0 for d in daemon.job(number)['devices'] if d['name'] in waited))
+            os.unlink(path)
         self.vrtctl('wait', number, daemon=daemon)
         job = daemon.job(number)
         self.assertEqual([d['name'] for d in job['devices']], names)
