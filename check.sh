@@ -93,8 +93,8 @@ run_suites()
     local name=$1 log=$2 nice=$3 jobs=$4
     shift 4
     [ $# -gt 0 ] || return 0
-    nice -n "$nice" env --default-signal=INT,QUIT meson test -C "$out/$name" --no-rebuild --logbase "$log" \
-        --num-processes "$jobs" --timeout-multiplier 3 --print-errorlogs "${@/#/--suite=}" \
+    nice -n "$nice" env --default-signal=INT,QUIT meson test -C "$out/$name" --no-rebuild \
+        --logbase "$log" --num-processes "$jobs" --timeout-multiplier 3 --print-errorlogs "${@/#/--suite=}" \
         >"$out/$name.$log.log" 2>&1
 }
 

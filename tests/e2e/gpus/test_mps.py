@@ -159,8 +159,9 @@ class AllKinds(cards.Case):
         """Each has a part of it: the faster ones wait for the first of the slower."""
         names = ['cuda:0', 'xpu:0', 'mps:0', 'cpu:0']
         hang, last = self.path('hang'), self.path('last')
-        daemon = self.start('all', fault=f'xpu:0 submit:1- hang={hang}; mps:0 submit:1- hang={hang};'
-                                         f' cpu:0 submit:1- hang={last}')
+        daemon = self.start('all', fault=f'xpu:0 submit:1- hang={hang}; '
+                                         f'mps:0 submit:1- hang={hang}; '
+                                         f'cpu:0 submit:1- hang={last}')
         self.assertEqual([d['name'] for d in self.devices(daemon)], names)
         source, targets = cards.film(self.path('all.mkv'), 160), {}
         options = '--precision', 'f32', '--codec', 'ffv1'
