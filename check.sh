@@ -94,8 +94,8 @@ run_suites()
     shift 4
     [ $# -gt 0 ] || return 0
     nice -n "$nice" env --default-signal=INT,QUIT meson test -C "$out/$name" --no-rebuild \
-        --logbase "$log" --num-processes "$jobs" --timeout-multiplier 3 --print-errorlogs "${@/#/--suite=}" \
-        >"$out/$name.$log.log" 2>&1
+        --logbase "$log" --num-processes "$jobs" --timeout-multiplier 3 --print-errorlogs \
+        "${@/#/--suite=}" >"$out/$name.$log.log" 2>&1
 }
 
 # check NAME SUITES [VARIANTS]: tests one variant, once what is being built is done, and builds those
