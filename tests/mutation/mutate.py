@@ -79,11 +79,21 @@ def copy_tree():
 
 
 def kill(process):
-    """With all that it started."""
     try:
         os.killpg(process.pid, signal.SIGKILL)
     except ProcessLookupError:
         pass
+
+
+def kill_what_is_left(folder):
+    """Daemons of a test that was killed, which have sessions of their own: by their TMPDIR."""
+    for pid in filter(str.isdigit, os.listdir('/proc')):
+        try:
+            with open(f'/proc/{pid}/environ', 'rb') as f:
+                if f'TMPDIR={folder}'.encode() in f.read().split(b'\0'):
+                    os.kill(int(pid), signal.SIGKILL)
+        except OSError:
+            pass
 
 
 class Build:
@@ -129,6 +139,7 @@ class Build:
             self.running.discard(process)
             kill(process)
             process.wait()
+            kill_what_is_left(folder)
             shutil.rmtree(folder, ignore_errors=True)
         return status, time.monotonic() - started
 
