@@ -48,7 +48,7 @@ def ffprobe(*arguments):
             return json.load(f)
     done = subprocess.run(['ffprobe', '-v', 'error', '-of', 'json', *arguments],
                           capture_output=True, text=True, check=False, timeout=PATIENCE_S)
-    if is_kept:
+    if is_kept and done.returncode == 0:
         with tempfile.NamedTemporaryFile('w', dir=harness.CLIPS, delete=False) as f:
             f.write(done.stdout or '{}')
         os.replace(f.name, words)
