@@ -196,7 +196,7 @@ static int check_shares(const struct vrt_setup *setup, const struct vrt_conf *co
     for (size_t i = 0; i < shares->n; i++) {
         const char *name = shares->some[i].name;
         const char *kind = vrt_device_kind_at(0)->name;
-        bool is_device = vrt_device_kind_find(name, strcspn(name, ":")) && !strchr(name, '-') &&
+        bool is_device = vrt_device_kind_find(name, strcspn(name, ":")) &&
                          vrt_device_request_check(name, NULL) == 0;
         if (!is_device)
             return vrt_refuse(error, vrt_raise(-EINVAL), "config.invalid", "\"%s\" is neither a "

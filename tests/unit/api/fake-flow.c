@@ -126,8 +126,7 @@ int64_t vrt_pool_n_ready(const struct vrt_pool *pool)
 void vrt_pool_set_memory_fraction(struct vrt_pool *pool, size_t i, double fraction)
 {
     (void)pool;
-    (void)i;
-    (void)fraction;
+    fake_flow.memory_fractions[i] = fraction;
 }
 
 int vrt_pool_replicas(const struct vrt_pool *pool, struct vrt_replica_entry **ret_entries,
@@ -244,11 +243,15 @@ static void tick_admitting(struct vrt_pipeline *pipeline)
 
 static void tick_running(struct vrt_pipeline *pipeline)
 {
-    if (is(pipeline, "fail") && pipeline->frames_done == 3) {
+    if (is(pipeline, "fail") && pipeline->frames_done == pipeline->frames_total) {
         end(pipeline, VRT_E(DEVICE_FAILED), "the fake failed");
-    } else if (is(pipeline, "fill") && pipeline->held) {
+    } else if (is(pipeline, "media-") && pipeline->n_ticks == pipeline->frames_total + 2) {
+        end(pipeline, VRT_E(MEDIA_CRASHED), "the fake crashed");
+    } else if ((is(pipeline, "fill") && pipeline->held) ||
+               (is(pipeline, "full") && pipeline->frames_done == pipeline->frames_total)) {
         end(pipeline, VRT_E(SPOOL_FULL), "the fake is full");
-    } else if (is(pipeline, "run-") && pipeline->frames_done == pipeline->frames_total) {
+    } else if ((is(pipeline, "run-") && pipeline->frames_done == pipeline->frames_total) ||
+               (is(pipeline, "media-") && pipeline->frames_done == 3 * SEGMENT)) {
         pipeline->phase = VRT_PIPELINE_FINISHING;
     } else if (is(pipeline, "last") && pipeline->held) {
         pipeline->phase = VRT_PIPELINE_FINISHING;
@@ -295,8 +298,8 @@ int vrt_pipeline_new(struct vrt_pool *pool, const struct vrt_pipeline_params *pa
     pipeline->params = *params;
     pipeline->network = vrt_network_ref(params->network);
     snprintf(pipeline->name, sizeof(pipeline->name), "%s", params->input_name);
-    if (is(pipeline, "run-"))
-        pipeline->frames_total = (int)strtol(pipeline->name + 4, NULL, 10);
+    const char *number = strchr(pipeline->name, '-');
+    pipeline->frames_total = number ? (int)strtol(number + 1, NULL, 10) : 3;
     pipeline->info = (struct vrt_pipeline_info){
         .out_codec = (enum vrt_codec)params->settings->codec,
         .out_quality = (int)params->settings->quality,
@@ -304,13 +307,10 @@ int vrt_pipeline_new(struct vrt_pool *pool, const struct vrt_pipeline_params *pa
         .recipe = { .clip_frames = 4, .segment_frames = SEGMENT,
                     .tile_w = 64, .tile_h = 48, .encoder_threads = 2 },
         .width = 64, .height = 48, .out_width = 128, .out_height = 96, .fps = 25,
-        .duration_s = -1, .frames_total = -1, .reproducible = true,
-        .n_shards = -1, .n_tiles = 6, .frame_flops = 2000000000, .streams = &no_streams,
+        .duration_s = -1, .reproducible = true, .streams = &no_streams, .frame_flops = 2000000000,
+        .frames_total = is(pipeline, "run-") ? pipeline->frames_total : -1, .n_tiles = 6,
+        .n_shards = is(pipeline, "run-") ? (pipeline->frames_total + 3) / 4 : -1,
     };
-    if (is(pipeline, "run-")) {
-        pipeline->info.frames_total = pipeline->frames_total;
-        pipeline->info.n_shards = (pipeline->frames_total + 3) / 4;
-    }
     for (size_t i = 0; i < params->n_segments; i++)
         pipeline->frames_done += (int)params->segments[i].n_frames;
     uv_timer_init(pool->loop, &pipeline->timer);
@@ -392,7 +392,7 @@ const struct vrt_pipeline_info *vrt_pipeline_info(const struct vrt_pipeline *pip
 void vrt_pipeline_snapshot(const struct vrt_pipeline *pipeline,
                            struct vrt_pipeline_snapshot *ret_snapshot)
 {
-    *ret_snapshot = (struct vrt_pipeline_snapshot){
+    *ret_snapshot = fake_flow.has_snapshot ? fake_flow.snapshot : (struct vrt_pipeline_snapshot){
         .phase = pipeline->phase,
         .frames_total = is(pipeline, "run-") ? pipeline->frames_total : -1,
         .frames_done = pipeline->frames_done,

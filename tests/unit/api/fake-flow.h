@@ -11,6 +11,9 @@
  *     hang       goes on until it is cancelled
  *     stuck      goes on for ever, as if its device hung
  *     fail       fails after three frames
+ *     fail-N     fails after N frames
+ *     media-N    ends as if its vrt-media had crashed, after N frames of each run; has 12
+ *     full       finds its disk full after three frames
  *     refuse     is not admitted
  *     never      is admitted only when it is cancelled, that is, not at all
  *     slow       goes on like hang, but each start waits to be admitted until a test lets it, or
@@ -22,6 +25,8 @@
 
 #include <stdatomic.h>
 #include <stdbool.h>
+
+#include "daemon/pipeline/pipeline.h"
 
 #define FAKE_FLOW_TICK_MS 2
 #define FAKE_FLOW_STARTS_MAX 64
@@ -38,6 +43,9 @@ struct fake_flow {
     atomic_int n_doctors;                       /* likewise */
     atomic_int n_slow;                          /* slow ones that ever waited to be admitted */
     atomic_int n_let;                           /* so many more are; set by a test at any time */
+    double memory_fractions[2];                 /* of its devices */
+    bool has_snapshot;                          /* snapshots of whatever pipeline are: */
+    struct vrt_pipeline_snapshot snapshot;
     atomic_bool is_mended;                      /* set by a test at any time: cpu:1 is ready */
 };
 

@@ -31,6 +31,17 @@ static void *run(void *ctx)
     return NULL;
 }
 
+static int reread(void *ctx, struct vrt_conf *ret_conf, struct vrt_error *error)
+{
+    struct play *play = ctx;
+    const char *text = play->reread;
+
+    atomic_fetch_add(&play->n_reread, 1);
+    while (atomic_load(&play->is_reading_held))
+        usleep(1000);
+    return vrt_conf_parse(text, "test", vrt_backend_section_at, ret_conf, error);
+}
+
 /* Starts the server in its folder. */
 static void begin(struct play *play)
 {
@@ -40,6 +51,8 @@ static void begin(struct play *play)
     expect_int(vrt_fd_store_new(&play->fd_store), 0);
     expect_int(vrt_claim_folder(play->folder, &folder_fd, &error), 0);
     play->params.conf = &play->conf;
+    play->params.reread = reread;
+    play->params.reread_ctx = play;
     play->params.state_dir = play->folder;
     play->params.fd_store = play->fd_store;
     play->params.models_dir = play->models;
@@ -91,21 +104,27 @@ void play_wait_stopped(struct play *play)
     expect_int(play_remove(play), 0);
 }
 
-static void send_signal(struct play *play)
+/* Sends it when the server waits for signals: once it answers. */
+static void send_signal(struct play *play, int number)
 {
-    /* One answer, so that its signals are being waited for. */
     int fd = http_client_connect(play->socket);
     static const char request[] = "GET /healthz HTTP/1.1\r\n" HOST "\r\n";
 
     http_client_send(fd, request, sizeof(request) - 1);
     expect_int(http_client_read(fd, play_answer, sizeof(play_answer)), 200);
     close(fd);
-    kill(getpid(), SIGTERM);
+    kill(getpid(), number);
+}
+
+void play_reload(struct play *play, const char *text)
+{
+    play->reread = text;
+    send_signal(play, SIGHUP);
 }
 
 void play_stop(struct play *play)
 {
-    send_signal(play);
+    send_signal(play, SIGTERM);
     play_wait_stopped(play);
 }
 
@@ -114,7 +133,7 @@ void play_restart_with(struct play *play, const char *sql)
     char path[96];
     sqlite3 *db;
 
-    send_signal(play);
+    send_signal(play, SIGTERM);
     wait_ended(play);
     snprintf(path, sizeof(path), "%s/vrtd.db", play->folder);
     expect_int(sqlite3_open(path, &db), SQLITE_OK);
@@ -126,7 +145,9 @@ void play_restart_with(struct play *play, const char *sql)
 
 void play_restart(struct play *play)
 {
-    play_restart_with(play, "");
+    /* What ends well begins well: no start of a job that isn't over is held against it. */
+    play_restart_with(play, "SELECT json('a start is counted') FROM jobs WHERE starts > 0 AND "
+                      "state NOT IN ('done', 'failed', 'cancelled')");
 }
 
 void play_open_to_all(struct play *play)

@@ -4,6 +4,7 @@
 /* The whole server on a thread of its own, above fake-flow.c, and what tests ask of it. */
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 #include "base/buf.h"
 #include "config/conf.h"
@@ -14,6 +15,9 @@
 
 struct play {
     struct vrt_conf conf;
+    const char *reread;                 /* the configuration that a reload finds */
+    atomic_int n_reread;                /* reloads that began to read it */
+    atomic_bool is_reading_held;        /* they don't come to its end */
     char folder[64], socket[80], models[80];
     struct vrt_server_params params;
     struct vrt_fd_store *fd_store;
@@ -33,6 +37,9 @@ void play_restart(struct play *play);
 
 /* The same; `sql` is done to the store between the two. */
 void play_restart_with(struct play *play, const char *sql);
+
+/* Has the server read this configuration; it may have effect when this returns, or later. */
+void play_reload(struct play *play, const char *text);
 
 /* Sends SIGTERM, and play_wait_stopped(). */
 void play_stop(struct play *play);

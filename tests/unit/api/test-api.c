@@ -331,6 +331,52 @@ static void test_models(void)
     play_stop(&play);
 }
 
+/* Every part takes what it follows of a configuration that changes; one that is wrong changes
+ * nothing, and of several that come at once the last counts. */
+static void test_reload(void)
+{
+    static const char url[] = "{\"input\":{\"url\":\"http://x.invalid/a.mp4\",\"name\":\"a.mp4\"},"
+        "\"output\":{\"name\":\"a.mkv\"},\"dry_run\":true}";
+    struct play play;
+    struct vrt_job_info info;
+    char path[160];
+
+    play_start(&play, "[jobs]\nmax_running = 1\nmax_queued = 1\n[log]\nlevel = error\n");
+    expect_int(mkdir(play.models, 0700), 0);
+    snprintf(path, sizeof(path), "%s/mine.safetensors", play.models);
+    copy_file(MODEL_PATH, path);
+    expect_int(play_submit(&play, "hang", ""), 1);
+    expect_int(play_submit(&play, "hang", ""), 2);
+    expect_int(play_submit(&play, "hang", ""), -503);
+    expect_int(post(&play, "/v1/jobs", url), 403);
+    atomic_store(&play.is_reading_held, true);
+    play_reload(&play, "[jobs]\nmax_running = 0\n");
+    while (atomic_load(&play.n_reread) < 1)
+        usleep(1000);
+    play_reload(&play, "[jobs]\nmax_running = 2\nmax_queued = 4\nmodel = mine\ndevice = cpu:7\n"
+                "[devices]\nmemory_fraction = 0.5, cpu:1=0.25\n[remote]\ninputs = on\n"
+                "[log]\nlevel = error\n");
+    /* That one waits for the other. */
+    play_expect_state(&play, 2, VRT_JOB_QUEUED);
+    expect_int(play_submit(&play, "hang", ""), -503);
+    expect_int(atomic_load(&play.n_reread), 1);
+    atomic_store(&play.is_reading_held, false);
+    play_wait_for(&play, 2, VRT_JOB_RUNNING, &info);
+    vrt_job_info_done(&info);
+    expect_int(atomic_load(&play.n_reread), 2);
+    expect_int(play_submit(&play, "hang", ""), 3);
+    expect_int(play_show(&play, 3, &info), 200);
+    expect_str(info.model.name, "mine");
+    expect_str(info.device, "cpu:7");
+    vrt_job_info_done(&info);
+    expect_int(post(&play, "/v1/profile", "{}"), 422);
+    expect_int(post(&play, "/v1/jobs", url), 400);
+    expect_contains(play_answer, "input.url");
+    play_stop(&play);
+    expect_near(fake_flow.memory_fractions[0], 0.5, 0);
+    expect_near(fake_flow.memory_fractions[1], 0.25, 0);
+}
+
 /* The list comes in pages, and what is over may be left out. */
 static void test_pages(void)
 {
@@ -437,4 +483,5 @@ TEST_MAIN_AFTER(signal(SIGPIPE, SIG_IGN),
     { "routes", test_routes },
     { "pages", test_pages },
     { "models", test_models },
+    { "reload", test_reload },
 )

@@ -316,30 +316,6 @@ static void test_cancelling(void)
     play_stop(&play);
 }
 
-/* A job that finds a disk full while it is paused has not failed. */
-static void test_pause_full(void)
-{
-    struct play play;
-    struct vrt_job_info info;
-
-    play_start(&play, "");
-    expect_int(play_submit(&play, "fill", ""), 1);
-    play_expect_state(&play, 1, VRT_JOB_RUNNING);
-    do
-        expect_int(play_show(&play, 1, &info), 200);
-    while (info.frames_done < 1 && (vrt_job_info_done(&info), true));
-    vrt_job_info_done(&info);
-    expect_int(send_body(&play, "POST /v1/jobs/1/pause", "", 0), 200);
-    usleep(20 * FAKE_FLOW_TICK_MS * 1000);
-    play_expect_state(&play, 1, VRT_JOB_PAUSED);
-    expect_int(send_body(&play, "POST /v1/jobs/1/resume", "", 0), 200);
-    expect_int(play_show(&play, 1, &info), 200);
-    expect_int(info.state, VRT_JOB_RUNNING);
-    expect_int(info.n_starts, 2);
-    vrt_job_info_done(&info);
-    play_stop(&play);
-}
-
 /* Another input than the job began with costs nothing but another try. */
 static void test_other_input(void)
 {
@@ -482,6 +458,46 @@ static void test_crash_loop(void)
     play_stop(&play);
 }
 
+/* A crash of vrt-media is forgiven once, and again when more was stored since. */
+static void test_media(void)
+{
+    struct play play;
+    struct vrt_job_info info;
+
+    play_start(&play, "");
+    for (int i = 0; i < 2; i++) {
+        expect_int(play_submit(&play, i ? "media-3" : "media-6", ""), i + 1);
+        play_wait_for(&play, i + 1, VRT_JOB_DONE, &info);
+        expect_int(info.state, i ? VRT_JOB_FAILED : VRT_JOB_DONE);
+        expect_int(info.n_starts, i ? 2 : 3);
+        expect_int(info.frames_done, i ? 3 : 12);
+        expect_int(info.n_warnings, 1);
+        expect_contains(info.warnings[0], "went on from its last segment");
+        vrt_job_info_done(&info);
+    }
+    play_stop(&play);
+}
+
+/* Of held pipelines no more stay than may run: the oldest job's goes, and is begun anew. */
+static void test_held(void)
+{
+    struct play play;
+
+    play_start(&play, "[jobs]\nmax_running = 1\n");
+    for (int id = 1; id <= 2; id++) {
+        expect_int(play_submit(&play, "hang", ""), id);
+        await_frames(&play, id);
+        expect_int(send_body(&play, id == 1 ? "POST /v1/jobs/1/pause" : "POST /v1/jobs/2/pause",
+                             "", 0), 200);
+    }
+    expect_int(send_body(&play, "POST /v1/jobs/2/resume", "", 0), 200);
+    expect_int(wait_for_segments(&play, 2, 5), 1);
+    expect_int(send_body(&play, "DELETE /v1/jobs/2", "", 0), 200);
+    expect_int(send_body(&play, "POST /v1/jobs/1/resume", "", 0), 200);
+    expect_int(wait_for_segments(&play, 1, 5), 2);
+    play_stop(&play);
+}
+
 /* What is told of a job's history; the caller's. */
 static struct vrt_job_history ask_history(struct play *play, int64_t id)
 {
@@ -569,11 +585,12 @@ TEST_MAIN_AFTER(signal(SIGPIPE, SIG_IGN),
     { "priority", test_priority },
     { "cancelling", test_cancelling },
     { "pause-twice", test_pause_twice },
-    { "pause-full", test_pause_full },
     { "other-input", test_other_input },
     { "one-output", test_one_output },
     { "suspects", test_suspects },
     { "crash-loop", test_crash_loop },
+    { "media", test_media },
+    { "held", test_held },
     { "files", test_files },
     { "history", test_history },
     { "left-open", test_left_open },

@@ -1,12 +1,22 @@
 /* SPDX-License-Identifier: MIT */
-/* daemon/jobs/history: bounded however long a job runs, and right however often it is halved. */
+/* daemon/jobs/history, job-record, job-report: what is told of a job, and what a start of the
+ * daemon knows of it. A history is bounded however long a job runs, and right however often it is
+ * halved. */
 
 #include "tests/unit/test.h"
 
+#include <errno.h>
 #include <math.h>
+#include <signal.h>
+#include <unistd.h>
 
+#include "base/macro.h"
 #include "daemon/jobs/history/job-history.h"
+#include "daemon/jobs/job-report.h"
+#include "daemon/jobs/queue-context.h"
 #include "history/msg_history.h"
+#include "tests/unit/api/fake-flow.h"
+#include "tests/unit/api/server-play.h"
 
 static void note(struct vrt_job_history *history, double elapsed_s, double frames, int64_t bytes)
 {
@@ -123,11 +133,313 @@ static void test_texts(void)
     vrt_job_history_done(&history);
 }
 
-int main(void)
+/* A job that was admitted; vrt_queue_free_job() frees it. */
+static struct vrt_job *new_job(void)
 {
-    test_short();
-    test_days();
-    test_going_back();
-    test_texts();
-    return 0;
+    struct vrt_job *job = NULL;
+    struct vrt_job_request request;
+    struct vrt_buf text = { .limit_bytes = 0 };
+
+    expect_int(vrt_queue_make_job(7, 1000, &job), 0);
+    vrt_job_request_init(&request);
+    expect_int(vrt_fields_print(vrt_job_request_fields, &request, &text), 0);
+    job->request = vrt_buf_steal(&text);
+    job->decision = calloc(1, sizeof(*job->decision));
+    *job->decision = (struct vrt_job_decision){
+        .is_admitted = true,
+        .recipe = { .clip_frames = 5, .segment_frames = 9, .tile_w = 64, .tile_h = 48,
+                    .strength = 0.5, .times = 2, .every = 1 },
+        .fingerprint = { .size_bytes = 4711, .checksum = 0xfedcba9876543210 },
+        .network_checksum = 0x8123456789abcdef,
+        .output_ino = 77,
+        .groups = { 5, 6 },
+        .n_groups = 2,
+        .is_cancelled = true,
+    };
+    return job;
 }
+
+/* What the store has of a job is the job again. */
+static void expect_read(const struct vrt_store_job *row, int result, struct vrt_job **ret_job)
+{
+    struct vrt_error error = { .id = NULL };
+    struct vrt_job *job = NULL;
+
+    expect_int(vrt_queue_make_job(7, 1000, &job), 0);
+    if (vrt_job_record_read(row, job, &error) != result)
+        test_fail("%s: %s", row->work, error.message);
+    if (ret_job)
+        *ret_job = job;
+    else
+        vrt_queue_free_job(job);
+}
+
+static void test_record(void)
+{
+    static const struct {
+        const char *member;             /* of the recipe */
+        long long value;
+        bool makes_sense;
+    } rows[] = {
+        { "segment_frames", 1, true }, { "segment_frames", 0, false },
+        { "clip_frames", 1, true }, { "clip_frames", 0, false },
+        { "clip_frames", INT32_MAX, true }, { "clip_frames", INT32_MAX + 1LL, false },
+        { "tile_w", 1, true }, { "tile_w", 0, false }, { "tile_w", INT32_MAX + 1LL, false },
+        { "tile_h", 1, true }, { "tile_h", 0, false },
+        { "overlap", 0, true }, { "overlap", -1, false }, { "clip_overlap", -1, false },
+        { "encoder_threads", -1, false }, { "encoder_threads", INT32_MAX, true },
+        { "encoder_threads", INT32_MAX + 1LL, false },
+        { "tiling", -1, false }, { "tiling", VRT_TILING_COUNT - 1, true },
+        { "tiling", VRT_TILING_COUNT, false },
+        { "precision", -1, false }, { "precision", VRT_PRECISION_COUNT - 1, true },
+        { "precision", VRT_PRECISION_COUNT, false },
+        { "deinterlace", -1, false }, { "deinterlace", VRT_DEINTERLACE_AUTO, false },
+        { "deinterlace", VRT_DEINTERLACE_COUNT - 1, true },
+        { "deinterlace", VRT_DEINTERLACE_COUNT, false },
+        { "field_order", -1, false }, { "field_order", VRT_FIELD_ORDER_COUNT - 1, true },
+        { "field_order", VRT_FIELD_ORDER_COUNT, false },
+        { "tonemap", -1, false }, { "tonemap", VRT_TONEMAP_COUNT - 1, true },
+        { "tonemap", VRT_TONEMAP_COUNT, false },
+        { "times", -1, false }, { "times", 0, true }, { "times", VRT_RECIPE_TIMES_MAX, true },
+        { "times", VRT_RECIPE_TIMES_MAX + 1, false },
+        { "every", -1, false }, { "every", 0, true }, { "every", 2, true }, { "every", 3, false },
+    };
+    static const struct {
+        int64_t id;
+        int state, priority, result;
+    } columns[] = {
+        { 7, VRT_JOB_STATE_COUNT - 1, VRT_API_PRIORITY_MIN, 0 },
+        { 7, 0, VRT_API_PRIORITY_MAX, 0 }, { 8, 0, 0, -EINVAL }, { 7, -1, 0, -EINVAL },
+        { 7, VRT_JOB_STATE_COUNT, 0, -EINVAL }, { 7, 0, VRT_API_PRIORITY_MIN - 1, -EINVAL },
+        { 7, 0, VRT_API_PRIORITY_MAX + 1, -EINVAL },
+    };
+    struct vrt_job *job = new_job(), *again;
+    struct vrt_job_texts texts;
+    struct vrt_store_job row, odd;
+
+    expect_int(vrt_job_record_print(job, &texts, &row), 0);
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(rows); i++) {
+        char member[32], work[4096];
+        snprintf(member, sizeof(member), "\"%s\":", rows[i].member);
+        const char *at = strstr(row.work, member) + strlen(member);
+        snprintf(work, sizeof(work), "%.*s%lld%s", (int)(at - row.work), row.work, rows[i].value,
+                 at + strcspn(at, ",}"));
+        odd = row;
+        odd.work = work;
+        expect_read(&odd, rows[i].makes_sense ? 0 : -EINVAL, NULL);
+    }
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(columns); i++) {
+        odd = row;
+        odd.id = columns[i].id;
+        odd.state = columns[i].state;
+        odd.priority = columns[i].priority;
+        expect_read(&odd, columns[i].result, NULL);
+    }
+    expect_read(&row, 0, &again);
+    const struct vrt_job_decision *decision = again->decision;
+    expect_true(decision->is_admitted && decision->is_cancelled && !decision->notice_due);
+    expect_int(decision->recipe.tile_w, 64);
+    expect_int(decision->recipe.times, 2);
+    expect_near(decision->recipe.strength, 0.5, 0);
+    expect_int(decision->fingerprint.checksum, 0xfedcba9876543210);
+    expect_int(decision->network_checksum, 0x8123456789abcdef);
+    expect_int(decision->output_ino, 77);
+    expect_int(decision->n_groups, 2);
+    expect_int(decision->groups[1], 6);
+    vrt_queue_free_job(again);
+    vrt_queue_free_job(job);
+    vrt_job_texts_done(&texts);
+}
+
+/* Whether anything new is told of the job whose pipeline stands as `now` says. */
+static bool is_news(struct vrt_job *job, const struct vrt_pipeline_snapshot *now)
+{
+    enum vrt_pipeline_phase phase;
+
+    fake_flow.snapshot = *now;
+    bool news = vrt_job_report_progress(job, &phase);
+    expect_int(phase, now->phase);
+    return news;
+}
+
+/* What is worth telling, and what is told. */
+static void test_progress(void)
+{
+    static const struct vrt_device_info device = { .name = "cpu:0" };
+    struct vrt_job *job = new_job();
+    struct vrt_job_info *info = &job->info;
+    struct vrt_pipeline_snapshot now, same = {
+        .phase = VRT_PIPELINE_RUNNING, .frames_total = 50, .frames_done = 4, .fps = 2, .left_s = 3,
+        .frames_underway = 0.25, .elapsed_s = 5, .frames_repeated = 2, .n_devices = 2,
+        .devices = {
+            { .info = &device, .planned_bytes = 1000, .replica_bytes = 400, .fps = -1 },
+            { .info = &device, .planned_bytes = -1, .replica_bytes = 400, .fps = -1 },
+        },
+    };
+
+    fake_flow = (struct fake_flow){ .has_snapshot = true };
+    info->started_at = 1;
+    info->state = VRT_JOB_RUNNING;
+    job->ran_s = 10;
+    expect_true(is_news(job, &same));
+    expect_near(info->elapsed_s, 15, 0);
+    expect_near(info->left_s, 3, 0);
+    expect_true(isnan(info->devices[0].fps));
+    expect_int(info->devices[0].workspace_bytes, 600);
+    expect_int(info->devices[1].workspace_bytes, VRT_UNKNOWN);
+    expect_near(job->history.points[0].frames, 4.25, 0);
+    expect_int(job->history.points[0].memory_bytes, 1000);
+    for (int i = 0; i < 12; i++) {
+        now = same;
+        now.frames_done += i == 1;
+        now.frames_total += i == 2;
+        now.frames_underway += i == 3 ? 0.125 : i == 4 ? 0.01 : 0;
+        now.n_devices -= i == 5;
+        now.n_warnings += i == 6;
+        now.frames_compared += i == 7;
+        now.phase = i == 8 ? VRT_PIPELINE_FINISHING : VRT_PIPELINE_RUNNING;
+        now.devices[1].in_flight += i == 9;
+        now.devices[0].shards_done += i == 10;
+        now.left_s += i == 11;
+        expect_int(is_news(job, &now), i != 0 && i != 4 && i != 11);
+        is_news(job, &same);
+    }
+    expect_int(info->warnings_total, 1);
+    /* That it finishes is told once. */
+    now = same;
+    now.phase = VRT_PIPELINE_FINISHING;
+    info->state = VRT_JOB_FINISHING;
+    expect_true(!is_news(job, &now));
+    /* What is stored of it counts until the pipeline has looked, and what was most stays. */
+    now.frames_done = now.frames_repeated = 0;
+    now.devices[0].planned_bytes = 500;
+    now.left_s = now.elapsed_s = -1;
+    is_news(job, &now);
+    expect_int(info->frames_done, 4);
+    expect_int(info->frames_repeated, 2);
+    expect_int(info->devices[0].peak_bytes, 1000);
+    expect_true(isnan(info->left_s) && isnan(info->elapsed_s));
+    /* The colours take as long as the transparency before them. */
+    info->has_recipe = true;
+    info->recipe.alpha = VRT_ALPHA_NETWORK;
+    is_news(job, &same);
+    expect_near(info->left_s, 3 + 50 / 2.0, 0);
+    job->decision->is_alpha_made = true;
+    is_news(job, &same);
+    expect_near(info->left_s, 3, 0);
+    vrt_job_report_idle(job);
+    expect_near(info->elapsed_s, 10, 0);
+    fake_flow.has_snapshot = false;
+    vrt_queue_free_job(job);
+}
+
+/* Segments that can't be, and all behind them, are made anew. */
+static void test_odd_segments(void)
+{
+    static const struct {
+        const char *change;             /* to the second segment */
+        int n_segments, n_frames;       /* that are left */
+    } rows[] = {
+        { "n_frames = 0", 4, 12 }, { "n_frames = -1", 1, 4 }, { "next_shard = -1", 1, 4 },
+        { "size_bytes = 1 << 48", 4, 16 }, { "size_bytes = (1 << 48) + 1", 1, 4 },
+        { "ran_ms = -1", 1, 4 }, { "number = 9", 1, 4 },
+    };
+    struct play play;
+    struct vrt_job_info info;
+    char sql[400];
+
+    play_start(&play, "");
+    expect_int(play_submit(&play, "fail-18", ""), 1);
+    play_expect_state(&play, 1, VRT_JOB_FAILED);
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(rows); i++) {
+        snprintf(sql, sizeof(sql), "UPDATE jobs SET state = 'paused'; UPDATE segments SET number = "
+                 "1 WHERE number = 9; UPDATE segments SET n_frames = 4, next_shard = number + 1, "
+                 "size_bytes = 100, ran_ms = 1500; UPDATE segments SET %s WHERE number = 1",
+                 rows[i].change);
+        play_restart_with(&play, sql);
+        expect_int(play_show(&play, 1, &info), 200);
+        expect_int(info.segments_done, rows[i].n_segments);
+        expect_int(info.frames_done, rows[i].n_frames);
+        expect_near(info.elapsed_s, 1.5, 0);
+        vrt_job_info_done(&info);
+    }
+    play_stop(&play);
+}
+
+/* Also after a start what was over first is forgotten first; of the same moment, the older. */
+static void test_order_of_ends(void)
+{
+    static const struct {
+        const char *time;               /* of the end of job `id` */
+        int forgotten;
+    } rows[] = {
+        { "printf('2020-01-02T03:04:%02d.000Z', 30 - id)", 2 }, { "'2020-01-02T03:04:05.000Z'", 1 },
+    };
+    struct play play;
+    struct vrt_job_info info;
+    char sql[200];
+
+    play_start(&play, "[jobs]\nhistory = 2\nhistory_days = 36500\n");
+    for (int id = 1; id <= 2; id++) {
+        expect_int(play_submit(&play, "run-1", ""), id);
+        play_expect_state(&play, id, VRT_JOB_DONE);
+    }
+    for (int i = 0; i < 2; i++) {
+        snprintf(sql, sizeof(sql), "UPDATE jobs SET info = json_set(info, '$.finished_at', %s)",
+                 rows[i].time);
+        play_restart_with(&play, sql);
+        expect_int(play_submit(&play, "run-1", ""), 3 + i);
+        play_expect_state(&play, 3 + i, VRT_JOB_DONE);
+        while (play_show(&play, rows[i].forgotten, &info) != 404) {
+            vrt_job_info_done(&info);
+            usleep(1000);
+        }
+    }
+    expect_int(play_show(&play, 3, &info), 200);
+    vrt_job_info_done(&info);
+    play_stop(&play);
+}
+
+/* What a job that failed has stored goes when nobody will retry it any more, and all that is known
+ * of it later. */
+static void test_long_ago(void)
+{
+    struct play play;
+    struct vrt_job_info info;
+    char path[96], sql[200];
+
+    play_start(&play, "[jobs]\nfailed_files_days = 1\nhistory_days = 3\n");
+    expect_int(play_submit(&play, "fail-6", ""), 1);
+    snprintf(path, sizeof(path), "%s/spool/1", play.folder);
+    play_wait_for(&play, 1, VRT_JOB_FAILED, &info);
+    expect_int(info.segments_done, 1);
+    vrt_job_info_done(&info);
+    expect_int(access(path, F_OK), 0);
+    for (int days = 2; days <= 4; days += 2) {
+        snprintf(sql, sizeof(sql), "UPDATE jobs SET info = json_set(info, '$.finished_at', "
+                 "strftime('%%Y-%%m-%%dT%%H:%%M:%%fZ', 'now', '-%d days'))", days);
+        play_restart_with(&play, sql);
+        while (play_show(&play, 1, &info) == 200 && (days == 4 || info.segments_done > 0)) {
+            vrt_job_info_done(&info);
+            usleep(1000);
+        }
+        if (days == 2)
+            vrt_job_info_done(&info);
+        /* A thread removes them. */
+        while (access(path, F_OK) == 0)
+            usleep(1000);
+    }
+    play_stop(&play);
+}
+
+TEST_MAIN_AFTER(signal(SIGPIPE, SIG_IGN),
+    { "short", test_short },
+    { "days", test_days },
+    { "going-back", test_going_back },
+    { "texts", test_texts },
+    { "record", test_record },
+    { "progress", test_progress },
+    { "odd-segments", test_odd_segments },
+    { "order-of-ends", test_order_of_ends },
+    { "long-ago", test_long_ago },
+)

@@ -68,7 +68,9 @@ static void drop(struct vrt_jobs *jobs, struct vrt_job *job)
 static void test_order(void)
 {
     /* Added in the order in which their admissions ended. */
-    static const int64_t ids[] = { 2, 1, 5, 4, 3 }, priorities[] = { 0, 0, 9, 9, -3 };
+    static const int64_t ids[] = { 2, 1, 5, 4, 3 }, priorities[] = { 0, 0, VRT_API_PRIORITY_MAX,
+                                                              VRT_API_PRIORITY_MAX,
+                                                              VRT_API_PRIORITY_MIN };
     static const int64_t starts[] = { 4, 5, 1, 2, 3 };
     struct vrt_jobs jobs;
     struct vrt_job *job;
@@ -104,7 +106,7 @@ static void test_may_start(void)
     static const int may[] = { true, true, true, true, false };
     struct vrt_jobs jobs;
     struct vrt_jobs_room room;
-    struct vrt_job *job;
+    struct vrt_job *job, *other;
 
     vrt_jobs_init(&jobs);
     expect_true(!vrt_jobs_may_start(&jobs, 2, &room));
@@ -119,8 +121,16 @@ static void test_may_start(void)
     expect_true(vrt_jobs_move(&jobs, room.job, VRT_JOB_FINISH));
     expect_true(!vrt_jobs_may_start(&jobs, 2, &room));
     expect_int(room.job->info.id, 1);
-    /* Equals wait. */
+    /* Equals wait, also where what finishes has a lower priority. */
     vrt_jobs_set_priority(&jobs, job, 0);
+    expect_true(!vrt_jobs_may_start(&jobs, 2, &room));
+    expect_true(!room.job);
+    for (int64_t id = 1; id <= 5; id++) {
+        other = vrt_jobs_find(&jobs, id);
+        vrt_jobs_set_priority(&jobs, other, id == 1 || id == 5 ? 2 : 0);
+        if (id == 3 || id == 4)
+            expect_true(vrt_jobs_move(&jobs, other, VRT_JOB_FINISH));
+    }
     expect_true(!vrt_jobs_may_start(&jobs, 2, &room));
     expect_true(!room.job);
     VRT_LIST_FOREACH(job, &jobs.all, link)
@@ -243,6 +253,7 @@ static void test_counts(void)
 {
     struct vrt_jobs jobs;
     struct vrt_job *all[50];
+    int64_t n_over[VRT_JOB_STATE_COUNT] = { 0 };
     unsigned random = 1;
 
     vrt_jobs_init(&jobs);
@@ -257,6 +268,7 @@ static void test_counts(void)
         expect_int(vrt_jobs_move(&jobs, all[i], event), wanted != VRT_UNKNOWN);
         expect_int(all[i]->info.state, wanted == VRT_UNKNOWN ? before : wanted);
         if (vrt_job_state_is_final(all[i]->info.state)) {
+            n_over[all[i]->info.state]++;
             drop(&jobs, all[i]);
             all[i] = add(&jobs, 51 + step, 0);
         }
@@ -265,6 +277,8 @@ static void test_counts(void)
         for (int state = 0; state < VRT_JOB_STATE_COUNT; state++)
             expect_int(jobs.counts[state], counts[state]);
     }
+    for (int state = 0; state < VRT_JOB_STATE_COUNT; state++)
+        expect_int(jobs.n_over[state], n_over[state]);
     for (int i = 0; i < 50; i++)
         drop(&jobs, all[i]);
     vrt_jobs_done(&jobs);
@@ -344,10 +358,42 @@ static void test_text(void)
     expect_str(job->info.warnings[1], "warning 1");
 }
 
+/* How far it is: not done before the last frame, however near. */
+static void test_percent(void)
+{
+    static const struct {
+        int64_t done, total;
+        double underway, percent;
+    } rows[] = {
+        { 12, 48, NAN, 25 }, { 12, 48, 1.2, 27.5 }, { 0, 1, NAN, 0 }, { 1, 1, NAN, 100 },
+        { 9999, 10000, NAN, 99.9 }, { 9999, 10000, 1, 99.9 }, { 10000, 10000, NAN, 100 },
+        { 12, 10, NAN, 100 }, { 3, 0, NAN, NAN }, { 3, -1, NAN, NAN },
+    };
+    VRT_CLEANUP(vrt_job_freep) struct vrt_job *job = NULL;
+
+    expect_int(vrt_job_new(7, 0, &job), 0);
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(rows); i++) {
+        job->info.frames_done = rows[i].done;
+        job->info.frames_total = rows[i].total;
+        job->info.frames_underway = rows[i].underway;
+        vrt_job_touch(job);
+        if (isnan(rows[i].percent))
+            expect_true(isnan(job->info.percent));
+        else
+            expect_near(job->info.percent, rows[i].percent, 1e-9);
+    }
+}
+
 /* Every text of the job holds the word: it must be in what its owner is told, and nowhere else. */
 static void test_redaction(void)
 {
     static const char word[] = "holiday";
+    static const char *const redacted_fields[] = {
+        "\"input_name\":null", "\"input_path\":null", "\"output_name\":null",
+        "\"output_path\":null", "\"model_path\":null", "\"reference_name\":null",
+        "\"reference_path\":null", "\"input_bytes\":null", "\"name\":null",
+        "\"owner\":\"anna\"", "\"message\":\"the input is empty\"",
+    };
     VRT_CLEANUP(vrt_job_freep) struct vrt_job *job = NULL;
     struct vrt_buf full = { .limit_bytes = 0 }, redacted = { .limit_bytes = 0 };
     const struct vrt_buf *text;
@@ -360,6 +406,8 @@ static void test_redaction(void)
     snprintf(info->input_path, sizeof(info->input_path), "/home/a/%s.mp4", word);
     snprintf(info->output_path, sizeof(info->output_path), "/home/a/%s.mkv", word);
     snprintf(info->model_path, sizeof(info->model_path), "/home/a/%s.pth", word);
+    snprintf(info->reference_name, sizeof(info->reference_name), "%s.mov", word);
+    snprintf(info->reference_path, sizeof(info->reference_path), "/home/a/%s.mov", word);
     snprintf(info->owner, sizeof(info->owner), "anna");
     info->input_bytes = 4711;
     info->has_error = true;
@@ -375,10 +423,8 @@ static void test_redaction(void)
     expect_contains(full.data, "\"input_bytes\":4711");
     expect_int(vrt_job_print(job, VRT_JOB_VIEW_REDACTED, &redacted), 0);
     expect_true(!strstr(redacted.data, word) && !strstr(redacted.data, "the second"));
-    expect_contains(redacted.data, "\"owner\":\"anna\"");
-    expect_contains(redacted.data, "\"input_name\":null");
-    expect_contains(redacted.data, "\"input_bytes\":null");
-    expect_contains(redacted.data, "\"message\":\"the input is empty\"");
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(redacted_fields); i++)
+        expect_contains(redacted.data, redacted_fields[i]);
     text = vrt_job_short_text(job, VRT_JOB_VIEW_REDACTED);
     expect_true(!strstr(text->data, word));
     expect_contains(text->data, "\"id\":\"input.empty\"");
@@ -403,5 +449,6 @@ TEST_MAIN(
     { "history", test_history },
     { "history-of-many", test_history_of_many },
     { "text", test_text },
+    { "percent", test_percent },
     { "redaction", test_redaction },
 )

@@ -31,7 +31,22 @@ struct run {
     int segment_frames;                 /* 0: SEGMENT_FRAMES */
     double patience_s;                  /* 0: the default */
     double retry_s;                     /* 0: 0.05 */
+    const char *devices;                /* NULL: "cpu" */
+    enum vrt_fallback fallback;
+    int64_t allowed_bytes;              /* of cpu:1; 0: as much as of any */
 };
+
+/* Lets jobs take so many bytes of a device. */
+static void allow_bytes(struct flow *flow, size_t d, int64_t bytes)
+{
+    struct vrt_device_snapshot device;
+
+    do {
+        flow_run_for(flow, 10);
+        vrt_pool_device(flow->pool, d, &device);
+    } while (device.memory_free_bytes < 0);
+    vrt_pool_set_memory_fraction(flow->pool, d, (double)bytes / (double)device.memory_free_bytes);
+}
 
 static void run_once(const struct run *run, struct flow_job *job)
 {
@@ -51,9 +66,13 @@ static void run_once(const struct run *run, struct flow_job *job)
     settings.tile = run->tile;
     settings.segment_frames = run->segment_frames ? run->segment_frames : SEGMENT_FRAMES;
     params.wants_smaller = run->wants_smaller;
+    params.devices = run->devices ? run->devices : params.devices;
+    params.fallback = run->fallback;
     if (job->keeps)
         params.recipe = &info.recipe;
     flow_init(&flow, fixture_path(""), pool);
+    if (run->allowed_bytes)
+        allow_bytes(&flow, 1, run->allowed_bytes);
     flow_submit(&flow, job, params, fixture_path("out.mkv"));
     close(params.input_fd);
     flow_run(&flow);
@@ -243,6 +262,66 @@ static void test_left_out(void)
     expect_contains(job.warnings, "not every device takes part: cpu:1");
 }
 
+/* What one device has room for, all take: which of them restored a frame must not show. */
+static void test_less_memory(void)
+{
+    struct flow_job job = { .cancel_at = -1 };
+
+    run_once(&(struct run){ .n_devices = 2, .allowed_bytes = whole_bytes * 3 / 2 }, &job);
+    expect_done(&job);
+    expect_str(job.warnings, "");
+    expect_true(area(&job) < whole_area);
+    expect_true(job.info.reproducible);
+    expect_int(job.last.n_devices, 2);
+    expect_true(job.last.devices[0].planned_bytes < whole_bytes);
+    expect_int(job.last.devices[1].planned_bytes, job.last.devices[0].planned_bytes);
+}
+
+/* A device that lacks an op takes no part; where all do the CPUs stand in, if they may. */
+static void test_lacks(void)
+{
+    static const struct {
+        const char *devices;
+        enum vrt_fallback fallback;
+        bool is_done, uses_cpu_instead;
+        const char *says;               /* in a warning, or the error */
+    } rows[] = {
+        { "ref", VRT_FALLBACK_WARN, true, true, "can compute this network: cpu is used instead" },
+        { "ref", VRT_FALLBACK_ALLOW, true, true, "ref:0 takes no part: it lacks conv2d" },
+        { "ref", VRT_FALLBACK_FORBID, false, false, "ref:0 lacks conv2d" },
+        { "cpu,ref", VRT_FALLBACK_WARN, true, false, "ref:0 takes no part: it lacks conv2d" },
+    };
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct flow_job job = { .cancel_at = -1 };
+        run_once(&(struct run){ .n_devices = 1, .devices = rows[i].devices,
+                                .fallback = rows[i].fallback,
+                                .fault = "ref open:1- lacks=conv2d" }, &job);
+        fprintf(stderr, "  %s\n", job.warnings);
+        expect_int(job.was_admitted, rows[i].is_done);
+        expect_contains(rows[i].is_done ? job.warnings : job.error.message, rows[i].says);
+        expect_int(strstr(job.warnings, "cpu is used instead") != NULL, i == 0);
+        expect_true(!strstr(job.warnings, "not every device"));
+        if (!rows[i].is_done)
+            continue;
+        expect_done(&job);
+        expect_int(job.info.uses_cpu_instead, rows[i].uses_cpu_instead);
+        expect_true(job.info.reproducible);
+    }
+}
+
+/* Devices of two classes don't give the same bits. */
+static void test_unlike(void)
+{
+    struct flow_job job = { .cancel_at = -1 };
+
+    run_once(&(struct run){ .n_devices = 1, .devices = "cpu,ref" }, &job);
+    expect_str(job.error.message, "");
+    expect_true(largest_difference() <= 1);
+    expect_int(job.last.n_devices, 2);
+    expect_true(!job.info.reproducible);
+}
+
 /* A device that vanishes while it is asked is asked again when it is back. */
 static void test_lost_while_asked(void)
 {
@@ -319,6 +398,9 @@ int main(int argc, char **argv)
         { "smaller-later", test_smaller_later },
         { "waits-for-memory", test_waits_for_memory },
         { "left-out", test_left_out },
+        { "less-memory", test_less_memory },
+        { "lacks", test_lacks },
+        { "unlike", test_unlike },
         { "lost-while-asked", test_lost_while_asked },
         { "all-gone", test_all_gone },
         { "parked-while-gone", test_parked_while_gone },

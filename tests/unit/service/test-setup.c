@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* daemon/options, paths, claim: what is settled before the daemon serves. */
+/* daemon/options, paths, setup, once, limits, claim: what is settled before the daemon serves. */
 
 #include "tests/unit/test.h"
 
@@ -12,11 +12,15 @@
 #include <unistd.h>
 
 #include "api.h"
+#include "backend/kind.h"
 #include "base/log.h"
 #include "base/macro.h"
 #include "daemon/service/claim.h"
+#include "daemon/service/limits.h"
+#include "daemon/service/once.h"
 #include "daemon/service/options.h"
 #include "daemon/service/paths.h"
+#include "daemon/service/setup.h"
 
 static char folder[64];
 
@@ -139,7 +143,7 @@ static void write_file(const char *path)
 
 static void test_config_path(void)
 {
-    char variable[128], buffer[128];
+    char variable[128], buffer[128], places[400];
 
     snprintf(variable, sizeof(variable), "XDG_CONFIG_HOME=%s", folder);
     set_environment((const char *[]){ variable, NULL });
@@ -149,8 +153,202 @@ static void test_config_path(void)
     write_file(in_folder("vrtd/vrtd.conf"));
     expect_int(vrt_paths_config(buffer, sizeof(buffer), NULL), 0);
     expect_str(buffer, in_folder("vrtd/vrtd.conf"));
+    /* Its own, and the system's; where there is no room for all, the first. */
+    expect_contains(vrt_paths_list_configs(places, sizeof(places)), in_folder("vrtd/vrtd.conf"));
+    expect_contains(places, ", /etc/vrtd/vrtd.conf");
+    expect_true(strlen(vrt_paths_list_configs(places, strlen(buffer) + 1)) <= strlen(buffer));
     unlink(in_folder("vrtd/vrtd.conf"));
     rmdir(in_folder("vrtd"));
+}
+
+static void conf_of(const char *text, struct vrt_conf *ret_conf)
+{
+    struct vrt_error error = { .id = NULL };
+
+    if (vrt_conf_parse(text, "test", vrt_backend_section_at, ret_conf, &error) < 0)
+        test_fail("%s", error.message);
+}
+
+/* What of a configuration is refused, and what it says of that. */
+static void test_check(void)
+{
+    static const struct {
+        const char *text, *says;        /* says "": it is right */
+    } cases[] = {
+        { "", "" },
+        { "[devices]\nfault = cpu:0 submit:3 fail\n", "" },
+        { "[devices]\nfault = nonsense\n", "nonsense" },
+        { "[daemon]\nwall_clock = 5\n", "" },
+        { "[daemon]\nwall_clock = noon\n", "[daemon] wall_clock: \"noon\" is neither" },
+        { "[log]\nlevel = loud\n", "[log] level: " },
+        { "[log]\nfile = /none/such/file\n", "[log] file: " },
+        { "[jobs]\npreset = sloth\n", "[jobs] preset: there is no sloth" },
+        { "[jobs]\npreset = ultrafast\n", "" },
+        { "[jobs]\ndevice = cuda:9\n", "" },
+        { "[jobs]\ndevice = cuda:\n", "[jobs] device: " },
+        { "[devices]\nmemory_fraction = 0.5, cpu=0.5, cuda:9=0.25\n", "" },
+        { "[devices]\nmemory_fraction = toaster=0.5\n", "\"toaster\" is neither" },
+        { "[devices]\nmemory_fraction = cpu:x=0.5\n", "\"cpu:x\" is neither" },
+        { "[access]\nmedia_roots = not/absolute\n", "not/absolute" },
+        { "[remote]\ncatalogue = ftp://x/y\n", "[remote] " },
+        { "[web]\nlisten = 0.0.0.0:80\n", "[web] listen: " },
+        { "[jobs]\nmodel = compact-x2\n", "" },
+        { "[jobs]\nmodel = nothing\n", "[jobs] model: there is no nothing in /none/models" },
+    };
+    const struct vrt_setup setup = { .models_dir = "/none/models" };
+
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(cases); i++) {
+        struct vrt_error error = { .id = NULL };
+        struct vrt_conf conf;
+        conf_of(cases[i].text, &conf);
+        int r = vrt_setup_check(&setup, &conf, &error);
+        if ((r < 0) != (cases[i].says[0] != 0) || !strstr(error.message, cases[i].says))
+            test_fail("%s: %d, %s", cases[i].text, r, error.message);
+    }
+}
+
+/* The command line goes before the configuration, and that before what is so by itself. */
+static void test_folders_of(void)
+{
+    static char longest[VRT_SETUP_PATH_BYTES], long_models[VRT_SETUP_PATH_BYTES];
+    const struct {
+        const char *given, *text;
+        int result;
+        const char *state, *models, *cache, *socket;
+    } cases[] = {
+        { NULL, "", 0, "/s/vrtd", "/s/vrtd/models", "/c/vrtd", "/r/vrtd.sock" },
+        { NULL, "[daemon]\nstate_dir = /a\nmodels_dir = /m\ncache_dir = /k\nsocket = /b\n", 0,
+          "/a", "/m", "/k", "/b" },
+        { "/x", "[daemon]\nstate_dir = /a\nsocket = /b\n", 0, "/x", "/x/models", "/c/vrtd",
+          "/x" },
+        { "", "", -EINVAL, NULL, NULL, NULL, NULL },
+        { longest, "", -EINVAL, NULL, NULL, NULL, NULL },
+        { long_models, "", -ENAMETOOLONG, NULL, NULL, NULL, NULL },
+    };
+    char path[VRT_SETUP_PATH_BYTES], long_cache[2 * VRT_SETUP_PATH_BYTES] = "";
+
+    memset(longest, 'a', sizeof(longest));
+    memset(long_models, 'a', sizeof(long_models) - strlen("/models"));
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(cases); i++) {
+        struct vrt_error error = { .id = NULL };
+        struct vrt_conf conf;
+        char given[VRT_SETUP_PATH_BYTES + 1] = "";
+        set_environment((const char *[]){ "XDG_STATE_HOME=/s", "XDG_CACHE_HOME=/c",
+                                          "XDG_RUNTIME_DIR=/r", NULL });
+        snprintf(given, sizeof(given), "%.*s", (int)sizeof(longest),
+                 cases[i].given ? cases[i].given : "");
+        struct vrt_setup setup = {
+            .options = { .state_dir = cases[i].given ? given : NULL,
+                         .socket = cases[i].given ? given : NULL },
+        };
+        conf_of(cases[i].text, &conf);
+        expect_int(vrt_setup_folders(&setup, &conf, &error), cases[i].result);
+        if (cases[i].result < 0)
+            continue;
+        expect_str(setup.state_dir, cases[i].state);
+        expect_str(setup.models_dir, cases[i].models);
+        expect_str(setup.cache_dir, cases[i].cache);
+        expect_int(vrt_setup_socket(&setup, &conf, path, &error), 0);
+        expect_str(path, cases[i].socket);
+        /* Where it has no place there is none, and nothing is kept. */
+        memset(long_cache, 'a', sizeof(long_cache) - 1);
+        long_cache[0] = '/';
+        setenv("XDG_CACHE_HOME", long_cache, 1);
+        setup.options.state_dir = "/x";
+        expect_int(vrt_setup_folders(&setup, &conf, &error), 0);
+        expect_str(setup.cache_dir, i == 1 ? "/k" : "");
+    }
+}
+
+static void test_read(void)
+{
+    struct vrt_error error = { .id = NULL };
+    struct vrt_setup setup = { .options.config = in_folder("conf") };
+    struct vrt_conf conf = { .jobs.max_running = 77 };
+    char path[VRT_SETUP_PATH_BYTES], levels[2 * sizeof(conf.log.level)];
+
+    expect_int(vrt_setup_read(&setup, &conf, path, &error), -ENOENT);
+    expect_int(conf.jobs.max_running, 77);
+    FILE *file = fopen(in_folder("conf"), "w");
+    fprintf(file, "[jobs]\nmax_running = 7\n[log]\nlevel = debug\n");
+    fclose(file);
+    error = (struct vrt_error){ .id = NULL };
+    expect_int(vrt_setup_read(&setup, &conf, path, &error), 0);
+    expect_int(conf.jobs.max_running, 7);
+    expect_str(conf.log.level, "debug");
+    expect_str(path, in_folder("conf"));
+    setup.options.log_level = "warning";
+    expect_int(vrt_setup_read(&setup, &conf, NULL, &error), 0);
+    expect_str(conf.log.level, "warning");
+    setup.options.log_level = "loud";
+    expect_true(vrt_setup_read(&setup, &conf, NULL, &error) < 0);
+    /* Blanks are no mistake, but there may be too many. */
+    memset(levels, ' ', sizeof(conf.log.level));
+    setup.options.log_level = levels + strlen("error") + 1;
+    memcpy(levels + sizeof(conf.log.level), "error", sizeof("error"));
+    expect_int(vrt_setup_read(&setup, &conf, NULL, &error), 0);
+    setup.options.log_level--;
+    error = (struct vrt_error){ .id = NULL };
+    expect_int(vrt_setup_read(&setup, &conf, NULL, &error), -ENAMETOOLONG);
+    unlink(in_folder("conf"));
+    /* Nobody says where one is. */
+    set_environment((const char *[]){ "HOME=/none", NULL });
+    setup = (struct vrt_setup){ .models_dir = "" };
+    if (access("/etc/vrtd/vrtd.conf", F_OK) < 0) {
+        expect_int(vrt_setup_read(&setup, &conf, path, &error), 0);
+        expect_str(path, "");
+        expect_int(conf.jobs.max_running, 2);
+    }
+}
+
+static void test_once(void)
+{
+    static const struct {
+        struct vrt_options options;
+        const char *says;               /* NULL: it is right */
+    } cases[] = {
+        { { .once = NULL }, NULL },
+        { { .socket = "/a", .state_dir = "/b" }, NULL },
+        { { .once = "/f", .part = "0/4" }, NULL },
+        { { .once = "/f" }, "go together" },
+        { { .part = "plan" }, "go together" },
+        { { .once = "/f", .part = "plan", .socket = "/a" }, "leave --socket" },
+        { { .once = "/f", .part = "join", .state_dir = "/a" }, "leave --socket" },
+        { { .once = "/f", .part = "4/4" }, "4/4 is no part" },
+    };
+
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(cases); i++) {
+        const struct vrt_setup setup = { .options = cases[i].options };
+        struct vrt_error error = { .id = NULL };
+        expect_int(vrt_once_check(&setup, &error), cases[i].says ? -EINVAL : 0);
+        expect_contains(error.message, cases[i].says ? cases[i].says : "");
+    }
+}
+
+/* One user gets three quarters, unless it is said how many. */
+static void test_limits(void)
+{
+    static const struct {
+        const char *text;
+        int64_t jobs_per_user, jobs, spool_per_user;
+    } cases[] = {
+        { "[jobs]\nmax_queued = 6\nmax_running = 2\n", 6, 8, INT64_MAX },
+        { "[jobs]\nmax_queued = 1\nmax_running = 1\n", 2, 2, INT64_MAX },
+        { "[jobs]\nmax_queued = 6\nmax_running = 2\n[access]\nmax_jobs_per_user = 7\n", 7, 8,
+          INT64_MAX },
+        { "[jobs]\nmax_queued = 6\nmax_running = 2\n[access]\nmax_jobs_per_user = 9\n"
+          "spool_per_user = 1K\n", 8, 8, 1024 },
+    };
+
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(cases); i++) {
+        struct vrt_quota_limit limits[VRT_QUOTA_KIND_COUNT];
+        struct vrt_conf conf;
+        conf_of(cases[i].text, &conf);
+        vrt_limits_fill(&conf, limits);
+        expect_int(limits[VRT_QUOTA_JOBS].per_uid, cases[i].jobs_per_user);
+        expect_int(limits[VRT_QUOTA_JOBS].all, cases[i].jobs);
+        expect_int(limits[VRT_QUOTA_SPOOL_BYTES].per_uid, cases[i].spool_per_user);
+    }
 }
 
 static void test_claim(void)
@@ -263,6 +461,11 @@ int main(int argc, char **argv)
         { "options", test_options },
         { "paths", test_paths },
         { "config-path", test_config_path },
+        { "check", test_check },
+        { "folders-of", test_folders_of },
+        { "read", test_read },
+        { "once", test_once },
+        { "limits", test_limits },
         { "claim", test_claim },
         { "listen", test_listen },
         { "folders", test_folders },
