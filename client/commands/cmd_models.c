@@ -149,7 +149,7 @@ static int add_replica(const json_t *json, struct vrt_table *table, struct vrt_e
         vrt_printable(h.model[0] ? h.model : h.checksum, model, sizeof(model)),
         vrt_printable(h.precision, precision, sizeof(precision)),
         vrt_format_bytes(h.bytes, bytes, sizeof(bytes)),
-        vrt_held_state_names[h.state],
+        vrt_name_of(vrt_held_state_names, h.state),
     };
     return vrt_fold(vrt_table_add(table, cells));
 }

@@ -493,8 +493,7 @@ static int tune(struct search *search, struct vrt_error *error)
 
     if (r == 0)
         r = vrt_tune_plan(tune, error);
-    if (r == 0)
-        vrt_cli_warn(tune->cli, NULL, tune->plan.warnings, tune->plan.n_warnings);
+    vrt_cli_warn(tune->cli, NULL, tune->plan.warnings, tune->plan.n_warnings);
     tune->n_steps = (int)tune->plan.n_devices * DEVICE_STEPS + VRT_TUNE_TRIAL_STEPS;
     for (size_t i = 0; r == 0 && i < tune->plan.n_devices; i++) {
         tune->n_steps_due = (int)(i + 1) * DEVICE_STEPS;

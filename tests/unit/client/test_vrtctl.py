@@ -235,15 +235,17 @@ class Shown(Case):
                 'bytes': 3 << 20, 'state': 'in_use'}
         brought = dict(held, device='cuda:1', model=None, precision='bf16', state='packing')
         self.server.close()
-        self.serve(lambda _: answer({'models': [MODEL], 'replicas': [held, brought]}))
+        later = dict(held, state='moved')       # of a newer daemon
+        self.serve(lambda _: answer({'models': [MODEL], 'replicas': [held, brought, later]}))
         lines = self.run_it('models')[0].splitlines()
         self.assertTrue(lines.pop().startswith("a replica is a model's weights in a device's"))
-        self.assertEqual([line.split() for line in lines[-3:]], [
+        self.assertEqual([line.split() for line in lines[-4:]], [
             ['DEVICE', 'REPLICA', 'OF', 'PRECISION', 'SIZE', 'STATE'],
             ['cpu:0', 'compact-x2', 'f32', '3.0', 'MiB', 'in_use'],
-            ['cuda:1', 16 * '1', 'bf16', '3.0', 'MiB', 'packing']])
+            ['cuda:1', 16 * '1', 'bf16', '3.0', 'MiB', 'packing'],
+            ['cpu:0', 'compact-x2', 'f32', '3.0', 'MiB', 'unknown']])
         lines = self.run_it('--json', 'models')[0].splitlines()
-        self.assertEqual([json.loads(line) for line in lines], [MODEL, held, brought])
+        self.assertEqual([json.loads(line) for line in lines], [MODEL, held, brought, later])
 
     def test_failed_pull(self):
         """The sentence stands below the table, whole; the rows stay as narrow as they were."""

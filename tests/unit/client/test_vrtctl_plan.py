@@ -1,16 +1,17 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""vrtctl submit --dry-run and vrtctl profile against a server of the test's own.
+"""vrtctl submit --dry-run, profile and tune against a server of the test's own.
 
 usage: test_vrtctl_plan.py VRTCTL [unittest arguments]
 """
 import json
 import os
+import re
 import shutil
 import unittest
 
 from fake_vrtd import answer, refusal
-from vrtctl_case import Case, job
+from vrtctl_case import CUDA, DEVICE, Case, job
 
 PLAN = {
     'input_name': 'video.mp4', 'output_name': 'video.restored.mp4',
@@ -179,6 +180,271 @@ class Profile(Case):
         self.assertIn('?[31mconv', out)
         self.serve(lambda _: answer({'ops': 7}))
         self.complaint('profile', 'compact-x2', status=3, says='not understood')
+
+
+class Compared(Case):
+    """Profiles of several devices, one after the other."""
+
+    def test_devices(self):
+        devices = [CUDA, dict(CUDA, name='cuda:1', state='lost'), dict(DEVICE, state='busy'),
+                   dict(CUDA, name='xpu:0'), dict(CUDA, name='xpu:1')]
+        timed = []
+
+        def respond(request):
+            if request.path == '/v1/devices':
+                return answer({'devices': devices})
+            timed.append(name := request.json()['device'])
+            if name == 'xpu:0':
+                return refusal(422, 'device.unsupported', 'no device computes in f64')
+            times = {'cuda:0': 5, 'xpu:1': 2}.get(name, 1)
+            return answer(dict(PROFILE, device=name, fps=10 * times, frame_mean_s=0.1 / times))
+        self.serve(respond)
+        for wanted, names in (('all', ['cuda:0', 'cpu:0', 'xpu:0', 'xpu:1']),
+                              ('xpu, cpu:0', ['cpu:0', 'xpu:0', 'xpu:1']),
+                              ('cuda:0,xpu:1', ['cuda:0', 'xpu:1'])):
+            del timed[:]
+            out, err = self.run_it('profile', '-d', wanted, 'compact-x2')
+            self.assertEqual(timed, names)
+            self.assertEqual(err, 'vrtctl: xpu:0: no device computes in f64\n'
+                             if 'xpu:0' in names else '')
+            rows = {line.split()[0]: line.split() for line in out.splitlines()[1:]}
+            self.assertEqual(list(rows), [name for name in names if name != 'xpu:0'])
+            self.assertEqual(rows['xpu:1'], ['xpu:1', 'bf16', '50.0', 'ms', '20.1', 'ms', '2.50',
+                                             's', '20.0', '2.0' if 'cpu:0' in names else '-'])
+        out, _ = self.run_it('profile', '--json', '-d', 'all', 'compact-x2')
+        self.assertEqual([json.loads(line)['device'] for line in out.splitlines()],
+                         ['cuda:0', 'cpu:0', 'xpu:1'])
+        for name in ('cuda:1', 'cud', 'cuda:00', 'xpu,mps:0'):
+            self.complaint('profile', '-d', name + ',cpu', 'compact-x2', status=1,
+                           says='there is no device ' + name.rsplit(',', maxsplit=1)[-1])
+        _, err = self.run_it('profile', '-d', 'xpu:0,', 'compact-x2', status=1)
+        self.assertIn('no device could be timed', err)
+        self.serve(lambda r: answer({'devices': devices}) if r.method == 'GET' else
+                   refusal(404, 'model.not_found', 'no model is called so'))
+        self.complaint('profile', '-d', 'cuda,cpu', 'none', status=1, says='called so')
+
+
+class Tune(Case):
+    """Each way is as fast as `factors` say, as often as it is asked for."""
+
+    # Of types; of edges of tiles, those of 512 and 384 are one grid; of batches.
+    base = {'f32': 10, 'f16': 20, 'bf16': 40}
+    tiles = {None: 1, 512: 1.1, 384: 1.1, 256: 1.3, 192: 1.31, 128: 9, 96: 9}
+    batches = {1: 1, 2: 1.5, 4: 1.6, 8: 1.61}
+    auto, own_batch = 'f16', 1
+    refused, trial = (), answer(job(7, 'queued'))
+    names = ('cuda:0',)
+    ends = job(7, 'done', frames_done=100, elapsed_s=5)
+
+    def setUp(self):
+        super().setUp()
+        self.ways, self.asked, self.read = [], [], []
+        self.plan = dict(PLAN, frames_total=100100, warnings=[])
+        self.looks = [job(7, frames_done=10, elapsed_s=1), job(7, frames_done=52, elapsed_s=4),
+                      job(7, frames_done=90, frames_underway=2, elapsed_s=5), self.ends]
+
+    def respond(self, request):
+        if request.path == '/v1/profile':
+            return self.profile(request.json(), request)
+        self.asked.append((request.method, request.path))
+        if request.path == '/v1/jobs':
+            self.read.append([os.pread(fd, 100, 0) for fd in request.files])
+            self.posted = request.json()
+            if not self.posted['dry_run']:
+                return self.trial
+            return answer(dict(self.plan, devices=[{'name': name} for name in self.names]))
+        if request.method != 'GET':
+            return answer({})
+        return answer(self.looks.pop(0) if len(self.looks) > 1 else self.looks[0])
+
+    def profile(self, q, request):
+        self.ways.append((q['device'], q['precision'], q['tile'], q['batch'], q['frames'],
+                          q['keep']))
+        self.assertEqual((q['width'], q['height'], q['model']['fd']),
+                         (640, 360, 0 if request.files else None))
+        self.read.append([os.pread(fd, 100, 0) for fd in request.files])
+        precision = self.auto if q['precision'] == 'auto' else q['precision']
+        for way, error_id in self.refused:
+            if way in (precision, q['tile'], q['batch'], q['device']):
+                return refusal(422, error_id, 'this can\'t be')
+        edge = 512 if q['tile'] == 384 else q['tile']
+        batch = q['batch'] or self.own_batch
+        fps = self.base[precision] * self.tiles[edge] * (self.batches[batch] if batch else 1)
+        fps *= 100 if q['device'] == 'xpu:0' else 1
+        return answer(dict(PROFILE, device=q['device'], device_description=q['device'][:4],
+                           precision=precision, tile_width=edge or 640, tile_height=edge or 360,
+                           tiles=1 if edge is None else 2, batch=batch, clip_frames=1,
+                           # Half of it is hidden behind the other half.
+                           frame_p50_s=2 / fps, upload_s=1, compute_s=2, download_s=1,
+                           fidelity_db={'f16': 60.04, 'bf16': 49.9}.get(precision), ops=[]))
+
+    def test_search(self):
+        """From the fastest that is faithful on to smaller tiles, and then to larger batches."""
+        self.serve(self.respond)
+        self.plan['warnings'] = ['no seat for the sound']
+        os.mkdir(folder := self.path('tmp'))
+        out, err = self.run_it('tune', 'video.mp4', env=dict(os.environ, TMPDIR=folder))
+        self.assertEqual(os.listdir(folder), [])
+        self.assertEqual(err, 'vrtctl: warning: no seat for the sound\n')
+        way = ('cuda:0', 'f16', 192)
+        self.assertEqual(self.ways, [
+            ('cuda:0', 'auto', None, None, None, False), ('cuda:0', 'f32', None, None, 60, False),
+            ('cuda:0', 'bf16', None, None, 60, False), ('cuda:0', 'f16', 512, None, 60, False),
+            ('cuda:0', 'f16', 384, None, 60, False), ('cuda:0', 'f16', 256, None, 60, False),
+            (*way, None, 60, False), (*way, 2, 60, False), (*way, 4, 60, False),
+            (*way, 8, 60, False), (*way, 8, 60, True)])
+        lines = out.splitlines()
+        # The grid that had been timed before stands there once.
+        self.assertEqual([line.split()[3] for line in lines[1:10]],
+                         ['none', 'none', 'none', '512x512', '256x256'] + 4 * ['192x192'])
+        self.assertEqual(lines[1].split(), ['cuda:0', 'f16', '1', 'none', '1', '20.0', '1:23:25',
+                                            '60.0'])
+        self.assertEqual(lines[2].split()[7:], ['-'])
+        self.assertEqual([line for line in lines if line.endswith('fastest')], [lines[9]])
+        self.assertEqual(lines[9].split()[4:6], ['8', '42.2'])
+        self.assertEqual(lines[10:], [
+            '', 'The fastest is kept for jobs with this model on videos of 640x360.',
+            # The rest at the 40 frames/s of the later half.
+            'The whole video takes about 41:45, all included, as 100 frames of it did.'])
+        self.assertEqual(self.posted['start_s'], 0)
+        self.assertAlmostEqual(self.posted['duration_s'], 20 * 20 * 1.31 * 1.61 / 25)
+        self.assertEqual(self.asked, [('POST', '/v1/jobs')] * 2 + [('GET', '/v1/jobs/7')] * 4 +
+                         [('DELETE', '/v1/jobs/7'), ('GET', '/v1/jobs/7'),
+                          ('POST', '/v1/jobs/7/forget')])
+
+    def test_smaller_batches(self):
+        """Where larger ones aren't possible, or no faster."""
+        self.own_batch, self.batches = 8, {8: 1, 4: 1.5, 2: 1.6, 1: 1.7}
+        self.tiles = {None: 1, 512: 1.01}
+        self.refused = [('f32', 'device.memory'), ('bf16', 'device.unsupported'),
+                        (1, 'device.memory')]
+        self.plan['frames_total'] = None
+        self.serve(self.respond)
+        out, _ = self.run_it('tune', '--json', 'video.mp4')
+        self.assertEqual([way[1:4] for way in self.ways], [
+            ('auto', None, None), ('f32', None, None), ('bf16', None, None), ('f16', 512, None),
+            ('f16', 512, 4), ('f16', 512, 2), ('f16', 512, 1), ('f16', 512, 2)])
+        got = json.loads(out)
+        self.assertIsNone(got['estimated_s'])
+        self.assertEqual(got['frames_tried'], 100)
+        self.assertEqual([(way['batch'], way['tile_width'], way['tiles'], way['fastest'])
+                          for way in got['ways']],
+                         [(8, 640, 1, False), (8, 512, 2, False), (4, 512, 2, False),
+                          (2, 512, 2, True)])
+        self.assertAlmostEqual(got['ways'][3]['fps'], 20 * 1.01 * 1.6)
+        self.assertIsNone(self.posted['duration_s'])
+        self.assertIn("can't be said", self.run_it('tune', 'video.mp4')[0])
+
+    def test_twins(self):
+        """What is fastest on a device is timed once on those like it; clips keep to large tiles."""
+        self.names = ('cuda:0', 'cuda:1', 'xpu:0')
+        self.own_batch, self.tiles = None, {None: 1, 512: 1.1, 256: 1.2}
+        self.auto, self.base = 'f32', {'f32': 1, 'f16': 100, 'bf16': 0.5}
+        self.refused = [('f16', 'request.field')]
+        self.serve(self.respond)
+        out, _ = self.run_it('tune', '-d', 'all', 'video.mp4')
+        self.assertEqual(self.posted['device'], 'all')
+        wide = [None, None, None, 512, 384, 256, 256]
+        self.assertEqual([way[2] for way in self.ways], wide + [None, 256] + wide)
+        self.assertEqual([way[5] for way in self.ways], [False] * 6 + [True] + [False] * 8 + [True])
+        self.assertEqual({way[4] for way in self.ways}, {None, 5, 200})
+        best = [line.split() for line in out.splitlines() if line.endswith('fastest')]
+        self.assertEqual([line[:4] for line in best], [[name, 'f32', '1', '256x256']
+                                                       for name in self.names])
+        self.assertAlmostEqual(self.posted['duration_s'], 102 * 1.2 * 20 / 25)
+        # That it can be done as it is already, or in which way it differs.
+        self.names, self.tiles = ('cuda:0', 'cuda:1'), {None: 1, 512: 1, 384: 1}
+        self.refused = ()
+        for self.base, self.own_batch, more in (
+                ({'f32': 4, 'f16': 2, 'bf16': 1}, 8, []),
+                ({'f32': 4, 'f16': 5, 'bf16': 1}, 8, [('f16', None, None)]),
+                ({'f32': 4, 'f16': 2, 'bf16': 1}, 4, [('f32', None, 8)])):
+            del self.ways[:]
+            self.run_it('tune', 'video.mp4')
+            self.assertEqual([way[1:4] for way in self.ways if way[0] == 'cuda:1'],
+                             [('auto', None, None)] + more)
+
+    def test_length_of_trial(self):
+        """A video that isn't half as long again is restored as a whole."""
+        self.base = {'f32': 1, 'f16': 1, 'bf16': 1}
+        self.serve(self.respond)
+        for frames, seconds in ((95, None), (96, 64 / 25)):
+            self.plan['frames_total'] = frames
+            self.run_it('tune', 'video.mp4')
+            self.assertEqual(self.posted['duration_s'], seconds)
+
+    def test_estimate(self):
+        """By the later half, as far as there are looks at it, else by all: 100 frames in 5 s."""
+        self.plan['frames_total'] = 300
+        self.tiles = {None: 1, 512: 1, 384: 1}
+        self.serve(self.respond)
+        for looks, rate in (
+                ([(50, 1), (90, 2)], 40), ([(49, 1), (50, 2), (90, 3)], 40),
+                ([(60, 4), (50, 5)], 20), ([(60, 4), (90, 4.5)], 20), ([(90, 4)], 20),
+                ([(99, None), (50, 1), (90, 2)], 40), ([(50, 1), (90, 2), (99, 9)], 40)):
+            self.looks = [job(7, 'finishing' if s == 9 else 'running', frames_done=n, elapsed_s=s)
+                          for n, s in looks] + [self.ends]
+            out, _ = self.run_it('tune', '--json', 'video.mp4')
+            self.assertEqual(json.loads(out)['estimated_s'], 5 + 200 / rate)
+
+    def test_refused(self):
+        """What is kept by then is told; a trial that ends otherwise isn't taken for one."""
+        self.names = ('cuda:0', 'xpu:0')
+        self.refused = [('xpu:0', 'device.failed')]
+        self.serve(self.respond)
+        out, err = self.run_it('tune', 'video.mp4', status=1)
+        self.assertIn('The fastest is kept for jobs', out)
+        self.assertEqual(err, "vrtctl: this can't be\n")
+        self.assertEqual(self.asked, [('POST', '/v1/jobs')])
+        for way, self.own_batch in (('bf16', 1), (384, 1), (4, 1), (2, 4)):
+            self.refused = [(way, 'device.lost')]
+            self.assertEqual(self.run_it('tune', 'video.mp4', status=1)[0], '')
+            self.assertIn(way, self.ways[-1])
+        self.names, self.refused = ('cuda:0',), ()
+        full = {'id': 'output.full', 'message': 'the disk is full', 'field': None}
+        for state, error, says in (('disk_full', full, "the trial can't go on: the disk is full"),
+                                   ('needs_input', None, "can't go on: vrtd was started anew"),
+                                   ('failed', full, 'the trial has failed: the disk is full'),
+                                   ('cancelled', None, 'the trial was cancelled')):
+            self.looks = [job(7, state, error=error), job(7), job(7, 'cancelled')]
+            _, err = self.run_it('tune', 'video.mp4', status=1)
+            self.assertIn(says, err)
+            self.assertEqual(self.asked[-4:], [
+                ('DELETE', '/v1/jobs/7'), ('GET', '/v1/jobs/7'), ('GET', '/v1/jobs/7'),
+                ('POST', '/v1/jobs/7/forget')])
+        self.trial = refusal(503, 'job.queue_full', 'the queue is full')
+        self.complaint('tune', 'video.mp4', status=1, says='the queue is full')
+        self.plan = {'frames_total': 'many'}
+        self.complaint('tune', 'video.mp4', status=3, says='not understood')
+        self.complaint('tune', 'none.mp4', status=1, says='none.mp4: No such file')
+        self.complaint('tune', '-m', './none.pth', 'video.mp4', status=1, says='none.pth: No such')
+
+    def test_model_file(self):
+        with open(self.path('x4.pth'), 'w', encoding='utf-8') as f:
+            f.write('weights')
+        self.serve(self.respond)
+        self.run_it('tune', '-m', 'x4.pth', 'video.mp4')
+        self.assertEqual(self.read[0], [b'moving pictures', b'weights'])
+        self.assertEqual(self.read[1:-1], [[b'weights']] * 11)
+        self.assertEqual(self.read[-1], [b'moving pictures', b'', b'weights'])
+        self.assertEqual(self.posted['model'], {'fd': 2, 'name': 'x4.pth', 'path': None})
+
+    def test_terminal(self):
+        """How far it is; what is being done is worth more than the bar."""
+        self.serve(self.respond)
+        for columns, bar in ((80, True), (40, False)):
+            self.looks = [job(7, frames_done=84, frames_underway=16), self.ends]
+            out = self.on_terminal(columns, 'tune', 'video.mp4')
+            lines = re.findall('\r(?:\x1b\\[A)?([^\r\x1b]*%  [^\x1b]*)\x1b\\[K', out)
+            self.assertEqual(['\u2591' in line for line in lines], [bar] * 12)
+            self.assertLess(max(map(len, lines)), columns)
+            self.assertTrue(lines[0].endswith('  0%  timing cuda:0: auto, no tiles'), lines)
+            self.assertIn('timing cuda:0: f16, tiles of 192', lines[8])
+            self.assertEqual('2 frames at a time' in lines[7], bar)
+            # Of twelve steps, five are the trial's.
+            self.assertEqual([int(line.split('%')[0].split()[-1]) for line in lines],
+                             [0, 8, 16, 25, 33, 41, 50, 58, 58, 58, 58, 79])
+            self.assertTrue(lines[-1].endswith('restoring its beginning'))
 
 
 if __name__ == '__main__':

@@ -1,0 +1,536 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""vrtctl token, models pull, compare, preview, clean, logs, and submit --recursive against a server
+of the test's own.
+
+usage: test_vrtctl_commands.py VRTCTL [unittest arguments]
+"""
+import json
+import os
+import unittest
+
+from fake_vrtd import answer, refusal
+from vrtctl_case import MODEL, Case, job
+
+
+class Answered(Case):
+    """What was asked is in self.asked: method, path and body; self.answers has what is answered to
+    a method and path, a list one after the other."""
+
+    def setUp(self):
+        super().setUp()
+        self.asked, self.answers = [], {}
+
+        def respond(request):
+            self.read = [os.pread(fd, 100, 0) for fd in request.files]
+            self.asked.append((request.method, request.path, request.body and request.json()))
+            known = self.answers[f'{request.method} {request.path}']
+            if isinstance(known, list):
+                known = known.pop(0) if len(known) > 1 else known[0]
+            return known if isinstance(known, bytes) else answer(known)
+        self.serve(respond)
+
+    def write(self, name, text='pictures'):
+        os.makedirs(os.path.dirname(self.path(name)), exist_ok=True)
+        with open(self.path(name), 'w', encoding='utf-8') as f:
+            f.write(text)
+        return self.path(name)
+
+
+class Token(Answered):
+    def test_new(self):
+        self.answers['POST /v1/tokens'] = {'id': 1, 'name': 'anna', 'token': 'abc\x1b'}
+        out, err = self.run_it('token', 'new', 'anna')
+        self.assertEqual(out, 'abc?\n')
+        self.assertIn('who comes as anna', err)
+        self.assertEqual(self.asked.pop(), ('POST', '/v1/tokens', {
+            'name': 'anna', 'admin': False, 'expires_s': None}))
+        out, err = self.run_it('token', 'new', '--json', '--admin', 'x' * 32)
+        self.assertEqual((json.loads(out)['id'], err), (1, ''))
+        self.assertTrue(self.asked[-1][2]['admin'])
+        for text, seconds in (('1', 1), ('90s', 90), ('30m', 1800), ('12h', 43200),
+                              ('30d', 2592000), ('4w', 2419200), ('315360000', 315360000),
+                              ('3650d', 315360000)):
+            self.run_it('token', 'new', '--expires', text, 'anna')
+            self.assertEqual(self.asked.pop()[2]['expires_s'], seconds)
+        del self.asked[:]
+        for text in ('', '0', '-1', ' 5', '1y', '1dd', 'h', '315360001', '3651d', '522w',
+                     '99999999999999999999'):
+            self.complaint('token', 'new', '--expires', text, 'anna', status=2, says='--expires')
+        self.complaint('token', 'new', 'x' * 33, status=2, says='at most 32 letters')
+        for arguments in (['new'], ['list', 'x'], ['revoke'], ['old', 'anna']):
+            self.complaint('token', *arguments, status=2, says='expected new TOKEN')
+        self.assertEqual(self.asked, [])
+        self.answers['POST /v1/tokens'] = refusal(409, 'token.exists', 'there is one')
+        self.complaint('token', 'new', 'anna', status=1, says='there is one')
+        self.answers['POST /v1/tokens'] = {'id': 'x'}
+        self.complaint('token', 'new', 'anna', status=3, says='not understood')
+
+    def test_list_and_revoke(self):
+        tokens = [{'id': 4, 'name': 'anna', 'admin': True, 'created_at': '2026-01-02T03:04:05Z',
+                   'expires_at': '2026-02-02T03:04:05Z'},
+                  {'id': 7, 'name': 'ben', 'created_at': '2026-01-02T03:04:05Z', 'expired': True,
+                   'expires_at': '2026-02-02T03:04:05Z'},
+                  {'id': 9, 'name': 'eve', 'created_at': '2026-01-02T03:04:05Z'}]
+        self.answers = {'GET /v1/tokens': {'tokens': tokens}, 'DELETE /v1/tokens/7': {'id': 7}}
+        lines = [line.split() for line in self.run_it('token', 'list')[0].splitlines()]
+        self.assertEqual([line[:3] for line in lines[1:]],
+                         [['4', 'anna', 'yes'], ['7', 'ben', 'no'], ['9', 'eve', 'no']])
+        self.assertRegex(lines[1][-1], '^2026-02-02T')
+        self.assertEqual([line[-1] for line in lines[2:]], ['expired', 'never'])
+        self.assertIn('token ben is revoked', self.run_it('token', 'revoke', 'ben')[0])
+        self.assertEqual(self.asked[-1], ('DELETE', '/v1/tokens/7', b''))
+        self.assertEqual(json.loads(self.run_it('token', 'revoke', '--json', 'ben')[0]), {'id': 7})
+        self.complaint('token', 'revoke', 'be\x1bn', status=4, says='there is no token be?n')
+        self.answers['DELETE /v1/tokens/7'] = refusal(403, 'token.forbidden', 'not yours')
+        self.complaint('token', 'revoke', 'ben', status=1, says='not yours')
+        tokens.append({'id': []})
+        self.complaint('token', 'revoke', 'ben', status=3, says='not understood')
+        self.complaint('token', 'list', status=3, says='not understood')
+
+
+class Pull(Answered):
+    """Models that are fetched, or might be."""
+
+    def model(self, state, **more):
+        return dict(MODEL, name='other', is_default=False, state=state, **{
+            'size_bytes': 3 << 20, 'sha256': 'ab', **more})
+
+    def test_pull(self):
+        """What comes is told once, as is each reason for which nothing comes."""
+        began = self.model('pulling', done_bytes=0)
+        comes = self.model('pulling', done_bytes=1 << 20)
+        self.answers = {
+            'POST /v1/models': began,
+            'GET /v1/models': [{'models': [MODEL, m]} for m in (
+                dict(began, error='no route'), dict(began, error='no route'),
+                dict(began, error='no name'), comes, comes, self.model('ready', verified=True))]}
+        out, err = self.run_it('models', 'pull', 'other')
+        self.assertEqual(err, 'vrtctl: warning: no route\nvrtctl: warning: no name\n'
+                              'pulling other: 3.0 MiB, SHA-256 ab\n')
+        self.assertEqual(out, 'other: 3.0 MiB, SHA-256 ab, as expected\n')
+        self.assertEqual(self.asked[0], ('POST', '/v1/models', {'name': 'other', 'url': None,
+                                                                'sha256': None}))
+        self.assertEqual(len(self.asked), 7)
+        ready = self.answers['POST /v1/models'] = self.model('ready')
+        url = 'https://example.org/x.pth'
+        out, _ = self.run_it('models', 'pull', url, '--sha256', 'f' * 64)
+        self.assertIn('could not be verified', out)
+        self.assertEqual(self.asked[-1][2], {'name': None, 'url': url, 'sha256': 'f' * 64})
+        out, err = self.run_it('models', 'pull', '--json', 'other')
+        self.assertEqual((json.loads(out), err), (ready, ''))
+
+    def test_failures(self):
+        self.answers = {'POST /v1/models': self.model('failed', error='gone'),
+                        'GET /v1/models': {'models': [MODEL]}}
+        self.complaint('models', 'pull', 'other', status=1, says='gone')
+        self.assertEqual(json.loads(self.run_it('models', 'pull', '-j', 'other', status=1)[0]),
+                         self.answers['POST /v1/models'])
+        self.answers['POST /v1/models'] = self.model('pulling', size_bytes=None, sha256=None,
+                                                     done_bytes=5)
+        _, err = self.run_it('models', 'pull', 'other', status=3)
+        self.assertEqual(err, 'pulling other: size unknown, SHA-256 unknown\n'
+                              'vrtctl: vrtd tells nothing of the model other any more\n')
+        self.answers['POST /v1/models'] = refusal(404, 'model.not_found', 'unknown')
+        self.complaint('models', 'pull', 'other', status=1, says='unknown')
+        del self.asked[:]
+        for arguments in (['pull', 'x' * 5000], ['pull', 'https://' + 'x' * 9000],
+                          ['pull', 'other', '--sha256', 'f' * 500]):
+            self.complaint('models', *arguments, status=2, says='is too long')
+        for arguments in (['pull'], ['push', 'other'], ['other']):
+            self.complaint('models', *arguments, status=2, says='expected nothing, or pull NAME')
+        self.assertEqual(self.asked, [])
+
+    def test_places(self):
+        models = [self.model('available'), self.model('pulling', done_bytes=1 << 20),
+                  self.model('ready', source='/m/x.pth'), self.model('ready', architecture=None),
+                  dict(self.model('available'), size_bytes=None), MODEL]
+        self.answers['GET /v1/models'] = {'models': models}
+        lines = self.run_it('models')[0].splitlines()
+        column = lines[0].index('PLACE')
+        self.assertEqual([line[column:].split('  ')[0] for line in lines[1:7]], [
+            'not here, 3.0 MiB', 'pulling, 33% of 3.0 MiB', 'here, 3.0 MiB', 'no model', 'not here',
+            'built in'])
+        self.assertIn('vrtctl models pull MODEL', lines[7])
+        del models[0], models[3]
+        self.assertEqual(len(self.run_it('models')[0].splitlines()), 5)
+
+    def test_commands_that_lack_one(self):
+        """A job's or profile's model that isn't here: how it comes to be."""
+        missing = refusal(404, 'model.not_found', 'no model is called so')
+        self.answers = {f'POST /v1/{what}': missing for what in ('jobs', 'profile', 'doctor')}
+        for command in (['profile', 'other'], ['tune', '-m', 'other', 'video.mp4'],
+                        ['doctor', '-m', 'other'], ['submit', '-m', 'other', 'video.mp4']):
+            self.answers['GET /v1/models'] = {'models': [self.model('available')]}
+            with self.subTest(command=command):
+                self.complaint(*command, status=1, says="isn't here yet, 3.0 MiB: vrtctl models "
+                               'pull other')
+        for name, model, says in (
+                ('other', self.model('failed', error='gone'), 'pull other tries again (gone)'),
+                ('other', self.model('ready'), 'no model is called so'),
+                ('another', self.model('ready'), 'no model is called so'),
+                ('other.pth', self.model('ready'), 'the model of that name is called other'),
+                ('other.ncnn', self.model('available'), 'models pull other fetches it'),
+                ('another.onnx', self.model('ready'), 'no file another.onnx, and no model of')):
+            self.answers['GET /v1/models'] = {'models': [{}, model]}
+            self.answers['POST /v1/doctor'] = missing
+            with self.subTest(name=name, state=model['state']):
+                _, err = self.run_it('submit', '-m', name, '-o', 'x.mkv', 'video.mp4', status=None)
+                self.assertIn(says, err)
+
+
+class Compare(Answered):
+    """Of both videos, and of the worst frames."""
+
+    def setUp(self):
+        super().setUp()
+        self.write('b.mkv')
+        self.frames = [{'time_s': i / 25, 'psnr_y': psnr} for i, psnr in
+                       enumerate((40, None, 33.5, 31, 35, 31.5))]
+        self.report = {'width': 64, 'height': 48, 'frames_total': 6, 'frames_equal': 1,
+                       'psnr_rgb': 34, 'psnr_y': 35, 'psnr_rgb_overall': 33,
+                       'psnr_y_overall': None, 'ssim_rgb': 0.9, 'ssim_y': 0.95, 'fvd': None,
+                       'fvd_clips': None, 'frames': self.frames}
+        self.answers = {'POST /v1/compare': self.report, 'POST /v1/preview': {}}
+
+    def test_report(self):
+        out, _ = self.run_it('compare', '--crop', 4, 'video.mp4', 'b.mkv')
+        self.assertEqual(self.asked, [('POST', '/v1/compare', {
+            'a': {'fd': 0, 'name': 'video.mp4'}, 'b': {'fd': 1, 'name': 'b.mkv'}, 'crop': 4,
+            'fvd': None})])
+        self.assertEqual(self.read, [b'moving pictures', b'pictures'])
+        for part in ('video.mp4 and b.mkv: 6 frames of 64x48, 1 of them equal\n',
+                     'RGB 34.00 dB, Y 35.00 dB, the mean', 'RGB 33.00 dB, Y equal, of all errors',
+                     'RGB 0.9000, Y 0.9500',
+                     'Worst      0.120 s (Y 31.00 dB), 0.200 s (Y 31.50 dB), 0.080 s (Y 33.50 dB)\n'
+                     '  Not told   VMAF: ask for it (--vmaf); FVD: name I3D', 'PSNR of Y over'):
+            self.assertIn(part, out)
+        self.assertEqual(json.loads(self.run_it('compare', '-j', 'video.mp4', 'b.mkv')[0]),
+                         self.report)
+        del self.frames[1:]
+        self.report['frames_equal'] = 0
+        out, _ = self.run_it('compare', 'video.mp4', 'b.mkv')
+        self.assertIn('64x48\n', out)
+        self.assertNotIn('over the time', out)
+
+    def test_fvd(self):
+        self.report.update(fvd=12.345, fvd_clips=9, fvd_warning='few clips')
+        out, _ = self.run_it('compare', '--fvd', self.write('i3d.pt', 'weights'), 'video.mp4',
+                             'b.mkv')
+        self.assertEqual(self.read, [b'moving pictures', b'pictures', b'weights'])
+        self.assertEqual(self.asked[0][2]['fvd'], {'fd': 2, 'name': 'i3d.pt'})
+        self.assertIn('FVD        12.35, of 9 clips of 16 frames\n  Note       few clips\n', out)
+        self.assertIn('Not told   VMAF: ask for it (--vmaf)\n', out)
+
+    def test_picture(self):
+        def compare(*more, **options):
+            return self.run_it('compare', *more, 'video.mp4', 'b.mkv', **options)
+        compare('--picture', 'worst.png')
+        self.assertEqual(self.asked[1][1:], ('/v1/preview', {
+            'before': {'fd': 0, 'name': 'video.mp4'}, 'after': {'fd': 1, 'name': 'b.mkv'},
+            'picture': {'fd': 2, 'name': 'worst.png'}, 'streams': None, 'start_s': None,
+            'time_s': 3 / 25}))
+        self.assertEqual(len(self.read), 3)
+        self.assertTrue(os.path.exists(self.path('worst.png')))
+        self.write('worst.png', 'precious')
+        for picture in ('worst.png', 'b.mkv'):
+            self.assertIn('--overwrite', compare('--picture', picture, status=1)[1])
+        compare('--picture', 'worst.png', '--overwrite')
+        for name in ('video.mp4', 'b.mkv'):
+            self.assertIn('same file', compare('--picture', name, '--overwrite', status=1)[1])
+        self.answers['POST /v1/preview'] = refusal(422, 'job.input', 'no picture')
+        self.assertIn('no picture', compare('--picture', 'new.png', status=1)[1])
+        self.assertFalse(os.path.exists(self.path('new.png')))
+        # The first of those that are as bad; without errors, the first of all.
+        self.frames[:] = [dict(frame, psnr_y=None) for frame in self.frames]
+        self.frames[0]['time_s'] = -0.5
+        compare('--picture', 'new.png', status=1)
+        self.assertEqual(self.asked[-1][2]['time_s'], 0)
+
+    def test_refused(self):
+        for names in (('none.mp4', 'b.mkv'), ('video.mp4', 'none.mp4')):
+            self.complaint('compare', *names, status=1, says='none.mp4: No such file')
+        self.complaint('compare', '--fvd', 'x.pt', 'video.mp4', 'b.mkv', status=1,
+                       says='x.pt: No such file')
+        self.assertEqual(self.asked, [])
+        self.answers['POST /v1/compare'] = refusal(422, 'job.input', 'they differ')
+        self.complaint('compare', 'video.mp4', 'b.mkv', status=1, says='they differ')
+        for strange in (dict(self.report, frames=[]), dict(self.report, width=[])):
+            self.answers['POST /v1/compare'] = strange
+            self.complaint('compare', 'video.mp4', 'b.mkv', status=3, says='not understood')
+
+    def test_vmaf(self):
+        """By an ffmpeg whose libvmaf logs what it is told to."""
+        scores = [90, 95, 70.5, 80, 75, 85]
+        log = {'frames': [{'metrics': {'vmaf': score}} for score in scores],
+               'pooled_metrics': {'vmaf': {'mean': 82.58, 'harmonic_mean': 81.5, 'min': 70.5}}}
+        self.write('bin/ffmpeg', '#!/bin/sh\ncase "$*" in *-filters*) cat filters;; '
+                   '*) echo "$*" >asked; cat log;; esac; cat said >&2; exit $(cat code)\n')
+        os.chmod(self.path('bin/ffmpeg'), 0o755)
+        environment = dict(os.environ, PATH=self.path('bin') + ':' + os.environ['PATH'])
+
+        def compare(*options, status=0, **files):
+            for name, text in dict({'filters': ' .. libvmaf VV->V \n', 'log': json.dumps(log),
+                                    'said': '', 'code': '0'}, **files).items():
+                self.write(name, text)
+            return self.run_it('compare', '--vmaf', *options, 'video.mp4', 'b.mkv', status=status,
+                               env=environment)
+        out, _ = compare('--crop', 3)
+        self.assertIn('VMAF       82.58, harmonic mean 81.50, worst 70.50 at 0.080 s, of the', out)
+        self.assertIn('Not told   FVD: name', out)
+        with open(self.path('asked'), encoding='utf-8') as f:
+            said = f.read()
+        self.assertIn('-i file:b.mkv -noautorotate -i file:video.mp4 -lavfi [0:V:0]crop=iw-6:ih-6:3'
+                      ':3:exact=1,', said)
+        got = json.loads(compare('--json')[0])
+        self.assertEqual([got[key] for key in ('vmaf', 'vmaf_harmonic_mean', 'vmaf_min',
+                                               'vmaf_worst_s')], [82.58, 81.5, 70.5, 0.08])
+        self.assertEqual([frame['vmaf'] for frame in got['frames']], scores)
+        short = dict(log, frames=log['frames'][1:])
+        for more, says in (
+                ({'filters': ' .. vmafmotion V->V\n'}, 'has no VMAF'),
+                ({'filters': ''}, 'has no VMAF'),
+                ({'code': '3'}, 'VMAF: ffmpeg: it ended with status 3 and said nothing'),
+                ({'code': '1', 'said': '[x @ 0x1] no way\nat all\n'}, 'ffmpeg: no way\n')):
+            del self.asked[:]
+            _, err = compare(status=1, **more)
+            self.assertIn(says, err)
+            self.assertEqual(self.asked, [])
+        for text in (json.dumps(short), '{}', '', json.dumps(dict(log, frames=[{}] * 6))):
+            out, err = compare(status=1, log=text)
+            self.assertIn("isn't the log of libvmaf 2 or later on 6 frames", err)
+            self.assertIn('SSIM', out)
+        self.report['height'] = 39
+        self.assertIn('a side needs 32', compare('--crop', 4, status=1)[1])
+        self.report['height'] = 40
+        compare('--crop', 4)
+
+
+class Preview(Answered):
+    def setUp(self):
+        super().setUp()
+        paths = {'input_path': self.path('video.mp4'), 'output_path': self.write('a.b/result.mkv')}
+        self.job = job(7, 'done', **paths)
+        self.job['video'] = dict(self.job['video'], start_s=1.5)
+        self.job['recipe'] = dict(self.job['recipe'], streams='0:1')
+        self.answers = {'GET /v1/jobs/7': self.job,
+                        'POST /v1/preview': {'time_s': 4.25, 'width': 640, 'height': 180}}
+
+    def test_picture(self):
+        picture = self.path('a.b/result.png')
+        out, _ = self.run_it('preview', '--at', '0:04', 7)
+        self.assertEqual(out, picture + ': before and after at 4.25 s, 640x180\n')
+        self.assertEqual(self.asked[-1][2], {
+            'before': {'fd': 0, 'name': 'video.mp4'}, 'after': {'fd': 1, 'name': 'result.mkv'},
+            'picture': {'fd': 2, 'name': 'result.png'}, 'streams': '0:1', 'start_s': 1.5,
+            'time_s': 4})
+        self.assertEqual(self.read, [b'moving pictures', b'pictures', b''])
+        self.assertTrue(os.path.exists(picture))
+        out, _ = self.run_it('preview', '--json', '-o', 'x.png', 7)
+        self.assertEqual(json.loads(out)['width'], 640)
+        self.assertIsNone(self.asked[-1][2]['time_s'])
+        # Without an ending of its own the folder's is none.
+        self.job['output_path'] = self.write('a.b/result')
+        os.remove(picture)
+        self.run_it('preview', 7)
+        self.assertTrue(os.path.exists(picture))
+
+    def test_refused(self):
+        self.write('old.png', 'precious')
+        for options, says in ((['-o', 'old.png'], '--overwrite'),
+                              (['-o', 'video.mp4', '--overwrite'], 'same file'),
+                              (['-o', 'a.b/result.mkv', '--overwrite'], 'same file')):
+            self.complaint('preview', *options, 7, status=1, says=says)
+        self.run_it('preview', '-o', 'old.png', '--overwrite', 7)
+        self.answers['POST /v1/preview'] = refusal(422, 'job.input', 'not a video')
+        self.complaint('preview', 7, status=1, says='not a video')
+        self.assertFalse(os.path.exists(self.path('a.b/result.png')))
+        self.answers['POST /v1/preview'] = {'width': []}
+        self.complaint('preview', 7, status=3, says='not understood')
+        for more, says in (({'state': 'running'}, 'job 7 is running: a preview is of a job'),
+                           ({'input_path': 'https://x/y'}, 'where the input of job 7 is'),
+                           ({'output_path': None}, 'where the result of job 7 is'),
+                           ({'input_path': '/none.mp4'}, '/none.mp4: No such file'),
+                           ({'output_path': '/none.mp4'}, '/none.mp4: No such file')):
+            self.answers['GET /v1/jobs/7'] = dict(self.job, **more)
+            self.complaint('preview', '-o', 'x.png', 7, status=1, says=says)
+        self.complaint('preview', 'x', status=2, says="not a job's number")
+
+
+class Lists(Answered):
+    """Jobs that are over, and others, in another order."""
+
+    def setUp(self):
+        super().setUp()
+        states = ('done', 'failed', 'cancelled', 'running', 'done')
+        self.jobs = [job(i + 1, state, input_name=f'{"bcade"[i]}.mp4', priority=-i,
+                         percent=(5, 50, None, 7, 5)[i]) for i, state in enumerate(states)]
+        self.jobs[1]['error'] = {'id': 'x', 'message': 'c.mp4 is broken', 'field': None}
+        self.jobs[2]['finished_at'] = '2026-01-02T03:05:00Z'
+        self.answers = {
+            'GET /v1/jobs?active=false&after=0': {'jobs': self.jobs[:3], 'next': 3},
+            'GET /v1/jobs?active=false&after=3': {'jobs': self.jobs[3:], 'next': None},
+            'GET /v1/jobs?active=true&after=0': {'jobs': [self.jobs[3]], 'next': None},
+            **{f'POST /v1/jobs/{i}/forget': {'id': i} for i in range(1, 6)}}
+
+    def forgotten(self, *arguments, **options):
+        del self.asked[:]
+        out, _ = self.run_it('clean', *arguments, **options)
+        return [int(path.split('/')[3]) for method, path, _ in self.asked if method == 'POST'], out
+
+    def test_clean(self):
+        self.jobs[4]['input_name'] = None       # another user's
+        for options, numbers in ((), [1]), (('--all',), [1, 2, 3]), (
+                ('--state', 'failed,cancelled'), [2, 3]), (('--all', '--state', 'done'), [1]), (
+                (2, 5), [2, 5]):
+            with self.subTest(options=options):
+                found, out = self.forgotten(*options)
+                self.assertEqual(found, numbers)
+                self.assertEqual(out, '1 job was removed from the list\n' if len(found) == 1 else
+                                 f'{len(found)} jobs were removed from the list\n')
+        found, out = self.forgotten('--json', 1, 2)
+        self.assertEqual([json.loads(line)['id'] for line in out.splitlines()], [1, 2])
+        for state, says in (('running', 'only jobs that are over'),
+                            ('done,paused', 'only jobs that are over'),
+                            ('old', '"old" is no state; there are queued, '), ('', '"" is no')):
+            self.complaint('clean', '--state', state, status=2, says=says)
+        self.answers['POST /v1/jobs/1/forget'] = refusal(404, 'job.not_found', 'none')
+        self.assertEqual(self.forgotten(1, 2, status=4),
+                         ([1, 2], '1 job was removed from the list\n'))
+        self.answers['POST /v1/jobs/1/forget'] = refusal(503, 'shutting_down', 'about to end')
+        self.assertEqual(self.forgotten(1, 2, status=3), ([1], ''))
+        del self.jobs[:]
+        self.answers['GET /v1/jobs?active=false&after=0'] = {'jobs': []}
+        self.assertEqual(self.forgotten(), ([], 'there is nothing to remove\n'))
+        self.assertEqual(self.forgotten('--json'), ([], ''))
+
+    def test_sorted(self):
+        for options, numbers in ((['input'], '31245'), (['input', '--reverse'], '54213'),
+                                 (['done'], '15423'), (['priority'], '54321'), (['id'], '12345'),
+                                 (['state'], '31524'), (['finished'], '31245')):
+            for form in ([], ['--json']):
+                out, _ = self.run_it('list', '--all', '--sort', *options, *form)
+                lines = out.splitlines()
+                found = [json.loads(line)['id'] for line in lines] if form else \
+                    [line.split()[0] for line in lines[1:]]
+                self.assertEqual(''.join(map(str, found)), numbers, options)
+        lines = self.run_it('list', '--state', 'failed,running')[0].splitlines()
+        self.assertEqual([line.split()[:2] for line in lines[1:]],
+                         [['2', 'failed'], ['4', 'running']])
+        # A reason that names the input is enough.
+        self.assertTrue(lines[1].endswith('  c.mp4 is broken'))
+        self.jobs[1]['error']['message'] = 'it is broken'
+        lines = self.run_it('list', '--state', 'failed')[0].splitlines()
+        self.assertTrue(lines[1].endswith('  c.mp4: it is broken'))
+        self.jobs[3] = dict(job(4, 'disk_full'), error={'id': 'x', 'message': 'it is full'})
+        self.answers['GET /v1/jobs?active=true&after=0'] = {'jobs': [self.jobs[3]]}
+        self.assertEqual(self.run_it('list')[0].splitlines()[2], 'job 4: it is full')
+        self.jobs[3]['cancelling'] = True
+        self.assertEqual(len(self.run_it('list')[0].splitlines()), 2)
+
+    def test_logs(self):
+        line = {'at': '2026-01-02T03:04:05Z', 'level': 'warning', 'topic': 'jo\x1bb',
+                'text': 'it is\x07 slow'}
+        self.answers['GET /v1/jobs/7/log'] = log = {'lines': [line, dict(line, level='moon')]}
+        lines = self.run_it('logs', 7)[0].splitlines()
+        self.assertEqual([text.split(' ', 2)[-1] for text in lines],
+                         ['warning jo?b: it is? slow', 'unknown jo?b: it is? slow'])
+        self.assertEqual(json.loads(self.run_it('logs', '--json', 7)[0]), log)
+        log['lines'] = []
+        self.assertIn('nothing about job 7', self.run_it('logs', 7)[0])
+        log['lines'] = 7
+        self.complaint('logs', 7, status=3, says='not understood')
+        self.complaint('logs', 'x', status=2, says="not a job's number")
+        self.answers['GET /v1/jobs/7/log'] = refusal(404, 'job.not_found', 'there is no job 7')
+        self.complaint('logs', 7, status=4, says='there is no job 7')
+
+
+class Series(Answered):
+    """What is in a folder, and below it."""
+
+    def setUp(self):
+        super().setUp()
+        self.posted, self.known = [], []
+
+        def respond(request):
+            path = request.path
+            if path.startswith('/v1/jobs?'):
+                return answer({'jobs': self.known})
+            if request.method == 'GET':
+                return answer(self.known[int(path.split('/')[3]) - 1])
+            q = request.json()
+            if q['dry_run']:
+                return answer({})
+            self.posted.append(tuple(os.path.relpath(q[key]['path'], self.folder)
+                                     for key in ('input', 'output')))
+            return answer(job(9, 'queued'), 201)
+        self.server.close()
+        self.serve(respond)
+        for name in ('top/b.mkv', 'top/a/two.MKV', 'top/a/.no.mkv', 'top/a/.x/no.mkv',
+                     'top/a/notes.txt', 'top/mkv', 'top/c/d/e.avi', 'top/out/old.mkv'):
+            self.write(name)
+        os.symlink('../b.mkv', self.path('top/a/link.mkv'))
+        os.symlink('..', self.path('top/a/up.mkv'))
+        os.symlink('nowhere', self.path('top/a/none.mkv'))
+
+    def submit(self, *more, folder='top', out='top/out/', **options):
+        del self.posted[:]
+        return self.run_it('submit', '-r', folder, '--output-dir', out, *more, **options)
+
+    def test_all(self):
+        for folder, out in (('top', 'top/out/'), ('top///', 'top/out'),
+                            (self.path('top'), self.path('top/out'))):
+            self.submit('--overwrite', folder=folder, out=out)
+            self.assertEqual(self.posted, [
+                ('top/a/link.mkv', 'top/out/a/link.mkv'), ('top/a/two.MKV', 'top/out/a/two.MKV'),
+                ('top/b.mkv', 'top/out/b.mkv'), ('top/c/d/e.avi', 'top/out/c/d/e.avi.mkv')])
+        self.submit('--match', '*.a[u-w]i', out='new/deep')
+        self.assertEqual(self.posted, [('top/c/d/e.avi', 'new/deep/c/d/e.avi.mkv')])
+        _, err = self.submit('--match', 'x*')
+        self.assertEqual(err, 'vrtctl: top: warning: nothing in it, or below it, is called as x*\n')
+        _, err = self.submit(folder='top/a/.x', out='new')
+        self.assertEqual(self.posted, [('top/a/.x/no.mkv', 'new/no.mkv')])
+        self.submit('--match', '*.avi', folder='top/c/d/../..', out='top/c')
+        self.assertEqual(self.posted, [])
+        self.assertIn('4 of the files changed less than 9000 s ago: they are left out until',
+                      self.submit('--settled', 9000)[1])
+        self.assertEqual(self.posted, [])
+
+    def test_done(self):
+        """By its newest job; where there is none, by what is there."""
+        def left_out(n_done, n_has, *more):
+            return (f'vrtctl: warning: of 3 videos {n_done} {"is" if n_done == 1 else "are"} done '
+                    f'and {n_has} {"has" if n_has == 1 else "have"} a job: they are left out\n')
+        os.remove(self.path('top/a/link.mkv'))
+        self.known = [
+            job(i + 1, state, output_name=os.path.basename(path), output_path=self.path(path))
+            for i, (state, path) in enumerate((
+                ('failed', 'top/out/b.mkv'), ('done', 'top/out/b.mkv'),
+                ('running', 'elsewhere/b.mkv'), ('paused', 'top/out/a/two.MKV')))]
+        self.assertEqual(self.submit('--skip-done')[1], left_out(1, 1))
+        self.assertEqual(self.posted, [('top/c/d/e.avi', 'top/out/c/d/e.avi.mkv')])
+        self.write('top/out/c/d/e.avi.mkv', '')
+        self.submit('--skip-done', '--overwrite')
+        self.assertEqual(len(self.posted), 1)
+        self.write('top/out/c/d/e.avi.mkv', 'result')
+        self.assertEqual(self.submit('--skip-done')[1], left_out(2, 1))
+        self.known.append(dict(self.known[1], id=5, state='cancelled'))
+        self.known.append(dict(self.known[3], id=6, state='failed'))
+        _, err = self.submit('--skip-done')
+        self.assertEqual(err.splitlines(True), [
+            'vrtctl: two.MKV: warning: left out, since job 6 failed: vrtctl retry 6 tries it '
+            'again, vrtctl clean 6 forgets it\n',
+            'vrtctl: b.mkv: warning: left out, since job 5 was cancelled: vrtctl retry 5 tries it '
+            'again, vrtctl clean 5 forgets it\n', left_out(1, 0)])
+        self.assertEqual(self.posted, [])
+
+    def test_unreadable(self):
+        """It is told, and holds up no others."""
+        os.mkdir(self.path('top/b'), 0)
+        self.assertIn('vrtctl: top/b: Permission denied\n',
+                      self.submit('--match', 'b.mkv', '--dry-run', status=1, **self.as_nobody())[1])
+        self.assertEqual(len(self.server.requests), 1)
+
+
+if __name__ == '__main__':
+    unittest.main(verbosity=2)
