@@ -22,6 +22,7 @@
 #include "daemon/http/listener.h"
 #include "daemon/devices/pool.h"
 #include "daemon/jobs/queue.h"
+#include "daemon/web/gate.h"
 #include "msg_device.h"
 #include "workers/plan/device-request.h"
 
@@ -94,7 +95,6 @@ static void refuse_route(struct vrt_conn *conn, const struct vrt_request *reques
 {
     char methods[64], header[128], shown[256];
     struct vrt_error error = { .id = NULL };
-    struct vrt_buf body = { .limit_bytes = 0 };
 
     vrt_printable(request->path, shown, sizeof(shown));
     vrt_api_route_allow(request->path, methods, sizeof(methods));
@@ -103,20 +103,14 @@ static void refuse_route(struct vrt_conn *conn, const struct vrt_request *reques
         vrt_conn_refuse(conn, &error);
         return;
     }
-    bool asks = strcmp(request->method, "OPTIONS") == 0;
     snprintf(header, sizeof(header), "Allow: %s", methods);
+    if (strcmp(request->method, "OPTIONS") == 0) {
+        vrt_conn_reply(conn, &(struct vrt_response){ .status = 204, .header = header });
+        return;
+    }
     vrt_refuse(&error, -EOPNOTSUPP, VRT_E(ROUTE_METHOD), "%s has no method %s, only %s", shown,
                request->method, methods);
-    if (!asks && vrt_error_print(&error, &body) < 0)
-        vrt_conn_close(conn);
-    else
-        vrt_conn_reply(conn, &(struct vrt_response){
-            .status = asks ? 204 : vrt_api_error_status(error.id),
-            .header = header,
-            .body = body.data,
-            .body_bytes = body.size_bytes,
-        });
-    vrt_buf_done(&body);
+    vrt_conn_refuse_with(conn, &error, header);
 }
 
 /* Whether the request has what its route doesn't take; it is refused then. */
@@ -190,6 +184,11 @@ void vrt_api_reply_typed(struct vrt_conn *conn, int r, struct vrt_buf *body, con
     vrt_buf_done(body);
 }
 
+size_t vrt_api_n_conns(const struct vrt_api *api)
+{
+    return vrt_listener_n_conns(api->listener) + (api->gate ? vrt_gate_n_conns(api->gate) : 0);
+}
+
 void vrt_api_count_jobs(const struct vrt_api *api, struct vrt_status_jobs *ret_jobs)
 {
     const struct vrt_jobs *jobs = vrt_queue_jobs(api->queue);
@@ -229,7 +228,7 @@ void vrt_api_status(const struct vrt_call *call)
         snprintf(devices[i].name, sizeof(devices[i].name), "%s", device.info->name);
     }
     report.requests = api->n_requests;
-    report.connections = (int64_t)vrt_listener_n_conns(api->listener);
+    report.connections = (int64_t)vrt_api_n_conns(api);
     vrt_api_reply(call->conn, vrt_fields_print(vrt_status_fields, &report, &body), &body,
                   "telling the status");
 }

@@ -22,6 +22,7 @@
 #include "base/log.h"
 #include "daemon/access/accounts.h"
 #include "daemon/access/descriptors.h"
+#include "daemon/api/web-routes.h"
 #include "daemon/devices/doctor-report.h"
 #include "daemon/devices/doctor.h"
 #include "daemon/models/models.h"

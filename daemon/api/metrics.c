@@ -175,7 +175,7 @@ static void print_requests(struct scrape *scrape)
 
 static void print_connections(struct scrape *scrape)
 {
-    add(scrape, (double)vrt_listener_n_conns(scrape->api->listener));
+    add(scrape, (double)vrt_api_n_conns(scrape->api));
 }
 
 static void print_log(struct scrape *scrape)

@@ -17,6 +17,7 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "daemon/access/descriptors.h"
+#include "daemon/api/web-routes.h"
 #include "daemon/jobs/job-report.h"
 #include "daemon/models/models.h"
 #include "daemon/devices/measurements.h"

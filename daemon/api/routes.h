@@ -96,9 +96,6 @@ void vrt_api_reply_typed(struct vrt_conn *conn, int r, struct vrt_buf *body, con
 /* The job that the path names; NULL: there is none, and the client was told. */
 struct vrt_job *vrt_api_find_job(const struct vrt_call *call);
 
-/* Over TCP some things are for administrators alone. Return: whether he is refused. */
-bool vrt_api_refuse_web_user(const struct vrt_call *call);
-
 /* Whether the client may give a job this priority. Return: 0; -EPERM with `error`. */
 int vrt_api_check_priority(const struct vrt_call *call, int64_t priority,
                            struct vrt_error *error);
@@ -119,6 +116,9 @@ void vrt_api_doctor(const struct vrt_call *call);
 void vrt_api_events(const struct vrt_call *call);
 void vrt_api_health(const struct vrt_call *call);
 void vrt_api_metrics(const struct vrt_call *call);
+
+/* How many connections are open, on the socket and by TCP. */
+size_t vrt_api_n_conns(const struct vrt_api *api);
 
 /* How many jobs are in which state, as GET /v1/status tells. */
 void vrt_api_count_jobs(const struct vrt_api *api, struct vrt_status_jobs *ret_jobs);

@@ -7,6 +7,8 @@
  * Thread: the loop's.
  */
 
+#include <stdbool.h>
+
 struct vrt_call;
 
 void vrt_api_token_create(const struct vrt_call *call);
@@ -17,3 +19,6 @@ void vrt_api_session_show(const struct vrt_call *call);
 void vrt_api_session_close(const struct vrt_call *call);
 void vrt_api_upload_create(const struct vrt_call *call);
 void vrt_api_upload_drop(const struct vrt_call *call);
+
+/* Over TCP some things are for administrators alone. Return: whether he is refused. */
+bool vrt_api_refuse_web_user(const struct vrt_call *call);
