@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -18,14 +19,10 @@ static int print_address(const struct sockaddr_storage *address,
     const struct sockaddr_in *four = (const struct sockaddr_in *)(const void *)address;
     const void *bytes = address->ss_family == AF_INET6 ? (const void *)&six->sin6_addr :
                                                          (const void *)&four->sin_addr;
-    int family = address->ss_family;
+    const int family = address->ss_family;
 
     if (family != AF_INET && family != AF_INET6)
         return vrt_raise(-EAFNOSUPPORT);
-    if (family == AF_INET6 && IN6_IS_ADDR_V4MAPPED(&six->sin6_addr)) {
-        bytes = &six->sin6_addr.s6_addr[12];
-        family = AF_INET;
-    }
     return inet_ntop(family, bytes, text, VRT_PEER_ADDRESS_BYTES) ? 0 : vrt_raise(-errno);
 }
 
@@ -61,4 +58,19 @@ bool vrt_peer_is_listed(const char *list, const char *address)
         at += length;
     }
     return false;
+}
+
+void vrt_peer_name_origin(const char *address, char ret_origin[VRT_PEER_ADDRESS_BYTES])
+{
+    struct in6_addr six;
+
+    snprintf(ret_origin, VRT_PEER_ADDRESS_BYTES, "%s", address);
+    if (inet_pton(AF_INET6, address, &six) != 1)
+        return;
+    if (IN6_IS_ADDR_V4MAPPED(&six)) {
+        inet_ntop(AF_INET, &six.s6_addr[12], ret_origin, VRT_PEER_ADDRESS_BYTES);
+        return;
+    }
+    memset(&six.s6_addr[8], 0, 8);
+    inet_ntop(AF_INET6, &six, ret_origin, VRT_PEER_ADDRESS_BYTES);
 }

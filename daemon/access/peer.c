@@ -5,20 +5,9 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/cleanup.h"
-
-/* Appends `fd`, or closes it where there is no room. Return: whether there was room. */
-static bool keep(struct vrt_peer_files *files, int fd)
-{
-    if (files->n == VRT_API_DESCRIPTORS_MAX) {
-        close(fd);
-        return false;
-    }
-    files->fds[files->n++] = fd;
-    return true;
-}
+#include "base/error.h"
 
 ssize_t vrt_peer_read(int fd, void *data, size_t size, struct vrt_peer_files *files)
 {
@@ -38,14 +27,13 @@ ssize_t vrt_peer_read(int fd, void *data, size_t size, struct vrt_peer_files *fi
     ssize_t n = vrt_peer_recvmsg(fd, &message);
     if (n < 0)
         return -errno;
-    bool fit = !(message.msg_flags & MSG_CTRUNC);
+    const bool fit = !(message.msg_flags & MSG_CTRUNC);
     for (struct cmsghdr *c = CMSG_FIRSTHDR(&message); c; c = CMSG_NXTHDR(&message, c)) {
-        if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
-            continue;
-        for (size_t i = 0; i < (c->cmsg_len - CMSG_LEN(0)) / sizeof(int); i++) {
-            int passed;
-            memcpy(&passed, CMSG_DATA(c) + i * sizeof(int), sizeof(passed));
-            fit = keep(&more, passed) && fit;
+        const bool are_files = c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS;
+        for (size_t i = 0; are_files && i < (c->cmsg_len - CMSG_LEN(0)) / sizeof(int); i++) {
+            /* `control` has room for no more of them. */
+            vrt_assert(more.n < VRT_API_DESCRIPTORS_MAX);
+            memcpy(&more.fds[more.n++], CMSG_DATA(c) + i * sizeof(int), sizeof(int));
         }
     }
     if (!fit || more.n > VRT_API_DESCRIPTORS_MAX - files->n) {

@@ -42,6 +42,10 @@ int vrt_peer_init_tcp(int fd, struct vrt_peer *ret_peer) VRT_MUST_CHECK;
 /* Whether `address` is one of those in `list`, which has spaces between. */
 bool vrt_peer_is_listed(const char *list, const char *address);
 
+/* What an address is counted as among others: of IPv6 its network of 64 bits, one customer's of a
+ * provider's, and an IPv4 address in IPv6 as one of IPv4. */
+void vrt_peer_name_origin(const char *address, char ret_origin[VRT_PEER_ADDRESS_BYTES]);
+
 /* recvmsg() that doesn't wait; descriptors are closed on exec. Return: as recvmsg(). */
 ssize_t vrt_peer_recvmsg(int fd, struct msghdr *message);
 

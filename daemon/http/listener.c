@@ -2,7 +2,6 @@
 
 #include "daemon/http/listener.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,6 +33,7 @@ struct client {
     struct vrt_listener *listener;
     struct vrt_conn *conn;
     struct vrt_peer peer;
+    char origin[VRT_PEER_ADDRESS_BYTES];    /* of TCP: what its address is counted as */
     uid_t charged_uid;          /* whose connection it is */
     int64_t session_id;         /* that the last request was of; 0: none */
     struct vrt_list link;
@@ -157,26 +157,17 @@ static void turn_away(struct vrt_listener *listener, int fd, const struct vrt_pe
         vrt_log_debug("and was not told: %s", strerror(errno));
 }
 
-/* Whether both are one address, or in one network of 64 bits: one customer's of a provider's. */
-static bool is_same_origin(const char *a, const char *b)
-{
-    struct in6_addr six[2];
-
-    if (inet_pton(AF_INET6, a, &six[0]) == 1 && inet_pton(AF_INET6, b, &six[1]) == 1)
-        return memcmp(&six[0], &six[1], 8) == 0;
-    return strcmp(a, b) == 0;
-}
-
 /* Whether as many came of the address as may. */
-static bool is_crowded(const struct vrt_listener *listener, const struct vrt_peer *peer)
+static bool is_crowded(const struct vrt_listener *listener, const struct client *newest)
 {
     const struct client *client;
     int n = 0;
 
-    if (!listener->params.per_address || vrt_peer_is_listed(listener->params.exempt, peer->address))
+    if (!listener->params.per_address ||
+        vrt_peer_is_listed(listener->params.exempt, newest->peer.address))
         return false;
     VRT_LIST_FOREACH(client, &listener->clients, link)
-        n += is_same_origin(client->peer.address, peer->address);
+        n += strcmp(client->origin, newest->origin) == 0;
     return n >= listener->params.per_address;
 }
 
@@ -208,7 +199,8 @@ static int admit(struct vrt_listener *listener, int fd)
     if (r < 0)
         return r == -ECONNABORTED ? 0 : vrt_fold(r);
     uid_t uid = client->charged_uid = client->peer.uid;
-    if (is_crowded(listener, &client->peer)) {
+    vrt_peer_name_origin(client->peer.address, client->origin);
+    if (is_crowded(listener, client)) {
         turn_away(listener, VRT_STEAL_FD(socket_fd), &client->peer, "too many come of one address");
         return 0;
     }
@@ -252,10 +244,9 @@ static void on_poll(uv_poll_t *poll, int status, int events)
     for (int i = 0; i < ACCEPTS_PER_TURN && vrt_clock_now_ns() - start_ns < ACCEPT_NS_PER_TURN;
          i++) {
         int fd = status < 0 ? status : vrt_peer_accept(listener->fd);
-        if (fd == -EAGAIN)
+        /* Where there are more, the loop says so again. */
+        if (fd == -EAGAIN || fd == -EINTR || fd == -ECONNABORTED)
             return;
-        if (fd == -EINTR || fd == -ECONNABORTED)
-            continue;
         int r = fd < 0 ? fd : admit(listener, fd);
         if (r < 0) {
             /* The connection stays in the kernel's queue: asking again at once would spin. */

@@ -68,8 +68,8 @@ struct visitor {
     bool is_wrong;                      /* a program that shows a token that is none */
 };
 
-/* What failed logins are counted by: the address, of IPv6 its network; of a proxy that is believed,
- * the address that it says came last. `text` has room for an address. */
+/* What failed logins are counted by; of a proxy that is believed, by the address that it says came
+ * last. */
 static void name_address(const struct vrt_gate *gate, const struct vrt_request *request,
                          char text[VRT_PEER_ADDRESS_BYTES])
 {
@@ -83,16 +83,7 @@ static void name_address(const struct vrt_gate *gate, const struct vrt_request *
     if (vrt_peer_is_listed(gate->params.proxy, address) &&
         (inet_pton(AF_INET, last, &four) == 1 || inet_pton(AF_INET6, last, &six) == 1))
         address = last;
-    snprintf(text, VRT_PEER_ADDRESS_BYTES, "%s", address);
-    if (inet_pton(AF_INET6, address, &six) != 1)
-        return;
-    /* Of a proxy whose socket is IPv6's. */
-    if (IN6_IS_ADDR_V4MAPPED(&six)) {
-        inet_ntop(AF_INET, &six.s6_addr[12], text, VRT_PEER_ADDRESS_BYTES);
-        return;
-    }
-    memset(&six.s6_addr[8], 0, 8);
-    inet_ntop(AF_INET6, &six, text, VRT_PEER_ADDRESS_BYTES);
+    vrt_peer_name_origin(address, text);
 }
 
 /* The values of cookies called as ours: another server on the same host name may have set one too,
