@@ -77,19 +77,23 @@ void vrt_conn_watch(struct vrt_conn *conn, struct vrt_conn_watch *watch)
     watch->conn = conn;
 }
 
-void vrt_conn_receive(struct vrt_conn *conn, struct vrt_conn_watch *watch)
+void vrt_conn_let_send(struct vrt_conn *conn)
 {
     static const char go_on[] = "HTTP/1.1 100 Continue\r\n\r\n";
 
-    vrt_conn_watch(conn, watch);
-    vrt_peer_files_done(&conn->files);
-    conn->state = VRT_CONN_RECEIVING;
-    conn->is_full = false;
-    conn->piece_bytes = 0;
     /* Without memory for it the client begins by itself, after a while. */
     if (conn->http.wants_continue)
         (void)!vrt_buf_append(&conn->out, go_on, sizeof(go_on) - 1);
     conn->http.wants_continue = false;
+}
+
+void vrt_conn_receive(struct vrt_conn *conn, struct vrt_conn_watch *watch)
+{
+    vrt_conn_watch(conn, watch);
+    vrt_peer_files_done(&conn->files);
+    conn->state = VRT_CONN_RECEIVING;
+    conn->is_full = false;
+    vrt_conn_let_send(conn);
     vrt_conn_arm(conn);
 }
 

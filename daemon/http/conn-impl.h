@@ -90,6 +90,9 @@ static inline size_t vrt_conn_waiting(const struct vrt_conn *conn)
 /* Tells the loop what the connection waits for now. */
 void vrt_conn_arm(struct vrt_conn *conn);
 
+/* Tells a client that waits to be told that it may send its request's body. */
+void vrt_conn_let_send(struct vrt_conn *conn);
+
 /* The watch is over. Return: it, or NULL. */
 struct vrt_conn_watch *vrt_conn_take_watch(struct vrt_conn *conn);
 

@@ -112,8 +112,6 @@ static bool flush(struct vrt_conn *conn)
             vrt_conn_close(conn);
             return false;
         }
-        if (n < 0 && errno == EINTR)
-            continue;
         if (n < 0)
             break;
         conn->out_sent += (size_t)n;
@@ -186,7 +184,6 @@ static void hand_on(struct vrt_conn *conn, bool is_all)
 /* Return: whether that was a whole request. */
 static bool parse(struct vrt_conn *conn)
 {
-    static const char go_on[] = "HTTP/1.1 100 Continue\r\n\r\n";
     size_t used = 0;
 
     enum vrt_http_outcome outcome = vrt_http_feed(&conn->http, conn->in + conn->in_used,
@@ -203,11 +200,8 @@ static bool parse(struct vrt_conn *conn)
         conn->in_used == conn->in_size &&
         vrt_http_feed(&conn->http, conn->in, 0, &used) == VRT_HTTP_REQUEST)
         hand_on(conn, true);
-    else if (outcome == VRT_HTTP_MORE && conn->http.wants_continue) {
-        conn->http.wants_continue = false;
-        if (vrt_buf_append(&conn->out, go_on, sizeof(go_on) - 1) < 0)
-            vrt_conn_close(conn);
-    }
+    else if (outcome == VRT_HTTP_MORE)
+        vrt_conn_let_send(conn);
     return outcome == VRT_HTTP_REQUEST || outcome == VRT_HTTP_HEAD;
 }
 
@@ -415,10 +409,7 @@ void vrt_conn_arm(struct vrt_conn *conn)
  * a client in the middle of sending would fail there and never read why it was refused. */
 static void begin_draining(struct vrt_conn *conn)
 {
-    if (conn->half_closed || conn->finishing || shutdown(conn->fd, SHUT_WR) < 0) {
-        vrt_conn_close(conn);
-        return;
-    }
+    shutdown(conn->fd, SHUT_WR);
     conn->state = VRT_CONN_DRAINING;
 }
 

@@ -239,9 +239,8 @@ void vrt_http_next(struct vrt_http *http)
     vrt_buf_done(&http->body);
     vrt_buf_consume(&http->url, http->url.size_bytes);
     http->headers = (struct vrt_http_headers){ .body_bytes = -1 };
-    http->begun = http->wants_continue = http->keep_alive = http->in_trailer = false;
-    http->is_value_cut = http->is_streamed = http->is_at_head = false;
-    http->header_bytes = http->name_bytes = http->value_bytes = 0;
+    http->begun = http->keep_alive = http->in_trailer = false;
+    http->header_bytes = 0;
     llhttp_resume(&http->parser);
 }
 

@@ -2,6 +2,8 @@
 
 #include "daemon/http/response.h"
 
+#include <stdio.h>
+
 static const char *status_text(int status)
 {
     static const struct {
@@ -44,34 +46,20 @@ static const char *status_text(int status)
 int vrt_response_print(const struct vrt_response *response, bool keep_alive, bool with_body,
                        struct vrt_buf *buf)
 {
-    int r = vrt_buf_printf(buf, "HTTP/1.1 %d %s\r\nCache-Control: %s\r\n%s",
+    const char *type = response->type ? response->type : "application/json";
+    char length[48] = "";
+
+    if (response->status != 204 && response->status != 304)
+        snprintf(length, sizeof(length), "Content-Length: %zu\r\n", response->body_bytes);
+    int r = vrt_buf_printf(buf, "HTTP/1.1 %d %s\r\nCache-Control: %s\r\n%s%s%s%s%s%s%s%s\r\n",
                            response->status, status_text(response->status),
                            response->cache ? response->cache : "no-store",
-                           response->common ? response->common : "");
-
-    if (r < 0)
-        return r;
-    if (response->header)
-        r = vrt_buf_printf(buf, "%s\r\n", response->header);
-    if (r < 0)
-        return r;
-    if (!keep_alive)
-        r = vrt_buf_printf(buf, "Connection: close\r\n");
-    if (r < 0)
-        return r;
-    if (response->body)
-        r = vrt_buf_printf(buf, "Content-Type: %s\r\n",
-                           response->type ? response->type : "application/json");
-    if (r < 0)
-        return r;
-    if (response->status != 204 && response->status != 304)
-        r = vrt_buf_printf(buf, "Content-Length: %zu\r\n", response->body_bytes);
-    if (r < 0)
-        return r;
-    r = vrt_buf_append(buf, "\r\n", 2);
-    if (r < 0)
-        return r;
-    if (response->body && with_body)
-        r = vrt_buf_append(buf, response->body, response->body_bytes);
-    return r;
+                           response->common ? response->common : "",
+                           response->header ? response->header : "",
+                           response->header ? "\r\n" : "",
+                           keep_alive ? "" : "Connection: close\r\n",
+                           response->body ? "Content-Type: " : "", response->body ? type : "",
+                           response->body ? "\r\n" : "", length);
+    return r < 0 || !response->body || !with_body ? r :
+           vrt_buf_append(buf, response->body, response->body_bytes);
 }

@@ -70,7 +70,7 @@ static void on_read(uv_work_t *work, int status)
         sending_free(sending);
         return;
     }
-    /* What was promised can't be given: the connection ends before its end, which says so. */
+    /* What was promised can't be given, or was nothing: the connection ends, which says so. */
     if (sending->n <= 0) {
         vrt_conn_close(conn);
         return;
@@ -200,7 +200,7 @@ static int begin(const struct vrt_call *call, const struct vrt_job *job,
     sending->at = range->first;
     sending->end = range->end;
     sending->watch.gone = on_gone;
-    sending->watch.more = range->first < range->end ? on_more : NULL;
+    sending->watch.more = on_more;
     vrt_conn_body_start(call->conn, &sending->watch, &(struct vrt_response){
         .status = range->is_part ? 206 : 200,
         .type = type_of(job->info.output_name),
@@ -209,9 +209,7 @@ static int begin(const struct vrt_call *call, const struct vrt_job *job,
         .body_bytes = (size_t)(range->end - range->first),
     });
     vrt_buf_done(&header);
-    if (sending->watch.conn && range->first == range->end)
-        vrt_conn_stream_end(call->conn);
-    if (!sending->watch.conn)               /* HEAD, or nothing to send */
+    if (!sending->watch.conn)               /* HEAD */
         sending_free(sending);
     return 0;
 }
