@@ -4,6 +4,7 @@
 import json
 import os
 import re
+import resource
 import socket
 import sys
 import time
@@ -164,6 +165,19 @@ class Transfers(TransferCase):
         self.assertEqual(visitor.ask('GET', path, headers={'If-None-Match': etag})[0], 304)
         status, nothing, headers = visitor.ask('HEAD', path)
         self.assertEqual((status, nothing, headers['Content-Length']), (200, b'', str(n)))
+
+    def test_what_cannot_be_written(self):
+        """Is refused at the next piece, or in the end, and goes."""
+        visitor, pid, most = self.visitor('wim'), self.daemon.process.pid, 2 << 20
+        before, limits = self.spool(), resource.prlimit(pid, resource.RLIMIT_FSIZE)
+        resource.prlimit(pid, resource.RLIMIT_FSIZE, (most, limits[1]))
+        try:
+            self.refused(visitor.ask('POST', '/v1/uploads', bytes(most + (1 << 19))), 507,
+                         'spool.full')
+            self.refused(visitor.ask('POST', '/v1/uploads', bytes(most + 100)), 500, 'internal')
+        finally:
+            resource.prlimit(pid, resource.RLIMIT_FSIZE, limits)
+        self.wait_until(lambda: self.spool() == before)
 
     def test_names(self):
         """What a result is called comes back as one name, whatever it is."""

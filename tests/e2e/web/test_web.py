@@ -118,6 +118,8 @@ class Web(WebCase):
             self.vrtctl('token', 'new', 'other', '--expires', time_, status=2)
         self.vrtctl('token', 'revoke', 'tom')
         self.vrtctl('token', 'revoke', 'tom', status=4)
+        status, answer = self.daemon.request('DELETE', '/v1/tokens/4711')
+        self.assertEqual((status, answer['error']['id']), (404, 'token.not_found'))
         self.assertNotIn('tom', self.vrtctl('token', 'list').stdout)
         # Not over TCP, whatever the token.
         admin = self.visitor('boss', '--admin')
@@ -304,7 +306,10 @@ class Slow(WebCase):
         self.assertTrue(all(response.status == 200 for response, _ in opened))
         answer = visitor.ask('GET', '/v1/status')
         self.assertEqual((answer[0], answer[1]['error']['id']), (503, 'http.too_many'))
-        self.assertTrue(self.daemon.answers())
+        # One more asks.
+        self.wait_until(lambda: self.daemon.request('GET', '/v1/status')[1]['connections'] == 9)
+        self.wait_until(lambda: '\nvrtd_http_connections 9\n' in
+                        self.daemon.request('GET', '/metrics')[1])
         for _, connection in opened:
             connection.sock and connection.sock.close()
             connection.close()
@@ -372,6 +377,11 @@ class Refused(harness.FolderCase):
         self.check('is right', status=0, listen='127.0.0.1:8470 [::1]:8470')
         self.check('is no address with a port', listen='localhost:8470')
         self.check('proxy holds addresses', listen='127.0.0.1:8470', proxy='nas')
+        with socket.create_server(('127.0.0.1', 0)) as s:
+            taken = '127.0.0.1:%d' % s.getsockname()[1]
+            with self.assertRaises(RuntimeError) as refused:
+                harness.Daemon(self.folder, {'web': {'listen': f'127.0.0.1:{free_port()} {taken}'}})
+        self.assertIn(f'cannot listen on {taken}', str(refused.exception))
 
 
 if __name__ == '__main__':

@@ -66,6 +66,9 @@ static void test_accounts(void)
     expect_int(vrt_accounts_id(accounts, "", &id), -ENOENT);
     expect_int(id, 7);
 
+    /* Of a file that is too large nothing is taken. */
+    expect_int(truncate(path, (16 << 20) + 1), 0);
+    expect_str(vrt_accounts_name(accounts, 0, name, sizeof(name)), "0");
     /* A change is noticed, and so is that the file is gone. */
     write_file(path, "bert:x:61002:\n", 14);
     expect_str(vrt_accounts_name(accounts, BERT, name, sizeof(name)), "bert");
@@ -194,6 +197,9 @@ static void test_users(void)
     expect_true(!strstr(body, "hang"));
     expect_int(play_ask(&play, "DELETE", "/v1/jobs/2", "", &body), 404);
 
+    /* Whose number is a token's gets no answer. */
+    play_become(VRT_WEB_UID + 1, BERT);
+    expect_int(play_ask(&play, "GET", "/v1/status", "", &body), 0);
     play_become(0, 0);
     expect_seen(&play, true);
     play_become(BERT, ADMINS);

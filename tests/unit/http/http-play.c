@@ -98,11 +98,42 @@ static void on_tick(uv_timer_t *timer)
     vrt_conn_stream_write(later->watch.conn, event, sizeof(event) - 1);
 }
 
+static void on_turn(uv_timer_t *timer)
+{
+    vrt_conn_receive_on(vrt_container_of(timer, struct later, timer)->watch.conn);
+}
+
+static bool on_piece(struct vrt_conn_watch *watch, const char *data, size_t size)
+{
+    struct later *later = vrt_container_of(watch, struct later, watch);
+
+    if (size == 0) {
+        reply(watch->conn, &later->text);
+        end_later(later);
+        return true;
+    }
+    expect_int(vrt_buf_append(&later->text, data, size), 0);
+    if (size >= HTTP_PLAY_PIECE_BYTES)
+        return true;
+    uv_timer_start(&later->timer, on_turn, 0, 0);
+    return false;
+}
+
 static void print_request(const struct vrt_request *request, struct vrt_buf *text)
 {
     expect_int(vrt_buf_printf(text, "%s\n%s\n%s\n%.*s\n%d\n", request->method, request->path,
                               request->query, (int)request->body_bytes, request->body,
                               request->is_json), 0);
+}
+
+static void print_headers(const struct vrt_http_headers *h, struct vrt_buf *text)
+{
+    const char *const values[] = { h->content_type, h->expect, h->host, h->origin, h->authorization,
+                                   h->cookie, h->forwarded_for, h->fetch_site, h->if_none_match,
+                                   h->if_range, h->range };
+
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(values); i++)
+        expect_int(vrt_buf_printf(text, "%s\n", values[i]), 0);
 }
 
 static void print_files(struct http_play *play, const struct vrt_request *request, bool keep,
@@ -132,6 +163,11 @@ static void answer_later(struct http_play *play, struct vrt_conn *conn,
         uv_timer_start(&later->timer, on_tick, 1, 1);
         return;
     }
+    if (request->is_streamed) {
+        later->watch.piece = on_piece;
+        vrt_conn_receive(conn, &later->watch);
+        return;
+    }
     print_request(request, &later->text);
     vrt_conn_watch(conn, &later->watch);
     if (strcmp(request->path, "/later") == 0)
@@ -146,12 +182,14 @@ static void on_request(void *ctx, struct vrt_conn *conn, const struct vrt_reques
     const char *path = request->path;
 
     if (strcmp(path, "/later") == 0 || strcmp(path, "/never") == 0 ||
-        strcmp(path, "/stream") == 0) {
+        strcmp(path, "/stream") == 0 || (request->is_streamed && !request->query[0])) {
         answer_later(play, conn, request);
         return;
     }
     if (strcmp(path, "/echo") == 0) {
         print_request(request, &text);
+    } else if (strcmp(path, "/headers") == 0) {
+        print_headers(request->headers, &text);
     } else if (strcmp(path, "/files") == 0 || strcmp(path, "/keep") == 0) {
         print_files(play, request, path[1] == 'k', &text);
     } else if (strcmp(path, "/large") == 0) {

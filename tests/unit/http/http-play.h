@@ -11,6 +11,9 @@
  *              /keep    the same, and keeps the files open until http_play_stop()
  *              /stream  an event every millisecond
  *              /large   an answer of 1 MiB
+ *              /headers answers with the headers that mean something, one a line
+ *              /v1/uploads  answers with its body; of small pieces it takes one in a turn; with a
+ *                       query it is refused before
  * anything else is refused as route.not_found.
  */
 
@@ -21,6 +24,8 @@
 #include "daemon/access/quota.h"
 
 #define HTTP_PLAY_UNREAD_BYTES (4 << 20)       /* that may wait for a user */
+
+#define HTTP_PLAY_PIECE_BYTES 1000             /* from there on a piece isn't small */
 
 #define HTTP_PLAY_MANY ((struct vrt_quota_limit){ 512, 512 })
 

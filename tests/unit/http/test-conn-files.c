@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* daemon/conn, peer: open files that come with requests, as they should and as they shouldn't. */
+/* daemon/conn, peer, http: open files that come with requests, bodies in pieces, and headers. */
 
 #include "tests/unit/test.h"
 
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "base/buf.h"
+#include "base/clock.h"
 #include "base/macro.h"
 #include "tests/unit/http/http-client.h"
 #include "tests/unit/http/http-play.h"
-
 
 static char buffer[1 << 16];
 
@@ -111,8 +112,79 @@ static void test_files_alone(void)
     http_play_stop(play);
 }
 
+/* A body is waited for by the period: who sends enough in one has another one. */
+static void test_pieces(void)
+{
+    struct vrt_conn_limits limits;
+
+    vrt_conn_limits_init(&limits);
+    limits.piece_ms = 100;
+    limits.piece_bytes = HTTP_PLAY_PIECE_BYTES;
+    struct http_play *play = http_play_start(&limits, HTTP_PLAY_MANY);
+    int fd = http_play_connect(play);
+    http_client_send_text(fd, "POST /v1/uploads HTTP/1.1\r\n" HOST "Expect: 100-continue\r\n"
+                          "Content-Length: 1001\r\n\r\n");
+    expect_int(http_client_read(fd, buffer, sizeof(buffer)), 100);
+    const int64_t start_ns = vrt_clock_now_ns();
+    memset(buffer, 'x', HTTP_PLAY_PIECE_BYTES);
+    http_client_send(fd, buffer, HTTP_PLAY_PIECE_BYTES);
+    expect_int(http_client_read(fd, buffer, sizeof(buffer)), 408);
+    expect_true(vrt_clock_now_ns() - start_ns > INT64_C(150) * 1000 * 1000);
+    expect_int(http_play_n_gone(play), 1);
+    expect_true(http_client_is_closed(fd));
+    close(fd);
+    http_play_stop(play);
+}
+
+/* The headers that mean something, and the room of each: longer, it is as good as none, or cut. */
+static const struct {
+    const char *name;
+    size_t room;
+    bool is_cut;
+} headers[] = {
+    { "Content-Type", 63, true }, { "Expect", 31, true }, { "HOST", 255, false },
+    { "Origin", 255, false }, { "Authorization", 127, false }, { "Cookie", 4095, false },
+    { "X-Forwarded-For", 127, false }, { "Sec-Fetch-Site", 15, false },
+    { "If-None-Match", 63, true }, { "If-Range", 63, true }, { "Range", 63, false },
+};
+
+/* One of them with n bytes. */
+static void check_header(struct http_play *play, size_t h, size_t n)
+{
+    const bool is_host = h == 2, is_refused = h == 5 && n > headers[h].room;
+    struct vrt_buf request = { .limit_bytes = 0 };
+    int fd = http_play_connect(play);
+
+    expect_int(vrt_buf_printf(&request, "GET /headers HTTP/1.1\r\n%s: %0*d\r\n%s\r\n",
+                              headers[h].name, (int)n, 0, is_host ? "" : HOST), 0);
+    http_client_send(fd, request.data, request.size_bytes);
+    expect_int(http_client_read(fd, buffer, sizeof(buffer)), is_refused ? 431 : 200);
+    const char *line = strstr(buffer, "\r\n\r\n") + 4;
+    for (size_t k = 0; k < VRT_ARRAY_SIZE(headers) && !is_refused; k++) {
+        const size_t wanted = n <= headers[h].room ? n : headers[h].is_cut ? headers[h].room : 0;
+        expect_int(strcspn(line, "\n"), k == h ? wanted : k == 2);
+        line = strchr(line, '\n') + 1;
+    }
+    vrt_buf_done(&request);
+    close(fd);
+}
+
+static void test_headers(void)
+{
+    struct http_play *play = http_play_start_usual();
+
+    for (size_t h = 0; h < VRT_ARRAY_SIZE(headers); h++) {
+        check_header(play, h, headers[h].room);
+        check_header(play, h, headers[h].room + 1);
+        check_header(play, h, 5000);
+    }
+    http_play_stop(play);
+}
+
 TEST_MAIN(
     { "files", test_files },
     { "files-refused", test_files_refused },
     { "files-alone", test_files_alone },
+    { "pieces", test_pieces },
+    { "headers", test_headers },
 )

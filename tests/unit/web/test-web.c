@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/macro.h"
+#include "daemon/access/peer.h"
 #include "daemon/web/brake.h"
 #include "daemon/web/origin.h"
 #include "daemon/web/page.h"
@@ -50,14 +51,18 @@ static void test_sessions(void)
     expect_int(vrt_sessions_use(sessions, last, now, &id), 7);
     expect_int(vrt_sessions_use(sessions, other, now, &id), 8);
     /* Unused for a day it is over; used, it is after a week. */
-    expect_int(vrt_sessions_use(sessions, last, now + VRT_SESSION_IDLE_MAX_S * S, &id), 0);
     int64_t used = now;
+    expect_int(vrt_sessions_use(sessions, last, now += VRT_SESSION_IDLE_MAX_S * S - 1, &id), 7);
+    expect_int(vrt_sessions_use(sessions, last, now + VRT_SESSION_IDLE_MAX_S * S, &id), 0);
+    now = used;
     while (used < now + (VRT_SESSION_MAX_S - 3600) * S)
         expect_int(vrt_sessions_use(sessions, other, used += 3600 * S, &id), 8);
     expect_int(vrt_sessions_use(sessions, other, used + 3600 * S, &id), 0);
     /* All places taken: others' make room, and as many stay as there are places. */
     for (int i = 0; i < VRT_SESSIONS_MAX + 100; i++)
-        expect_int(vrt_sessions_open(sessions, 100 + i, used + i, i == 100 ? first : last), 0);
+        expect_int(vrt_sessions_open(sessions, 100 + i, used + i, i == 99 ? other :
+                                     i == 100 ? first : last), 0);
+    expect_int(vrt_sessions_use(sessions, other, used + 10 * S, &id), 0);
     expect_int(vrt_sessions_use(sessions, first, used + 10 * S, &id), 200);
     vrt_sessions_close(sessions, first);
     expect_int(vrt_sessions_use(sessions, first, used + 10 * S, &id), 0);
@@ -80,6 +85,7 @@ static void test_brake(void)
         vrt_brake_failed(brake, "1.2.3.4", now);
         wait = vrt_brake_wait_s(brake, "1.2.3.4", now);
         expect_int(wait, VRT_MIN(wanted, VRT_BRAKE_MAX_S));
+        expect_int(vrt_brake_wait_s(brake, "1.2.3.4", now + wait * S - 1), 1);
         now += wait * S;
         expect_int(vrt_brake_wait_s(brake, "1.2.3.4", now), 0);
     }
@@ -172,6 +178,24 @@ static void test_addresses(void)
     }
     expect_true(vrt_tcp_are_addresses("") && vrt_tcp_are_addresses(" 127.0.0.1 ::1"));
     expect_true(!vrt_tcp_are_addresses("127.0.0.1 nas") && !vrt_tcp_are_addresses("127.0.0.1:80"));
+    expect_true(vrt_peer_is_listed("10.0.0.1  ::1", "::1") && !vrt_peer_is_listed("", "::1"));
+    expect_true(!vrt_peer_is_listed("10.0.0.1 ::1", "10.0.0.10"));
+}
+
+/* As what others are counted who may be the same. */
+static void test_origins_of_addresses(void)
+{
+    static const char *const addresses[][2] = {
+        { "192.0.2.7", "192.0.2.7" }, { "::ffff:192.0.2.7", "192.0.2.7" }, { "", "" },
+        { "2001:db8:1:2:ffff:4:5:6", "2001:db8:1:2::" }, { "2001:db8:1:2:ff::", "2001:db8:1:2::" },
+        { "2001:db8:1:3::6", "2001:db8:1:3::" }, { "::1", "::" },
+    };
+    char origin[VRT_PEER_ADDRESS_BYTES];
+
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(addresses); i++) {
+        vrt_peer_name_origin(addresses[i][0], origin);
+        expect_str(origin, addresses[i][1]);
+    }
 }
 
 static void test_page(void)
@@ -198,5 +222,6 @@ TEST_MAIN(
     { "hosts", test_hosts },
     { "origins", test_origins },
     { "addresses", test_addresses },
+    { "origins-of-addresses", test_origins_of_addresses },
     { "page", test_page },
 )
