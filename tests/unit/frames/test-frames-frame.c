@@ -9,8 +9,9 @@
 #include "base/macro.h"
 #include "frames/decode/extent.h"
 #include "frames/frame.h"
+#include "frames/join/join-caps.h"
+#include "frames/join/join-loops.h"
 #include "frames/metadata/crop.h"
-#include "frames/process/wire.h"
 #include "frames/warnings.h"
 #include "tests/unit/test.h"
 
@@ -345,32 +346,6 @@ static void test_crop_sum(void)
 }
 
 /* Ticks and rates of which there are more: exact, or there are none such. */
-/* Of what a process says of a format everything that can be is taken, and nothing else. */
-static void test_wire(void)
-{
-    const struct vrt_frame_format format = {
-        .width = 64,
-        .height = 48,
-        .depth = 8,
-        .layout = VRT_LAYOUT_YUV,
-        .chroma_shift_x = 1,
-        .chroma_shift_y = 1,
-        .chroma_location = VRT_CHROMA_LOCATION_LEFT,
-        .sample_aspect = { 0, 1 },
-    };
-    struct vrt_message_format wire;
-    struct vrt_frame_format taken;
-
-    for (int place = 0; place <= 7; place++) {
-        const bool is_one = place >= 1 && place <= 6;
-        vrt_wire_put_format(&format, &wire);
-        wire.chroma_location = place;
-        expect_int(vrt_wire_take_format(&wire, &taken), is_one ? 0 : -EBADMSG);
-        if (is_one)
-            expect_int(taken.chroma_location, place);
-    }
-}
-
 static void test_rational_scale(void)
 {
     static const struct {
@@ -399,6 +374,126 @@ static void test_rational_scale(void)
     }
 }
 
+static int plays(const char *data, size_t size)
+{
+    FILE *file = tmpfile();
+
+    fwrite(data, 1, size, file);
+    fflush(file);
+    const int n = vrt_join_plays(fileno(file));
+    fclose(file);
+    return n;
+}
+
+#define GIF "GIF89a\1\0\1\0\0\0\0"
+#define NETSCAPE "\x21\xff\xbNETSCAPE2.0"
+#define PNG "\x89PNG\r\n\x1a\n" "\0\0\0\xdIHDR\0\0\0\1\0\0\0\1\b\2\0\0\0\0\0\0\0"
+
+/* How often an animation is played, wherever its head is cut off. */
+static void test_plays(void)
+{
+    static const struct {
+        const char *data;
+        size_t size;
+        int wanted;
+    } rows[] = {
+        { BYTES(GIF NETSCAPE "\3\1\0\0\0" ","), 0 },
+        { BYTES(GIF NETSCAPE "\3\1\4\1\0" ","), 261 },
+        { BYTES("GIF89a\1\0\1\0\x80\0\0abcdef" NETSCAPE "\3\1\4\0\0" ","), 5 },
+        { BYTES(GIF "\x21\xf9\4\0\0\0\0\0" NETSCAPE "\3\1\1\0\0" ","), 2 },
+        { BYTES(GIF "\x21\xf9\4\0\0\0\0\0" ",\0"), 1 },
+        { BYTES(GIF "\x21\xff\xbNETSCAPE1.0\3\1\4\0\0" ",\0"), 1 },
+        { BYTES(GIF NETSCAPE "\3\2\4\0\0" ",\0"), 1 },
+        { BYTES(GIF NETSCAPE "\2\1\4\0" ",\0"), 1 },
+        { BYTES(GIF "\x21\xff\1x\xbNETSCAPE2.0\3\1\4\0\0" ",\0"), 1 },
+        { BYTES(GIF NETSCAPE "\3\1"), -1 }, { BYTES(GIF NETSCAPE), -1 }, { BYTES(GIF), -1 },
+        { BYTES("GIF89a\1\0\1"), -1 }, { BYTES("GIF89a\1\0\1\0\x80\0\0abcde"), -1 },
+        { BYTES(PNG "\0\0\0\bacTL\0\0\0\2\0\0\0\3crc " "\0\0\0\0IDAT"), 3 },
+        { BYTES(PNG "\0\0\0\bacTL\0\0\0\2\0\0\0\0crc " "\0\0\0\0IDAT"), 0 },
+        { BYTES(PNG "\0\0\0\bacTL\0\0\0\2\x7f\xff\xff\xff" "crc "), INT32_MAX },
+        { BYTES(PNG "\0\0\0\bacTL\0\0\0\2\x80\0\0\0crc "), 0 },
+        { BYTES(PNG "\0\0\0\bacTL\0\0\0\2\0\0\0\3crc"), -1 },
+        { BYTES(PNG "\0\0\0\7acTL\0\0\0\2\0\0\0crc " "\0\0\0\bacTL"), -1 },
+        { BYTES(PNG "\0\0\0\0IDATcrc \0\0\0\bacTL\0\0\0\2\0\0\0\3crc "), -1 },
+        { BYTES("\x89PNG\r\n\x1a\r\0\0\0\bacTL\0\0\0\2\0\0\0\3crc "), -1 },
+        { BYTES("GIF89a"), -1 }, { BYTES(""), -1 },
+    };
+
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(rows); i++) {
+        fprintf(stderr, "  row %zu\n", i);
+        expect_int(plays(rows[i].data, rows[i].size), rows[i].wanted);
+    }
+    expect_int(vrt_join_plays(-1), -1);
+}
+
+/* As much of what isn't picture or sound as is carried over, and one more. */
+static void test_caps(void)
+{
+    static const int counts[] = { 10000, 10001 }, n_tags[] = { 1000, 1001 };
+    AVFormatContext *format = avformat_alloc_context();
+    struct vrt_source source = { .format = format };
+    char text[16];
+
+    avformat_new_stream(format, NULL);
+    for (int more = 0; more < 2; more++) {
+        struct vrt_warnings warnings = { .n = 0 };
+        format->chapters = av_calloc((size_t)counts[more], sizeof(*format->chapters));
+        for (int i = 0; i < counts[more]; i++)
+            format->chapters[format->nb_chapters++] = av_mallocz(sizeof(AVChapter));
+        for (int i = 0; i < n_tags[more]; i++) {
+            snprintf(text, sizeof(text), "%d", i);
+            av_dict_set(&format->chapters[7]->metadata, text, "x", 0);
+        }
+        format->max_streams = 2 - more;
+        vrt_join_caps_trim(&source, &warnings);
+        expect_int(warnings.n, 3 * more);
+        expect_int(format->nb_chapters, 10000);
+        expect_int(av_dict_count(format->chapters[7]->metadata), more ? 0 : 1000);
+        while (format->nb_chapters) {
+            av_dict_free(&format->chapters[--format->nb_chapters]->metadata);
+            av_freep(&format->chapters[format->nb_chapters]);
+        }
+        av_freep(&format->chapters);
+    }
+    avformat_free_context(format);
+}
+
+/* Likewise of files that go along, and of lines of text. */
+static void test_caps_of_streams(void)
+{
+    AVFormatContext *format = avformat_alloc_context();
+    AVStream *in = avformat_new_stream(format, NULL);
+    struct vrt_join_stream stream = { .in = in };
+    struct vrt_warnings warnings = { .n = 0 };
+    AVPacket packet = { .size = 1 << 29 };
+    int64_t attached_bytes = (1 << 30) - 10;
+    in->codecpar->codec_type = AVMEDIA_TYPE_ATTACHMENT;
+    in->codecpar->extradata_size = 10;
+    expect_true(vrt_join_caps_attaches(&stream, &attached_bytes, &warnings));
+    expect_int(attached_bytes, 1 << 30);
+    in->codecpar->codec_type = AVMEDIA_TYPE_VIDEO;
+    in->attached_pic.size = 1;
+    expect_true(vrt_join_caps_attaches(&stream, &attached_bytes, &warnings));
+    expect_true(vrt_join_caps_shows(&stream, &packet) && stream.n_events == 0);
+    expect_int(warnings.n, 0);
+    stream.kind = VRT_JOIN_COVER;
+    expect_true(!vrt_join_caps_attaches(&stream, &attached_bytes, &warnings));
+    expect_int(warnings.n, 1);
+    in->codecpar->codec_type = AVMEDIA_TYPE_SUBTITLE;
+    for (int i = 0; i < 3; i++) {
+        vrt_join_caps_warn(&stream, &warnings);
+        expect_int(warnings.n, 1);
+        expect_int(vrt_join_caps_shows(&stream, &packet), i < 2);
+    }
+    vrt_join_caps_warn(&stream, &warnings);
+    expect_int(warnings.n, 2);
+    stream = (struct vrt_join_stream){ .in = in, .n_events = 999999 };
+    packet.size = 1;
+    expect_true(vrt_join_caps_shows(&stream, &packet) && !vrt_join_caps_shows(&stream, &packet));
+    vrt_join_caps_warn(&stream, &(struct vrt_warnings){ .n = 0 });
+    avformat_free_context(format);
+}
+
 TEST_MAIN(
     { "rational-scale", test_rational_scale },
     { "planes", test_planes },
@@ -410,5 +505,7 @@ TEST_MAIN(
     { "extent", test_extent },
     { "crop", test_crop },
     { "crop_sum", test_crop_sum },
-    { "wire", test_wire },
+    { "plays", test_plays },
+    { "caps", test_caps },
+    { "caps-of-streams", test_caps_of_streams },
 )

@@ -1,13 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 
-/* Planes as hardware wants them: chroma in pairs, deep samples at the top of their words. */
+/* Planes as hardware wants them: chroma in pairs, deep samples at the top of their words. And what
+ * goes with pictures, as the standards' bytes have it. */
 
 #include <errno.h>
 #include <libavutil/intreadwrite.h>
+#include <libavutil/mastering_display_metadata.h>
 
 #include "base/macro.h"
 #include "frames/av.h"
 #include "frames/encode/pack.h"
+#include "frames/metadata/hdr.h"
+#include "frames/metadata/hdr10plus.h"
+#include "frames/metadata/insert.h"
 #include "tests/unit/test.h"
 
 /* Odd sides: the last column and row of chroma are of half a pair. */
@@ -96,7 +101,250 @@ static void test_refusals(void)
     av_frame_free(&planar);
 }
 
+/* BT.2020's colours, and 1000 cd/m2. */
+static const struct vrt_hdr hdr10 = {
+    .display = {
+        .red = { 34000, 16000 }, .green = { 13250, 34500 }, .blue = { 7500, 3000 },
+        .white = { 15635, 16450 }, .max = 10000000, .min = 50,
+    },
+    .max_light = 1000, .average_light = 400,
+};
+
+#define BYTES(s) s, sizeof(s) - 1
+#define H264_SET "\0\0\0\1\x67\x42" "\0\0\1\x68\1"
+#define HEVC_SET "\0\0\0\1\x40\1\xc"
+#define AV1_SET "\x12\0" "\xa\3\1\2\3"
+#define POINTS_HEVC "\x33\xc2\x86\xc4\x1d\x4c\xb\xb8\x84\xd0\x3e\x80\x3d\x13\x40\x42"
+/* A 3 where it would look like a unit's beginning. */
+#define DISPLAY "\x89\x18" POINTS_HEVC "\0\x98\x96\x80\0\0\3\0\x32\x80"
+#define LIGHT "\x90\4\3\xe8\1\x90\x80"
+#define AV1_HDR "\x2a\x1a\2\xae\x14\x51\xec\x43\xd7\xb0\xa4\x26\x66\xf\x5c\x50\xd\x54\x39" \
+    "\0\3\xe8\0\0\0\0\x52\x80" "\x2a\6\1\3\xe8\1\x90\x80"
+#define A53 "\xb5\0\x31GA94\3\x42\xff\xfc\x41\0"
+#define TAKEN "\x55\x55\x55\x55\x55"
+#define TAKEN_25 TAKEN TAKEN TAKEN TAKEN TAKEN
+#define TAKEN_300 TAKEN_25 TAKEN_25 TAKEN_25 TAKEN_25 TAKEN_25 TAKEN_25 TAKEN_25 TAKEN_25 \
+    TAKEN_25 TAKEN_25 TAKEN_25 TAKEN_25
+
+enum { HDR = 1, LIGHT_ALONE = 2, CAPTIONS = 4, HDR10PLUS = 8, KEY = 16 };
+
+/* The units, in front of the picture and nowhere else. */
+static void test_insert(void)
+{
+    static const struct {
+        enum vrt_codec codec;
+        int what;
+        const char *packet;
+        size_t size;
+        size_t at;              /* where they are put */
+        const char *units;
+        size_t n_units;
+    } rows[] = {
+        { VRT_CODEC_H264, HDR | KEY, BYTES(H264_SET "\0\0\0\1\x65\x88"), 11,
+          BYTES("\0\0\0\1\6" DISPLAY "\0\0\0\1\6" LIGHT) },
+        { VRT_CODEC_HEVC, HDR | KEY, BYTES(HEVC_SET "\0\0\1\x26\1\xaf"), 7,
+          BYTES("\0\0\0\1\x4e\1" DISPLAY "\0\0\0\1\x4e\1" LIGHT) },
+        { VRT_CODEC_AV1, HDR | KEY, BYTES(AV1_SET "\x32\2\1\1"), 7, BYTES(AV1_HDR) },
+        { VRT_CODEC_H264, LIGHT_ALONE | KEY, BYTES("\0\0\1\x65\x88"), 0,
+          BYTES("\0\0\0\1\6" LIGHT) },
+        { VRT_CODEC_H264, HDR, BYTES("\0\0\1\x41\x9a"), 0, BYTES("") },
+        { VRT_CODEC_H264, CAPTIONS, BYTES("\0\0\1\x41\x9a"), 0,
+          BYTES("\0\0\0\1\6\4\x11" A53 "\0\3\0\x80\xff\x80") },
+        { VRT_CODEC_HEVC, CAPTIONS, BYTES("\0\0\1\2\1\xd0"), 0,
+          BYTES("\0\0\0\1\x4e\1\4\x11" A53 "\0\3\0\x80\xff\x80") },
+        { VRT_CODEC_AV1, CAPTIONS, BYTES("\x12\0\x32\2\1\1"), 2,
+          BYTES("\x2a\x13\4" A53 "\0\0\x80\xff\x80") },
+        { VRT_CODEC_H264, HDR10PLUS, BYTES("\0\0\1\5\x88"), 0,
+          BYTES("\0\0\0\1\6\4\xff\x2d" TAKEN_300 "\x80") },
+        /* The last picture of several, behind what has an extension, or a longer number. */
+        { VRT_CODEC_AV1, HDR10PLUS, BYTES("\x32\2\1\1" "\x36\0\x82\0\1\1" "\x1a\1\1" "\x7a\1\1"),
+          10, BYTES("\x2a\xae\2\4" TAKEN_300 "\x80") },
+        { VRT_CODEC_AV1, LIGHT_ALONE | KEY, BYTES("\x12\0\x30\1\1"), 2,
+          BYTES("\x2a\6\1\3\xe8\1\x90\x80") },
+        { VRT_CODEC_AV1, LIGHT_ALONE | KEY, BYTES("\x32\1\1\x2a\5\1\1"), 0,
+          BYTES("\x2a\6\1\3\xe8\1\x90\x80") },
+        { VRT_CODEC_FFV1, HDR | CAPTIONS | KEY, BYTES("\0\0\1\x65"), 0, BYTES("") },
+    };
+    static const uint8_t captions[] = { 0xfc, 0x41, 0, 0, 0, 0x80 };
+
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(rows); i++) {
+        struct vrt_hdr hdr = rows[i].what & HDR ? hdr10 : (struct vrt_hdr){ .max_light = 1000,
+                                                                            .average_light = 400 };
+        struct vrt_frame_extra extra = { .n_captions = rows[i].what & CAPTIONS ? 6 : 0,
+                                         .n_hdr10plus = rows[i].what & HDR10PLUS ? 300 : 0 };
+        AVPacket *packet = av_packet_alloc();
+        const int rest = (int)(rows[i].size - rows[i].at);
+
+        fprintf(stderr, "  row %zu\n", i);
+        memcpy(extra.captions, captions, sizeof(captions));
+        memset(extra.hdr10plus, 0x55, 300);
+        expect_int(av_new_packet(packet, (int)rows[i].size), 0);
+        memcpy(packet->data, rows[i].packet, rows[i].size);
+        packet->flags = rows[i].what & KEY ? AV_PKT_FLAG_KEY : 0;
+        expect_int(vrt_metadata_insert(rows[i].codec, packet, rows[i].what & CAPTIONS ? NULL : &hdr,
+                                       &extra), 0);
+        expect_int(packet->size, rows[i].size + rows[i].n_units);
+        expect_int(memcmp(packet->data, rows[i].packet, rows[i].at), 0);
+        expect_int(memcmp(packet->data + rows[i].at, rows[i].units, rows[i].n_units), 0);
+        expect_int(memcmp(packet->data + packet->size - rest, rows[i].packet + rows[i].at,
+                          (size_t)rest), 0);
+        av_packet_free(&packet);
+    }
+}
+
+/* What holds no picture. */
+static void test_insert_nowhere(void)
+{
+    static const struct {
+        enum vrt_codec codec;
+        const char *packet;
+        size_t size;
+    } rows[] = {
+        { VRT_CODEC_H264, BYTES(H264_SET "\0\0\1") }, { VRT_CODEC_H264, BYTES("\0\0\2\x65\x88") },
+        { VRT_CODEC_HEVC, BYTES(HEVC_SET) }, { VRT_CODEC_AV1, BYTES(AV1_SET) },
+        { VRT_CODEC_AV1, BYTES("\xa\x7f\x32") },
+    };
+
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(rows); i++) {
+        AVPacket *packet = av_packet_alloc();
+        fprintf(stderr, "  row %zu\n", i);
+        expect_int(av_new_packet(packet, (int)rows[i].size), 0);
+        memcpy(packet->data, rows[i].packet, rows[i].size);
+        packet->flags = AV_PKT_FLAG_KEY;
+        expect_int(vrt_metadata_insert(rows[i].codec, packet, &hdr10, NULL), -EBADMSG);
+        av_packet_free(&packet);
+    }
+}
+
+/* A number of the message: so many bits, and what they are. */
+struct field {
+    int n;
+    unsigned int value;
+};
+
+static void expect_fields(const struct vrt_frame_extra *extra, const struct field *fields, size_t n)
+{
+    int at = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        unsigned int value = 0;
+        for (int k = 0; k < fields[i].n; k++, at++)
+            value = value << 1 | (extra->hdr10plus[at / 8] >> (7 - at % 8) & 1U);
+        if (value != fields[i].value)
+            test_fail("field %zu is %u, not %u", i, value, fields[i].value);
+    }
+    expect_int(extra->n_hdr10plus, (at + 7) / 8);
+    for (; at < 8 * extra->n_hdr10plus; at++)
+        expect_int(extra->hdr10plus[at / 8] >> (7 - at % 8) & 1, 0);
+}
+
+#define HEAD { 8, 181 }, { 16, 60 }, { 16, 1 }, { 8, 4 }
+
+/* With all that may be there, and with as little. */
+static void test_hdr10plus(void)
+{
+    static const struct field full[] = {
+        HEAD, { 8, 1 }, { 2, 1 }, { 27, 400 }, { 1, 1 }, { 5, 2 }, { 5, 3 }, { 4, 1 }, { 4, 2 },
+        { 4, 3 }, { 4, 4 }, { 4, 5 }, { 4, 6 }, { 17, 99000 }, { 17, 1 }, { 17, 65536 },
+        { 17, 1234 }, { 4, 2 }, { 7, 50 }, { 17, 7000 }, { 7, 99 }, { 17, 9000 }, { 10, 7 },
+        { 1, 1 }, { 5, 1 }, { 5, 2 }, { 4, 14 }, { 4, 15 }, { 1, 1 }, { 12, 600 }, { 12, 700 },
+        { 4, 3 }, { 10, 100 }, { 10, 200 }, { 10, 1023 }, { 1, 1 }, { 6, 33 },
+    };
+    static const struct field bare[] = {
+        HEAD, { 8, 0 }, { 2, 1 }, { 27, 10000 }, { 1, 0 }, { 17, 0 }, { 17, 0 }, { 17, 0 },
+        { 17, 0 }, { 4, 0 }, { 10, 0 }, { 1, 0 }, { 1, 0 }, { 1, 0 },
+    };
+    static AVDynamicHDRPlus found = {
+        .application_version = 1, .num_windows = 1,
+        .targeted_system_display_maximum_luminance = { 400, 1 },
+        .targeted_system_display_actual_peak_luminance_flag = 1,
+        .num_rows_targeted_system_display_actual_peak_luminance = 2,
+        .num_cols_targeted_system_display_actual_peak_luminance = 3,
+        .targeted_system_display_actual_peak_luminance = {
+            { { 1, 15 }, { 2, 15 }, { 3, 15 } }, { { 4, 15 }, { 5, 15 }, { 6, 15 } },
+        },
+        .mastering_display_actual_peak_luminance_flag = 1,
+        .num_rows_mastering_display_actual_peak_luminance = 1,
+        .num_cols_mastering_display_actual_peak_luminance = 2,
+        .mastering_display_actual_peak_luminance = { { { 14, 15 }, { 15, 15 } } },
+        .params = { {
+            .maxscl = { { 99000, 100000 }, { 1, 100000 }, { 65536, 100000 } },
+            .average_maxrgb = { 1234, 100000 },
+            .num_distribution_maxrgb_percentiles = 2,
+            .distribution_maxrgb = { { 50, { 7000, 100000 } }, { 99, { 9000, 100000 } } },
+            .fraction_bright_pixels = { 7, 1000 },
+            .tone_mapping_flag = 1, .knee_point_x = { 600, 4095 }, .knee_point_y = { 700, 4095 },
+            .num_bezier_curve_anchors = 3,
+            .bezier_curve_anchors = { { 100, 1023 }, { 200, 1023 }, { 1023, 1023 } },
+            .color_saturation_mapping_flag = 1, .color_saturation_weight = { 33, 8 },
+        } },
+    };
+    static AVDynamicHDRPlus little = {
+        .num_windows = 1, .targeted_system_display_maximum_luminance = { 10000, 1 },
+    };
+    struct vrt_frame_extra extra = { .n_captions = 0 };
+
+    expect_true(vrt_hdr10plus_write(&found, &extra));
+    expect_fields(&extra, full, VRT_ARRAY_SIZE(full));
+    expect_true(vrt_hdr10plus_write(&little, &extra));
+    expect_fields(&extra, bare, VRT_ARRAY_SIZE(bare));
+    found.num_windows = 2;
+    expect_true(!vrt_hdr10plus_write(&found, &extra));
+}
+
+static void expect_hdr(const struct vrt_hdr *hdr, const struct vrt_hdr *wanted)
+{
+    expect_true(memcmp(hdr, wanted, sizeof(*hdr)) == 0);
+}
+
+/* What a stream is told it says again; what it doesn't say its frame may. */
+static void test_hdr(void)
+{
+    AVFormatContext *format = avformat_alloc_context();
+    AVFrame *silent = av_frame_alloc(), *told = av_frame_alloc();
+    AVMasteringDisplayMetadata *display = av_mastering_display_metadata_create_side_data(told);
+    AVContentLightMetadata *light = av_content_light_metadata_create_side_data(told);
+    struct vrt_hdr rows[5], read;
+
+    for (int i = 0; i < 5; i++)
+        rows[i] = hdr10;
+    memset(&rows[1].display, 0, sizeof(rows[1].display));
+    rows[2].display.max = rows[2].display.min = rows[2].max_light = 0;
+    rows[3] = (struct vrt_hdr){ .display = { .max = INT32_MAX, .min = 1 } };
+    rows[4] = (struct vrt_hdr){ .max_light = 0 };
+    for (int i = 0; i < 5; i++) {
+        AVStream *stream = avformat_new_stream(format, NULL);
+        expect_int(vrt_hdr_write(&rows[i], stream), 0);
+        vrt_hdr_read(stream, silent, &read);
+        expect_hdr(&read, &rows[i]);
+    }
+    AVStream *stream = avformat_new_stream(format, NULL);
+    *light = (AVContentLightMetadata){ .MaxCLL = 70000, .MaxFALL = 65536 };
+    *display = (AVMasteringDisplayMetadata){ .has_luminance = 1, .max_luminance = { 1000, 1 },
+                                             .min_luminance = { 1, 10000 } };
+    vrt_hdr_read(stream, told, &read);
+    expect_hdr(&read, &(struct vrt_hdr){ .display = { .max = 10000000, .min = 1 },
+                                         .max_light = 65535, .average_light = 65535 });
+    /* What can't be is unknown, and what is said beside it isn't. */
+    static const AVRational wrong[] = { { 1, 0 }, { -1, 1 }, { 1000, -1 }, { 214749, 1 } };
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(wrong); i++) {
+        display->max_luminance = wrong[i];
+        vrt_hdr_read(stream, told, &read);
+        expect_hdr(&read, &(struct vrt_hdr){ .max_light = 65535, .average_light = 65535 });
+    }
+    expect_int(vrt_hdr_write(&hdr10, stream), 0);
+    vrt_hdr_read(stream, told, &read);
+    expect_hdr(&read, &hdr10);
+    av_frame_free(&silent);
+    av_frame_free(&told);
+    avformat_free_context(format);
+}
+
 TEST_MAIN(
     { "pairs", test_pairs },
     { "refusals", test_refusals },
+    { "insert", test_insert },
+    { "insert-nowhere", test_insert_nowhere },
+    { "hdr10plus", test_hdr10plus },
+    { "hdr", test_hdr },
 )

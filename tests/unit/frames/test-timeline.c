@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 
-/* One clock for inputs whose own jumps: by hand, and thousands of made-up recordings. */
+/* One clock for inputs whose own jumps: by hand, and thousands of made-up recordings. And what
+ * becomes of packets' times in another file. */
 
 #include "base/macro.h"
 #include "frames/decode/packets.h"
 #include "frames/decode/timeline.h"
+#include "frames/join/join-part.h"
+#include "frames/join/join-times.h"
 #include "tests/unit/test.h"
 
 #define MS 1000
@@ -211,10 +214,196 @@ static void test_times(void)
                    rows[i].is_one ? rows[i].time : AV_NOPTS_VALUE);
 }
 
+/* A stream that is copied, of which nothing was written yet. */
+static struct vrt_join_stream copied(AVFormatContext *format, enum AVMediaType type,
+                                     AVRational from, AVRational to)
+{
+    AVStream *in = avformat_new_stream(format, NULL), *out = avformat_new_stream(format, NULL);
+
+    in->codecpar->codec_type = out->codecpar->codec_type = type;
+    in->time_base = from;
+    out->time_base = to;
+    return (struct vrt_join_stream){ .in = in, .out = out, .last_dts = AV_NOPTS_VALUE,
+                                     .next_sample = AV_NOPTS_VALUE };
+}
+
+#define NONE AV_NOPTS_VALUE
+#define PACKETS_MAX 7
+
+/* Packets' times, and what they are in the other file. */
+static const struct {
+    enum AVMediaType type;
+    AVRational from, to;
+    int64_t offset_us;
+    int flags;                      /* of the muxer */
+    int delay;                      /* frames; of sound: samples of each packet */
+    int n;
+    struct {
+        int64_t pts, dts, duration, to_pts, to_dts, to_duration;
+    } packets[PACKETS_MAX];
+    int64_t n_stacked;
+} retimed[] = {
+    /* Pictures, whose times are what they were but for the offset. */
+    { AVMEDIA_TYPE_VIDEO, { 1, 1000 }, { 1, 90000 }, 500000, 0, 0, 2, {
+        { 540, 500, 40, 3600, 0, 3600 }, { 580, 540, 40, 7200, 3600, 3600 } }, 0 },
+    /* Without times of decoding: each is as many frames before as are held back. */
+    { AVMEDIA_TYPE_VIDEO, { 1, 1000 }, { 1, 1000 }, 0, 0, 1, 5, {
+        { 0, NONE, 40, 0, -40, 40 }, { 120, NONE, 40, 120, 0, 40 }, { 40, NONE, 40, 40, 40, 40 },
+        { 80, NONE, 40, 80, 80, 40 }, { 240, NONE, 40, 240, 120, 40 } }, 0 },
+    { AVMEDIA_TYPE_VIDEO, { 1, 1000 }, { 1, 1000 }, 0, 0, 2, 6, {
+        { 0, NONE, 0, 0, -2, 0 }, { 160, NONE, 40, 160, -1, 40 }, { 80, NONE, 40, 80, 0, 40 },
+        { 40, NONE, 40, 40, 40, 40 }, { 120, NONE, 40, 120, 80, 40 },
+        { 320, NONE, 40, 320, 120, 40 } }, 0 },
+    /* Sound, whose milliseconds are roundings of samples, until there is a gap. */
+    { AVMEDIA_TYPE_AUDIO, { 1, 1000 }, { 1, 48000 }, 0, 0, 1024, 5, {
+        { 0, 0, 21, 0, 0, 1024 }, { 21, 21, 21, 1024, 1024, 1024 },
+        { 43, 43, 21, 2048, 2048, 1024 }, { 65, 65, 21, 3072, 3072, 1024 },
+        { 1000, 1000, 21, 48000, 48000, 1024 } }, 0 },
+    /* What counts samples knows where the last packet ends. */
+    { AVMEDIA_TYPE_AUDIO, { 1, 48000 }, { 1, 48000 }, 1000000, 0, 1024, 3, {
+        { 48000, 48000, 1024, 0, 0, 1024 }, { 49025, 49025, 1024, 1025, 1025, 1024 },
+        { 50049, 50049, 500, 2049, 2049, 500 } }, 0 },
+    { AVMEDIA_TYPE_AUDIO, { 1, 48000 }, { 1, 48000 }, 0, 0, 1024, 1, {
+        { 7, 7, 0, 7, 7, 1024 } }, 0 },
+    /* What goes back, or stays, goes on; where that may stay, it does. */
+    { AVMEDIA_TYPE_AUDIO, { 1, 1000 }, { 1, 1000 }, 0, 0, 0, 4, {
+        { 10, 10, 5, 10, 10, 5 }, { 4, 4, 5, 11, 11, 5 }, { 11, 11, 5, 12, 12, 5 },
+        { 20, 20, 0, 20, 20, 8 } }, 0 },
+    { AVMEDIA_TYPE_AUDIO, { 1, 1000 }, { 1, 1000 }, 0, AVFMT_TS_NONSTRICT, 0, 2, {
+        { 10, 10, 5, 10, 10, 5 }, { 4, 4, 5, 10, 10, 5 } }, 0 },
+    { AVMEDIA_TYPE_SUBTITLE, { 1, 1000 }, { 1, 1000 }, 0, 0, 0, 4, {
+        { 10, 10, 5, 10, 10, 5 }, { 10, 10, 5, 10, 10, 5 }, { 10, 10, 0, 10, 10, 0 },
+        { 30, 30, 5, 30, 30, 5 } }, 2 },
+    { AVMEDIA_TYPE_DATA, { 1, 1000 }, { 1, 1000 }, 0, 0, 0, 2, {
+        { 10, 10, 5, 10, 10, 5 }, { 10, 10, 5, 10, 10, 5 } }, 0 },
+    /* Times of which there is one, or none. */
+    { AVMEDIA_TYPE_DATA, { 1, 1000 }, { 1, 1000 }, 0, 0, 0, 4, {
+        { NONE, NONE, 5, 0, 0, 5 }, { NONE, NONE, 5, 1, 1, 5 }, { NONE, 9, 5, 9, 9, 5 },
+        { 12, NONE, 5, 12, 12, 5 } }, 0 },
+};
+
+static void test_retime(void)
+{
+    AVFormatContext *format = avformat_alloc_context();
+    AVPacket *packet = av_packet_alloc();
+
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(retimed); i++) {
+        struct vrt_join_stream stream = copied(format, retimed[i].type, retimed[i].from,
+                                               retimed[i].to);
+        if (retimed[i].type == AVMEDIA_TYPE_AUDIO) {
+            stream.in->codecpar->sample_rate = retimed[i].delay ? 48000 : 0;
+            stream.in->codecpar->frame_size = retimed[i].delay;
+        } else {
+            stream.in->codecpar->video_delay = retimed[i].delay;
+        }
+        for (int k = 0; k < retimed[i].n; k++) {
+            fprintf(stderr, "  row %zu, packet %d\n", i, k);
+            expect_int(av_new_packet(packet, 10), 0);
+            packet->pts = retimed[i].packets[k].pts;
+            packet->dts = retimed[i].packets[k].dts;
+            packet->duration = retimed[i].packets[k].duration;
+            packet->pos = 77;
+            vrt_join_retime(&stream, packet, retimed[i].offset_us, retimed[i].flags);
+            expect_int(packet->pts, retimed[i].packets[k].to_pts);
+            expect_int(packet->dts, retimed[i].packets[k].to_dts);
+            expect_int(packet->duration, retimed[i].packets[k].to_duration);
+            expect_int(packet->stream_index, stream.out->index);
+            expect_int(packet->pos, -1);
+            av_packet_unref(packet);
+        }
+        expect_int(stream.n_stacked, retimed[i].n_stacked);
+    }
+    av_packet_free(&packet);
+    avformat_free_context(format);
+}
+
+/* Where Matroska's muxer takes the codec's delay off it is added before. */
+static void test_codec_delay(void)
+{
+    AVFormatContext *format = avformat_alloc_context();
+    AVPacket *packet = av_packet_alloc();
+
+    for (int flags = 0; flags <= AVFMT_TS_NONSTRICT; flags += AVFMT_TS_NONSTRICT) {
+        struct vrt_join_stream stream = copied(format, AVMEDIA_TYPE_AUDIO, (AVRational){ 1, 1000 },
+                                               (AVRational){ 1, 1000 });
+        const bool is_added = flags && LIBAVFORMAT_VERSION_MAJOR < 60;
+        stream.out->codecpar->codec_id = AV_CODEC_ID_OPUS;
+        stream.out->codecpar->initial_padding = 480;
+        packet->pts = packet->dts = 100;
+        vrt_join_retime(&stream, packet, 0, flags);
+        expect_int(packet->pts, is_added ? 110 : 100);
+        expect_int(packet->dts, packet->pts);
+    }
+    av_packet_free(&packet);
+    avformat_free_context(format);
+}
+
+/* What belongs to the second from 1 s to 2 s. */
+static void test_part(void)
+{
+    const struct vrt_join_part part = { true, 1000000, 2000000 }, all = { .is_part = false };
+    static const struct {
+        enum AVMediaType type;
+        int64_t pts, dts, duration;
+        bool is_key, is_kept;
+        int64_t to_pts, to_duration;
+        bool is_over;
+    } rows[] = {
+        { AVMEDIA_TYPE_AUDIO, 999, 999, 20, true, false, 0, 0, false },
+        { AVMEDIA_TYPE_AUDIO, 1000, 1000, 20, true, true, 1000, 20, false },
+        { AVMEDIA_TYPE_AUDIO, NONE, 1999, 20, true, true, NONE, 20, false },
+        { AVMEDIA_TYPE_AUDIO, 2000, 2000, 20, true, false, 0, 0, false },
+        { AVMEDIA_TYPE_AUDIO, NONE, NONE, 20, true, false, 0, 0, false },
+        { AVMEDIA_TYPE_AUDIO, 32000, 32000, 20, true, false, 0, 0, false },
+        { AVMEDIA_TYPE_AUDIO, 32001, 32001, 20, true, false, 0, 0, true },
+        /* A line that began before is shortened. */
+        { AVMEDIA_TYPE_SUBTITLE, 900, 900, 300, true, true, 1000, 200, false },
+        { AVMEDIA_TYPE_SUBTITLE, 900, 900, 100, true, false, 0, 0, false },
+        { AVMEDIA_TYPE_SUBTITLE, 900, 900, 101, true, true, 1000, 1, false },
+        { AVMEDIA_TYPE_SUBTITLE, 900, 900, 0, true, false, 0, 0, false },
+        { AVMEDIA_TYPE_SUBTITLE, NONE, 900, 300, true, false, 0, 0, false },
+        { AVMEDIA_TYPE_SUBTITLE, 1500, 1500, 900, true, true, 1500, 900, false },
+        /* Pictures begin with a key frame. */
+        { AVMEDIA_TYPE_VIDEO, 900, 900, 300, true, false, 0, 0, false },
+        { AVMEDIA_TYPE_VIDEO, 1200, 1200, 40, false, false, 0, 0, false },
+        { AVMEDIA_TYPE_VIDEO, 1240, 1240, 40, true, true, 1240, 40, false },
+        { AVMEDIA_TYPE_VIDEO, 1280, 1280, 40, false, true, 1280, 40, false },
+    };
+    AVFormatContext *format = avformat_alloc_context();
+    AVPacket *packet = av_packet_alloc();
+    struct vrt_join_stream streams[AVMEDIA_TYPE_NB];
+
+    for (int type = 0; type < AVMEDIA_TYPE_NB; type++)
+        streams[type] = copied(format, (enum AVMediaType)type, (AVRational){ 1, 1000 },
+                               (AVRational){ 1, 1000 });
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(rows); i++) {
+        struct vrt_join_stream *stream = &streams[rows[i].type];
+        fprintf(stderr, "  row %zu\n", i);
+        packet->pts = rows[i].pts;
+        packet->dts = rows[i].dts;
+        packet->duration = rows[i].duration;
+        packet->flags = rows[i].is_key ? AV_PKT_FLAG_KEY : 0;
+        expect_true(vrt_join_part_keeps(&all, stream, packet));
+        expect_true(!vrt_join_part_is_over(&all, stream, packet));
+        expect_int(vrt_join_part_is_over(&part, stream, packet), rows[i].is_over);
+        expect_int(vrt_join_part_keeps(&part, stream, packet), rows[i].is_kept);
+        if (!rows[i].is_kept)
+            continue;
+        expect_int(packet->pts, rows[i].to_pts);
+        expect_int(packet->duration, rows[i].to_duration);
+        expect_int(packet->dts, rows[i].to_pts == NONE ? rows[i].dts : rows[i].to_pts);
+    }
+    av_packet_free(&packet);
+    avformat_free_context(format);
+}
+
 TEST_MAIN(
     { "times", test_times },
     { "untouched", test_untouched },
     { "joined", test_joined },
     { "one-ends", test_one_ends },
     { "any", test_any },
+    { "retime", test_retime },
+    { "codec-delay", test_codec_delay },
+    { "part", test_part },
 )

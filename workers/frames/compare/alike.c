@@ -8,8 +8,8 @@
 #include "base/macro.h"
 #include "frames/compare/quality.h"
 
-/* Rates that are one but for rounding: 29.97 and 30000/1001. */
-#define RATES_APART_MAX 1e-3
+/* Rates that are one but for rounding: 29.97 and 30000/1001; 30 is another. */
+#define RATES_APART_MAX 5e-4
 
 int vrt_compare_check_alike(const struct vrt_compare_side sides[2], int crop,
                             struct vrt_error *error)
