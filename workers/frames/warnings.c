@@ -10,7 +10,8 @@
 
 void vrt_warnings_add(struct vrt_warnings *warnings, const char *format, ...)
 {
-    char sentence[sizeof(warnings->sentences[0])];
+    /* All of it goes to other processes. */
+    char sentence[sizeof(warnings->sentences[0])] = { 0 };
     va_list args;
 
     if (!warnings)

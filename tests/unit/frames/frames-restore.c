@@ -91,6 +91,7 @@ static int join(struct restoration *s, const char *out, struct vrt_error *error)
         .input_name = "clip",
         .output_fd = s->output_fd,
         .container = s->container,
+        .is_part = s->params->range.start_ns || s->params->range.duration_ns,
     };
 
     int r = vrt_joiner_run(&params, &s->result->joined, error);
@@ -100,7 +101,7 @@ static int join(struct restoration *s, const char *out, struct vrt_error *error)
     expect_int(s->result->joined.size_bytes, fixture_size(out));
     const struct vrt_joiner_expected expected = {
         .n_frames = s->result->joined.n_frames,
-        .span_ns = s->span_ns,
+        .span_ns = s->span_ns + s->result->joined.late_ns,
     };
     return vrt_joiner_verify(s->output_fd, &expected, NULL, error);
 }
@@ -109,7 +110,7 @@ static int run(struct restoration *s, const char *in, const char *out, struct vr
 {
     const struct restore_params *params = s->params;
     const struct vrt_reader_params reader_params = { .n_threads = 2, .strict = params->strict,
-                                                     .name = "clip" };
+                                                     .range = params->range, .name = "clip" };
 
     s->input_fd = fixture_open(in);
     s->output_fd = open(out, O_RDWR | O_CREAT | O_CLOEXEC, 0600);

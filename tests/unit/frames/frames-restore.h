@@ -14,6 +14,7 @@ struct restore_params {
     int n_threads;
     int segment_frames;             /* 0: one segment */
     bool strict;
+    struct vrt_reader_range range;  /* zero: all of it */
 };
 
 struct restore_result {

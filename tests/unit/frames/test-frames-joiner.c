@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "tests/unit/frames/frames-fixture.h"
 #include "tests/unit/frames/frames-restore.h"
 #include "frames/encode/sink.h"
@@ -115,7 +116,6 @@ static void test_decoding_times(void)
 static void test_sound(void)
 {
     struct restore_result result;
-    char command[512];
 
     fixture_make("in.mp4", CLIP SINE SINE "-map 0 -map 1 -map 2 -t 2 -c:a:0 aac -c:a:1 libmp3lame "
                  FAST);
@@ -130,8 +130,7 @@ static void test_sound(void)
                         outs[i], k, outs[i]);
         }
     }
-    static const char *const times = "-select_streams a:0 -show_entries packet=pts,duration -of "
-                                     "csv=p=0";
+    static const char times[] = "-select_streams a:0 -show_entries packet=pts,duration -of csv=p=0";
     expect_str(probe("out.mp4", times), probe("in.mp4", times));
     expect_str(probe("out.mov", times), probe("in.mp4", times));
 
@@ -144,15 +143,13 @@ static void test_sound(void)
             convert("shifted.mp4", outs[i], &result);
             for (int k = 0; k < 2; k++) {
                 double video = 0, audio = 0;
-                const char *name = k ? outs[i] : "shifted.mp4";
-                snprintf(command, sizeof(command), "for s in v a; do ffprobe -v error "
-                         "-select_streams $s -show_entries packet=pts_time -of csv=p=0 %s | tr -d ,"
-                         " | sort -n | head -1; done", name);
-                expect_int(sscanf(fixture_run("%s", command), "%lf\n%lf", &video, &audio), 2);
+                const char *said =
+                    fixture_run("for s in v a; do ffprobe -v error -select_streams $s -show_entries"
+                                " packet=pts_time -of csv=p=0 %s | tr -d , | sort -n | head -1; "
+                                "done", k ? outs[i] : "shifted.mp4");
+                expect_int(sscanf(said, "%lf\n%lf", &video, &audio), 2);
                 found[k] = audio - video;
             }
-            fprintf(stderr, "  %s: sound at %.4f s, should be %.4f s\n", outs[i], found[1],
-                    found[0]);
             expect_near(found[1], found[0], 0.001);
         }
     }
@@ -214,8 +211,8 @@ static void test_carries_to_mkv(void)
     expect_int(result.info.n_chapters, 2);
     expect_str(probe("out.mkv", streams), probe("rich.mkv", streams));
     expect_str(probe("out.mkv", rest), probe("rich.mkv", rest));
-    static const char *const texts = "-select_streams s -show_packets -show_data_hash md5 "
-                                     "-show_entries packet=pts,duration,data_hash -of csv=p=0";
+    static const char texts[] = "-select_streams s -show_packets -show_data_hash md5 -show_entries "
+                                "packet=pts,duration,data_hash -of csv=p=0";
     expect_str(probe("out.mkv", texts), probe("rich.mkv", texts));
     fixture_run("ffmpeg -v error -y -dump_attachment:t:0 dumped.ttf -i out.mkv -map 0:v:0 -c copy "
                 "-f null - && cmp dumped.ttf font.ttf");
@@ -230,7 +227,7 @@ static void test_carries_to_mp4(void)
     make_rich("aac");
     struct vrt_warnings preview = { 0 };
     struct vrt_error error = { 0 };
-    int fd = fixture_open(fixture_path("rich.mkv"));
+    VRT_CLEANUP(vrt_closep) int fd = fixture_open(fixture_path("rich.mkv"));
     const struct vrt_joiner_preview look = {
         .input_fd = fd,
         .input_name = "rich.mkv",
@@ -239,12 +236,11 @@ static void test_carries_to_mp4(void)
     struct vrt_joiner_rest rest;
     expect_int(vrt_joiner_preview(&look, &rest, &preview, &error), 0);
     expect_int(rest.size_bytes, 0);
-    close(fd);
     convert("rich.mkv", "out.mp4", &result);
     expect_int(preview.n, 1);
     expect_str(preview.sentences[0], result.joined.warnings.sentences[0]);
-    expect_true(has_warning(&result.joined.warnings, "attachment stream"));
-    expect_true(has_warning(&result.joined.warnings, "name the output .mkv to keep it"));
+    expect_contains(preview.sentences[0], "attachment stream");
+    expect_contains(preview.sentences[0], "name the output .mkv to keep it");
     expect_int(result.joined.warnings.n, 1);
     expect_contains(probe("out.mp4", "-show_entries stream=codec_name -of csv=p=0"), "mov_text");
     expect_contains(probe("out.mp4", "-show_entries format_tags -of compact"), "title=A title");
@@ -267,13 +263,80 @@ static void test_carries_to_mp4(void)
     expect_contains(probe("back.mkv", "-show_entries stream=codec_name -of csv=p=0"), "subrip");
     expect_contains(probe("back.mkv", "-show_entries stream_tags -of compact"),
                     "mimetype=image/png");
-    expect_int((int)strtol(fixture_run("ffprobe -v error -select_streams s -show_entries packet=pts"
-                                       " -of csv=p=0 back.mkv | wc -l"), NULL, 10), 2);
+    expect_str(fixture_run("ffprobe -v error -select_streams s -show_entries packet=pts -of "
+                           "csv=p=0 back.mkv | wc -l"), "2");
     /* MOV has no place for the cover, but chapters and the rest. */
     convert("out.mp4", "out.mov", &result);
     expect_true(has_warning(&result.joined.warnings, "cover art"));
-    expect_int((int)strtol(fixture_run("ffprobe -v error -show_chapters -of csv=p=0 out.mov | wc "
-                                       "-l"), NULL, 10), 2);
+    expect_str(fixture_run("ffprobe -v error -show_chapters -of csv=p=0 out.mov | wc -l"), "2");
+}
+
+/* How much there is beside the video, of what is kept, and what becomes of each stream. */
+static void test_rest(void)
+{
+    static const struct {
+        enum vrt_container container;
+        const char *streams;
+        int fates[5], n_sound, n_text, n_covers;
+    } rows[] = {
+        { VRT_CONTAINER_MP4, NULL, { VRT_STREAM_RESTORED, VRT_STREAM_COPIED, VRT_STREAM_CONVERTED,
+                                     VRT_STREAM_NO_PLACE, VRT_STREAM_COPIED }, 1, 1, 1 },
+        { VRT_CONTAINER_MKV, "v,s", { VRT_STREAM_RESTORED, VRT_STREAM_NOT_CHOSEN, VRT_STREAM_COPIED,
+                                      VRT_STREAM_NOT_CHOSEN, VRT_STREAM_COPIED }, 0, 1, 1 },
+        { VRT_CONTAINER_TS, "v:0,a", { VRT_STREAM_RESTORED, VRT_STREAM_COPIED,
+                                       VRT_STREAM_NOT_CHOSEN, VRT_STREAM_NOT_CHOSEN,
+                                       VRT_STREAM_NOT_CHOSEN }, 1, 0, 0 },
+    };
+    long long sizes[3] = { 0 }, counts[3] = { 0 };
+
+    make_rich("aac");
+    for (int i = 1; i < 3; i++)
+        expect_int(sscanf(fixture_run("ffprobe -v error -select_streams %d -show_entries "
+                                      "packet=size -of csv=p=0 rich.mkv | awk -F, '{ n++; s += $1 }"
+                                      " END { print n, s }'", i), "%lld %lld", &counts[i],
+                          &sizes[i]), 2);
+    VRT_CLEANUP(vrt_closep) int fd = fixture_open(fixture_path("rich.mkv"));
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(rows); i++) {
+        const int64_t cover = rows[i].n_covers * fixture_size(fixture_path("cover.png"));
+        const int64_t size = rows[i].n_sound * sizes[1] + rows[i].n_text * sizes[2];
+        const int64_t n = rows[i].n_sound * counts[1] + rows[i].n_text * counts[2];
+        /* Longer than the film, whose all it is; then half of it. */
+        for (int half = 0; half < 2; half++) {
+            const struct vrt_joiner_preview look = {
+                .input_fd = fd, .container = rows[i].container, .streams = rows[i].streams,
+                .span_ns = (half ? 1 : 4) * VRT_NS_PER_S,
+            };
+            struct vrt_warnings warnings = { .n = 0 };
+            struct vrt_error error = { .id = NULL };
+            struct vrt_joiner_rest rest;
+            expect_int(vrt_joiner_preview(&look, &rest, &warnings, &error), 0);
+            for (int k = 0; k < 5; k++)
+                expect_int(rest.streams.streams[k].fate, rows[i].fates[k]);
+            if (half && !rows[i].n_sound)
+                continue;
+            expect_near(rest.size_bytes - cover, half ? size / 2 : size, half ? size / 20 : 0);
+            expect_near(rest.n_packets, half ? n / 2 : n, half ? n / 20 : 0);
+        }
+    }
+}
+
+/* Of a part: lines that begin before it are shortened, and its first picture is the moment 0. */
+static void test_part(void)
+{
+    const struct vrt_reader_range range = { 400 * VRT_NS_PER_MS, 800 * VRT_NS_PER_MS };
+    const struct restore_params params = { .quality = 25, .range = range };
+    struct restore_result result;
+
+    make_rich("flac");
+    restore_ok(fixture_path("rich.mkv"), fixture_path("out.mkv"), &params, &result);
+    expect_int(result.joined.n_frames, 20);
+    expect_str(probe("out.mkv", "-select_streams s -show_entries packet=pts_time,duration_time "
+                     "-of csv=p=0"), "0.000000,0.400000\n0.600000,0.500000");
+    expect_str(probe("out.mkv", "-show_entries chapter=start_time,end_time:chapter_tags=title "
+                     "-of csv=p=0"), "0.000000,0.500000,One\n0.500000,0.800000,Two");
+    expect_str(fixture_run("ffprobe -v error -select_streams a -show_entries packet=pts_time -of "
+                           "csv=p=0 out.mkv | awk -F, '$1 >= 0 && $1 < 0.8 { n++ } END { print "
+                           "(n == NR && n > 7 && n < 11) }'"), "1");
 }
 
 /* Tags of no common kind survive in MP4 too, where there is no cover art. */
@@ -513,8 +576,6 @@ static void test_memory(void)
                    &params, &result);
         rss[i] = fixture_rss_bytes();
     }
-    fprintf(stderr, "  100 frames %lld kB, 1000 frames %lld kB\n", (long long)rss[1] / 1024,
-            (long long)rss[2] / 1024);
     expect_true(rss[2] - rss[1] < 4 * 1024 * 1024);
 }
 
@@ -525,6 +586,8 @@ TEST_MAIN_AFTER(fixture_init(),
     { "transport-stream", test_transport_stream },
     { "carries-to-mkv", test_carries_to_mkv },
     { "carries-to-mp4", test_carries_to_mp4 },
+    { "rest", test_rest },
+    { "part", test_part },
     { "unusual-tags", test_unusual_tags },
     { "rotation-and-colors", test_rotation_and_colors },
     { "damaged-segment", test_damaged_segment },

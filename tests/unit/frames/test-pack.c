@@ -120,13 +120,14 @@ static const struct vrt_hdr hdr10 = {
 #define LIGHT "\x90\4\3\xe8\1\x90\x80"
 #define AV1_HDR "\x2a\x1a\2\xae\x14\x51\xec\x43\xd7\xb0\xa4\x26\x66\xf\x5c\x50\xd\x54\x39" \
     "\0\3\xe8\0\0\0\0\x52\x80" "\x2a\6\1\3\xe8\1\x90\x80"
-#define A53 "\xb5\0\x31GA94\3\x42\xff\xfc\x41\0"
+#define A53 "\xb5\0\x31GA94\3\x43\xff\xfc\0\0"
+#define A53_END "\3\0\0\4\x80\x80\xff\x80"
 #define TAKEN "\x55\x55\x55\x55\x55"
 #define TAKEN_25 TAKEN TAKEN TAKEN TAKEN TAKEN
-#define TAKEN_300 TAKEN_25 TAKEN_25 TAKEN_25 TAKEN_25 TAKEN_25 TAKEN_25 TAKEN_25 TAKEN_25 \
-    TAKEN_25 TAKEN_25 TAKEN_25 TAKEN_25
+#define TAKEN_125 TAKEN_25 TAKEN_25 TAKEN_25 TAKEN_25 TAKEN_25
 
-enum { HDR = 1, LIGHT_ALONE = 2, CAPTIONS = 4, HDR10PLUS = 8, KEY = 16 };
+/* Beside how many bytes of HDR10+ there are. */
+enum { HDR = 1 << 9, LIGHT_ALONE = 2 << 9, CAPTIONS = 4 << 9, KEY = 8 << 9, HDR10PLUS = HDR - 1 };
 
 /* The units, in front of the picture and nowhere else. */
 static void test_insert(void)
@@ -149,29 +150,34 @@ static void test_insert(void)
           BYTES("\0\0\0\1\6" LIGHT) },
         { VRT_CODEC_H264, HDR, BYTES("\0\0\1\x41\x9a"), 0, BYTES("") },
         { VRT_CODEC_H264, CAPTIONS, BYTES("\0\0\1\x41\x9a"), 0,
-          BYTES("\0\0\0\1\6\4\x11" A53 "\0\3\0\x80\xff\x80") },
+          BYTES("\0\0\0\1\6\4\x14" A53 "\3" A53_END) },
         { VRT_CODEC_HEVC, CAPTIONS, BYTES("\0\0\1\2\1\xd0"), 0,
-          BYTES("\0\0\0\1\x4e\1\4\x11" A53 "\0\3\0\x80\xff\x80") },
+          BYTES("\0\0\0\1\x4e\1\4\x14" A53 "\3" A53_END) },
         { VRT_CODEC_AV1, CAPTIONS, BYTES("\x12\0\x32\2\1\1"), 2,
-          BYTES("\x2a\x13\4" A53 "\0\0\x80\xff\x80") },
-        { VRT_CODEC_H264, HDR10PLUS, BYTES("\0\0\1\5\x88"), 0,
-          BYTES("\0\0\0\1\6\4\xff\x2d" TAKEN_300 "\x80") },
+          BYTES("\x2a\x16\4" A53 A53_END) },
+        { VRT_CODEC_H264, 300, BYTES("\0\0\1\5\x88"), 0,
+          BYTES("\0\0\0\1\6\4\xff\x2d" TAKEN_125 TAKEN_125 TAKEN_25 TAKEN_25 "\x80") },
+        { VRT_CODEC_H264, 255, BYTES("\0\0\1\5\x88"), 0,
+          BYTES("\0\0\0\1\6\4\xff\0" TAKEN_125 TAKEN_125 TAKEN "\x80") },
         /* The last picture of several, behind what has an extension, or a longer number. */
-        { VRT_CODEC_AV1, HDR10PLUS, BYTES("\x32\2\1\1" "\x36\0\x82\0\1\1" "\x1a\1\1" "\x7a\1\1"),
-          10, BYTES("\x2a\xae\2\4" TAKEN_300 "\x80") },
+        { VRT_CODEC_AV1, 300, BYTES("\x32\2\1\1" "\x36\0\x82\0\1\1" "\x7a\x80\0" "\x1a\1\1"
+                                    "\x7a\1\1"), 13,
+          BYTES("\x2a\xae\2\4" TAKEN_125 TAKEN_125 TAKEN_25 TAKEN_25 "\x80") },
+        { VRT_CODEC_AV1, 126, BYTES("\x32\1\1"), 0,
+          BYTES("\x2a\x80\1\4" TAKEN_125 "\x55\x80") },
         { VRT_CODEC_AV1, LIGHT_ALONE | KEY, BYTES("\x12\0\x30\1\1"), 2,
           BYTES("\x2a\6\1\3\xe8\1\x90\x80") },
         { VRT_CODEC_AV1, LIGHT_ALONE | KEY, BYTES("\x32\1\1\x2a\5\1\1"), 0,
           BYTES("\x2a\6\1\3\xe8\1\x90\x80") },
         { VRT_CODEC_FFV1, HDR | CAPTIONS | KEY, BYTES("\0\0\1\x65"), 0, BYTES("") },
     };
-    static const uint8_t captions[] = { 0xfc, 0x41, 0, 0, 0, 0x80 };
+    static const uint8_t captions[] = { 0xfc, 0, 0, 3, 0, 0, 4, 0x80, 0x80 };
 
     for (size_t i = 0; i < VRT_ARRAY_SIZE(rows); i++) {
-        struct vrt_hdr hdr = rows[i].what & HDR ? hdr10 : (struct vrt_hdr){ .max_light = 1000,
-                                                                            .average_light = 400 };
-        struct vrt_frame_extra extra = { .n_captions = rows[i].what & CAPTIONS ? 6 : 0,
-                                         .n_hdr10plus = rows[i].what & HDR10PLUS ? 300 : 0 };
+        const struct vrt_hdr light = { .max_light = 1000, .average_light = 400 };
+        const struct vrt_hdr hdr = rows[i].what & HDR ? hdr10 : light;
+        struct vrt_frame_extra extra = { .n_captions = rows[i].what & CAPTIONS ? 9 : 0,
+                                         .n_hdr10plus = rows[i].what & HDR10PLUS };
         AVPacket *packet = av_packet_alloc();
         const int rest = (int)(rows[i].size - rows[i].at);
 
@@ -304,15 +310,16 @@ static void test_hdr(void)
     AVFrame *silent = av_frame_alloc(), *told = av_frame_alloc();
     AVMasteringDisplayMetadata *display = av_mastering_display_metadata_create_side_data(told);
     AVContentLightMetadata *light = av_content_light_metadata_create_side_data(told);
-    struct vrt_hdr rows[5], read;
+    struct vrt_hdr rows[6], read;
 
-    for (int i = 0; i < 5; i++)
+    for (int i = 0; i < 6; i++)
         rows[i] = hdr10;
     memset(&rows[1].display, 0, sizeof(rows[1].display));
     rows[2].display.max = rows[2].display.min = rows[2].max_light = 0;
-    rows[3] = (struct vrt_hdr){ .display = { .max = INT32_MAX, .min = 1 } };
-    rows[4] = (struct vrt_hdr){ .max_light = 0 };
-    for (int i = 0; i < 5; i++) {
+    rows[3] = (struct vrt_hdr){ .display = { .max = INT32_MAX, .min = 1 }, .average_light = 1 };
+    rows[4] = (struct vrt_hdr){ .display = { .white = { 0, 1 }, .max = 1 } };
+    rows[5] = (struct vrt_hdr){ .max_light = 0 };
+    for (int i = 0; i < 6; i++) {
         AVStream *stream = avformat_new_stream(format, NULL);
         expect_int(vrt_hdr_write(&rows[i], stream), 0);
         vrt_hdr_read(stream, silent, &read);
@@ -326,9 +333,13 @@ static void test_hdr(void)
     expect_hdr(&read, &(struct vrt_hdr){ .display = { .max = 10000000, .min = 1 },
                                          .max_light = 65535, .average_light = 65535 });
     /* What can't be is unknown, and what is said beside it isn't. */
-    static const AVRational wrong[] = { { 1, 0 }, { -1, 1 }, { 1000, -1 }, { 214749, 1 } };
+    static const AVRational wrong[][2] = {
+        { { 1000, 1 }, { 1, 0 } }, { { -1, 1 }, { 0, 1 } }, { { 1000, -1 }, { 0, 1 } },
+        { { 429497, 1 }, { 0, 1 } }, { { 1, 2 }, { 1, 1 } },
+    };
     for (size_t i = 0; i < VRT_ARRAY_SIZE(wrong); i++) {
-        display->max_luminance = wrong[i];
+        display->max_luminance = wrong[i][0];
+        display->min_luminance = wrong[i][1];
         vrt_hdr_read(stream, told, &read);
         expect_hdr(&read, &(struct vrt_hdr){ .max_light = 65535, .average_light = 65535 });
     }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Pictures squeezed into squares, and compared: against the sums over all samples that define it. */
+/* Pictures squeezed into squares, and compared: against the sums over all samples that define
+ * both. */
 
 #include "tests/unit/test.h"
 
