@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/macro.h"
+#include "frames/decode/damage.h"
 #include "frames/decode/extent.h"
 #include "frames/frame.h"
 #include "frames/join/join-caps.h"
@@ -232,10 +233,11 @@ static void test_extent(void)
     static const struct {
         const char *demuxer, *data;
         size_t size;
-        bool truncated, lacks_index;
+        bool truncated, lacks_index, is_index_last;
     } cases[] = {
         { mov, BYTES("\0\0\0\x08" "ftyp\0\0\0\x08" "moov"), false, false },
-        { mov, BYTES("\0\0\0\x08" "ftyp\0\0\0\x08" "mdat"), false, true },
+        { mov, BYTES("\0\0\0\x08" "ftyp\0\0\0\x08" "mdat"), false, true, true },
+        { mov, BYTES("\0\0\0\x08" "mdat\0\0\0\x08" "moov"), false, false, true },
         { mov, BYTES("\0\0\0\x08" "moov\0\0\0\x09" "mdat"), true, false },
         { mov, BYTES("\0\0\0\x08" "moov\0\0\0\0" "mdatabc"), false, false },
         { mov, BYTES("\0\0\0\x08" "moov\0\0\0\x01" "mdat\xff\xff\xff\xff\xff\xff\xff\xff"), true,
@@ -264,12 +266,53 @@ static void test_extent(void)
         fprintf(stderr, "  case %zu\n", i);
         expect_int(extent.truncated, cases[i].truncated);
         expect_int(extent.lacks_index, cases[i].lacks_index);
+        expect_int(extent.is_index_last, cases[i].is_index_last);
     }
 }
 
+/* Packets' errors, and the frames that come of them: also of more than are remembered. */
+static void test_damage(void)
+{
+    static struct vrt_damage damage;
+
+    expect_int(vrt_damage_fail(&damage, 0, false), 0);
+    for (int i = 0; i < 8; i++)
+        (void)vrt_damage_add(&damage, 10 * (i ^ 1));    /* 10, 0, 30, 20, 50, 40, 70, 60 */
+    /* Two late: of packet 5, before which are the frames of 10, 0, 30 and 20 that are to come. */
+    expect_true(!vrt_damage_show(&damage, 0));
+    expect_int(vrt_damage_fail(&damage, 2, false), 3);
+    expect_true(vrt_damage_show(&damage, 40) && !vrt_damage_show(&damage, 40));
+    expect_true(!vrt_damage_show(&damage, 35));
+    /* At the end that one of the last is meant which failed, and hasn't been shown. */
+    atomic_fetch_add(&damage.packets[6].n_errors, 1);
+    expect_int(vrt_damage_fail(&damage, 3, true), 5);
+    expect_int(atomic_load(&damage.packets[6].n_errors), 2);
+    expect_int(vrt_damage_fail(&damage, 3, false), 3);
+    expect_int(atomic_load(&damage.packets[4].n_errors), 1);
+    damage.from = 70;
+    expect_int(vrt_damage_fail(&damage, 3, false), -1);
+    expect_int(vrt_damage_fail(&damage, 1, false), 5);
+    vrt_damage_finish(&damage);
+    expect_true(damage.n_missing == 1 && damage.first_missing == 70);
+    vrt_damage_finish(&damage);
+    expect_int(damage.n_missing, 1);
+    /* What falls out is missing; and what fell out isn't known any more. */
+    damage = (struct vrt_damage){ .n_sent = 0 };
+    for (int i = 0; i < VRT_DAMAGE_WINDOW + 2; i++)
+        atomic_fetch_add(vrt_damage_add(&damage, i + 5), i == 0 || i == 1 || i == 7);
+    expect_true(damage.n_missing == 2 && damage.first_missing == 5);
+    expect_true(!vrt_damage_show(&damage, 6) && !damage.packets[1].shown);
+    expect_true(vrt_damage_show(&damage, 12));
+    expect_int(vrt_damage_fail(&damage, 1000, false), 0);
+    vrt_damage_finish(&damage);
+    expect_int(damage.n_missing, 3);
+}
+
 #define ZEROS "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0"
-#define MOV_STSD "\0\0\0\x8e" "stsd\0\0\0\0\0\0\0\1" "\0\0\0\x7e" "avc1\0\0\0\0\0\0\0\1" \
-    ZEROS "\0\x40\0\x30" "\0\x48\0\0\0\x48\0\0\0\0\0\0\0\1" ZEROS ZEROS "\0\x18\xff\xff"
+#define STSD(size) "\0\0\0\x8e" "stsd\0\0\0\0\0\0\0\1" "\0\0\0\x7e" "avc1\0\0\0\0\0\0\0\1" \
+    ZEROS size "\0\x48\0\0\0\x48\0\0\0\0\0\0\0\1" ZEROS ZEROS "\0\x18\xff\xff"
+#define MOV_STSD STSD("\0\x40\0\x30")
+#define MOV_OTHER STSD("\0\x40\0\x31")
 #define CLAP(width, height) "\0\0\0\x28" "clap" width "\0\0\0\1" height "\0\0\0\1" ZEROS
 #define MOV_TRAK "\0\0\0\xae" "trak\0\0\0\xa6" "mdia\0\0\0\x9e" "minf\0\0\0\x96" "stbl"
 #define MOV_HEAD "\0\0\0\x08" "ftyp\0\0\0\xb6" "moov" MOV_TRAK
@@ -288,6 +331,12 @@ static void test_crop(void)
         { mov, BYTES(MOV_HEAD MOV_STSD CLAP("\0\0\0\x40", "\0\0\0\x30")), { 0, 0 } },
         { mov, BYTES(MOV_HEAD MOV_STSD CLAP("\0\0\0\0", "\0\0\0\x2c")), { 0, 0 } },
         { mov, BYTES("\0\0\0\x08" "moov"), { 0, 0 } },
+        { mov, BYTES("\0\0\0\x08" "ftyp\0\0\0\x08" "free"), { 0, 0 } },
+        /* Of the first track that is as large as the video. */
+        { mov, BYTES("\0\0\0\0" "moov" MOV_TRAK MOV_OTHER CLAP("\0\0\0\x10", "\0\0\0\x10")
+                     MOV_TRAK MOV_STSD CLAP("\0\0\0\x3c", "\0\0\0\x2c")), { 60, 44 } },
+        { mov, BYTES("\0\0\0\0" "moov" MOV_TRAK MOV_OTHER CLAP("\0\0\0\x10", "\0\0\0\x10")),
+          { 0, 0 } },
         { mov, BYTES("\0\0\0\0" "moov" MOV_TRAK MOV_STSD CLAP("\0\0\0\x3c", "\0\0\0\x2c")),
           { 60, 44 } },
         { mov, BYTES("\0\0\0\x01" "moov\0\0\0\0\0\0\0\xbe" MOV_TRAK MOV_STSD
@@ -307,7 +356,7 @@ static void test_crop(void)
                      "\x9a\x81\x02\xec\x81z"), { 0, 0 } },
         { "avi", BYTES("RIFF\x04\0\0\0AVI "), { 0, 0 } },
     };
-    char bytes[256];
+    char bytes[512];
 
     for (size_t i = 0; i < VRT_ARRAY_SIZE(cases); i++) {
         struct vrt_crop crop = { 0, 0 };
@@ -503,6 +552,7 @@ TEST_MAIN(
     { "guess", test_guess },
     { "warnings", test_warnings },
     { "extent", test_extent },
+    { "damage", test_damage },
     { "crop", test_crop },
     { "crop_sum", test_crop_sum },
     { "plays", test_plays },

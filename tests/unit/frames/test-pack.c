@@ -4,11 +4,13 @@
  * goes with pictures, as the standards' bytes have it. */
 
 #include <errno.h>
+#include <libavutil/dovi_meta.h>
 #include <libavutil/intreadwrite.h>
 #include <libavutil/mastering_display_metadata.h>
 
 #include "base/macro.h"
 #include "frames/av.h"
+#include "frames/decode/side-data.h"
 #include "frames/encode/pack.h"
 #include "frames/metadata/hdr.h"
 #include "frames/metadata/hdr10plus.h"
@@ -351,6 +353,107 @@ static void test_hdr(void)
     avformat_free_context(format);
 }
 
+/* What the container says of Dolby Vision: NULL: nothing is said of it. */
+static void test_dolby(void)
+{
+    static const struct {
+        int profile, compatibility;
+        const char *says;
+        bool is_refused;
+    } rows[] = {
+        { 5, 0, "profile 5", true }, { 10, 0, "profile 10", true },
+        { 10, 1, "(profile 10.1): what remains is the HDR10", false },
+        { 8, 0, "(profile 8.0): what remains is the HDR10", false },
+        { 8, 2, "the SDR", false }, { 8, 4, "the HLG", false },
+    };
+    const struct vrt_source source = { .name = "clip" };
+    AVFormatContext *format = avformat_alloc_context();
+
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(rows); i++) {
+        const AVDOVIDecoderConfigurationRecord record = {
+            .dv_profile = (uint8_t)rows[i].profile,
+            .dv_bl_signal_compatibility_id = (uint8_t)rows[i].compatibility,
+        };
+        const struct vrt_reader_watch watch = { &source, avformat_new_stream(format, NULL) };
+        struct vrt_reader_info info = { .n_frames = 0 };
+        struct vrt_error error = { .id = NULL };
+        fprintf(stderr, "  row %zu\n", i);
+        expect_int(vrt_side_data_check(&info, &watch, NULL, &error), 0);
+        expect_int(info.warnings.n, 0);
+        expect_int(vrt_av_stream_add_side_data(watch.stream, AV_PKT_DATA_DOVI_CONF,
+                                               (const uint8_t *)&record, sizeof(record)), 0);
+        expect_int(vrt_side_data_check(&info, &watch, NULL, &error),
+                   rows[i].is_refused ? -ENOTSUP : 0);
+        expect_int(info.warnings.n, !rows[i].is_refused);
+        expect_contains(rows[i].is_refused ? error.message : info.warnings.sentences[0],
+                        rows[i].says);
+    }
+    avformat_free_context(format);
+}
+
+static void give(AVFrame *frame, enum AVFrameSideDataType type, size_t size)
+{
+    AVFrameSideData *data = av_frame_new_side_data(frame, type, size);
+
+    expect_true(data != NULL);
+    memset(data->data, 1, size);
+}
+
+/* What a frame brings is taken as far as it can be, and what isn't kept is told once. */
+static void test_carried(void)
+{
+    static const struct {
+        bool keeps_extra, drops_hdr;
+        int n_captions, n_windows, n_warnings;
+        const char *says;
+    } rows[] = {
+        { true, false, 6, 1, 1, "HDR Vivid metadata is dropped" },
+        { true, true, 6, 1, 0, NULL },
+        { false, false, 6, 1, 3, "HDR10+ metadata is dropped: H.264" },
+        { false, true, 6, 1, 1, "captions in the pictures' data" },
+        { true, false, 7, 2, 2, "HDR Vivid" },
+        { true, true, 96, 2, 0, NULL },
+    };
+    AVFormatContext *format = avformat_alloc_context();
+    AVStream *stream = avformat_new_stream(format, NULL);
+
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(rows); i++) {
+        struct vrt_reader_watch watch = { .stream = stream, .keeps_extra = rows[i].keeps_extra,
+                                          .drops_hdr = rows[i].drops_hdr };
+        struct vrt_reader_info info = { .n_frames = 0 };
+        struct vrt_frame_extra extra = { .n_captions = 0 };
+        AVFrame *frame = av_frame_alloc();
+        AVDynamicHDRPlus *plus = av_dynamic_hdr_plus_create_side_data(frame);
+        plus->num_windows = (uint8_t)rows[i].n_windows;
+        fprintf(stderr, "  row %zu\n", i);
+        give(frame, AV_FRAME_DATA_A53_CC, (size_t)rows[i].n_captions);
+        give(frame, AV_FRAME_DATA_DYNAMIC_HDR_VIVID, 8);
+        for (int k = 0; k < 2; k++)
+            vrt_side_data_watch(&info, &watch, frame, k);
+        expect_int(info.warnings.n, rows[i].n_warnings);
+        if (rows[i].says)
+            expect_contains(info.warnings.sentences[0], rows[i].says);
+        vrt_side_data_take(frame, &extra);
+        expect_int(extra.n_captions, rows[i].n_captions == 6 ? 6 : 0);
+        expect_int(extra.captions[5], rows[i].n_captions == 6);
+        expect_int(extra.n_hdr10plus > 0, rows[i].n_windows == 1);
+        /* HDR10's numbers, if they are others than the first: also once. */
+        av_mastering_display_metadata_create_side_data(frame)->has_luminance = 0;
+        av_content_light_metadata_create_side_data(frame)->MaxCLL = 9;
+        for (int k = 0; k < 2; k++) {
+            info.warnings.n = 0;
+            info.format.hdr.max_light = 9;
+            vrt_side_data_watch(&info, &watch, frame, 2);
+            expect_int(info.warnings.n, 0);
+            info.format.hdr.max_light = 8;
+            vrt_side_data_watch(&info, &watch, frame, 2);
+            expect_int(info.warnings.n, k == 0 && !rows[i].drops_hdr);
+        }
+        av_frame_free(&frame);
+    }
+    avformat_free_context(format);
+}
+
 TEST_MAIN(
     { "pairs", test_pairs },
     { "refusals", test_refusals },
@@ -358,4 +461,6 @@ TEST_MAIN(
     { "insert-nowhere", test_insert_nowhere },
     { "hdr10plus", test_hdr10plus },
     { "hdr", test_hdr },
+    { "dolby", test_dolby },
+    { "carried", test_carried },
 )

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 
 /* One clock for inputs whose own jumps: by hand, and thousands of made-up recordings. And what
- * becomes of packets' times in another file. */
+ * becomes of packets' times in another file, and of sound that is cut to frames. */
 
 #include "base/macro.h"
 #include "frames/decode/packets.h"
 #include "frames/decode/timeline.h"
 #include "frames/join/join-part.h"
 #include "frames/join/join-times.h"
+#include "frames/streams/sound.h"
 #include "tests/unit/test.h"
 
 #define MS 1000
@@ -397,6 +398,146 @@ static void test_part(void)
     avformat_free_context(format);
 }
 
+/* A stream of two channels whose samples are counted: those of packets that begin at `pts` ms. */
+struct counted {
+    AVFormatContext *format;
+    struct vrt_sound *sound;
+    size_t sample_bytes;
+    bool is_swapped;
+};
+
+static struct counted count_sound(enum AVCodecID id, struct vrt_rational fps)
+{
+    struct counted counted = {
+        .format = avformat_alloc_context(),
+        .sample_bytes = id == AV_CODEC_ID_PCM_S24LE || id == AV_CODEC_ID_PCM_S24BE ? 3 : 2,
+        .is_swapped = id == AV_CODEC_ID_PCM_S16BE || id == AV_CODEC_ID_PCM_S24BE,
+    };
+    AVStream *in = avformat_new_stream(counted.format, NULL);
+    AVStream *out = avformat_new_stream(counted.format, NULL);
+
+    in->codecpar->codec_type = AVMEDIA_TYPE_AUDIO;
+    in->codecpar->codec_id = id;
+    in->codecpar->sample_rate = 48000;
+    in->codecpar->codec_tag = 7;
+    expect_true(!vrt_sound_fits(in->codecpar));
+    in->codecpar->ch_layout.nb_channels = 2;
+    expect_true(vrt_sound_fits(in->codecpar));
+    in->time_base = (AVRational){ 1, 1000 };
+    expect_int(vrt_sound_open(in, fps, 500, out->codecpar, &counted.sound), 0);
+    expect_int(out->codecpar->codec_id, counted.sample_bytes == 3 ? AV_CODEC_ID_PCM_S24LE
+                                                                  : AV_CODEC_ID_PCM_S16LE);
+    expect_int(out->codecpar->codec_tag, 0);
+    expect_int(out->codecpar->block_align, 2 * (int)counted.sample_bytes);
+    expect_int(out->codecpar->bits_per_coded_sample, 8 * (int)counted.sample_bytes);
+    return counted;
+}
+
+/* `n` samples, the first of which is number `first`, heard at `pts` ms. */
+static void add_sound(const struct counted *counted, int first, int n, int64_t pts, int flags)
+{
+    const size_t bytes = counted->sample_bytes;
+    AVPacket *packet = av_packet_alloc();
+
+    expect_int(av_new_packet(packet, n * 2 * (int)bytes), 0);
+    for (int i = 0; i < 2 * n; i++) {
+        uint8_t *at = packet->data + (size_t)i * bytes;
+        const int value = first + i / 2;
+        memset(at, i % 2, bytes);
+        at[counted->is_swapped ? bytes - 1 : 0] = (uint8_t)value;
+        at[counted->is_swapped ? 0 : bytes - 1] = (uint8_t)(value >> 8);
+    }
+    packet->pts = pts;
+    packet->flags = flags;
+    expect_int(vrt_sound_add(counted->sound, packet), 0);
+    av_packet_free(&packet);
+}
+
+/* Frame `k` has `n` samples, all but `n_counted` of which are silent: those behind `silent`. */
+static void expect_sound(const struct counted *counted, int64_t k, int n, int silent, int first,
+                         int n_counted)
+{
+    const size_t bytes = counted->sample_bytes;
+    AVPacket *packet = av_packet_alloc();
+
+    expect_int(vrt_sound_take(counted->sound, k, packet), 0);
+    expect_int(packet->size, n * 2 * (int)bytes);
+    expect_true(packet->pts == k && packet->dts == k && packet->duration == 1);
+    expect_true(packet->flags & AV_PKT_FLAG_KEY);
+    for (int i = 0; i < 2 * n; i++) {
+        const uint8_t *at = packet->data + (size_t)i * bytes;
+        const int number = i / 2 - silent;
+        const bool is_counted = number >= 0 && number < n_counted;
+        expect_int(at[0] | at[bytes - 1] << 8, is_counted ? first + number : 0);
+        if (bytes == 3)
+            expect_int(at[1], is_counted ? i % 2 : 0);
+    }
+    av_packet_free(&packet);
+}
+
+static void end_sound(struct counted *counted, const char *silent, const char *left_out)
+{
+    struct vrt_warnings warnings = { .n = 0 };
+
+    vrt_sound_warn(counted->sound, 1, &warnings);
+    expect_int(warnings.n, (silent != NULL) + (left_out != NULL));
+    if (silent)
+        expect_contains(warnings.sentences[0], silent);
+    if (left_out)
+        expect_contains(warnings.sentences[warnings.n - 1], left_out);
+    vrt_sound_close(counted->sound);
+    avformat_free_context(counted->format);
+}
+
+/* Samples one after the other, whatever milliseconds say, in frames of 1601.6 of them. */
+static void test_sound(void)
+{
+    static const enum AVCodecID ids[] = { AV_CODEC_ID_PCM_S16LE, AV_CODEC_ID_PCM_S16BE,
+                                          AV_CODEC_ID_PCM_S24LE, AV_CODEC_ID_PCM_S24BE };
+    static const int ends[] = { 0, 1602, 3203, 4805, 6406, 8008 };
+
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(ids); i++) {
+        struct counted counted = count_sound(ids[i], (struct vrt_rational){ 30000, 1001 });
+        for (int k = 0; k < 8; k++)
+            add_sound(&counted, 1 + 1001 * k, 1001, 500 + (1001 * k + 24) / 48, 0);
+        for (int k = 0; k < 5; k++) {
+            expect_true(vrt_sound_has(counted.sound, k));
+            expect_sound(&counted, k, ends[k + 1] - ends[k], 0, 1 + ends[k], 8008);
+        }
+        expect_true(!vrt_sound_has(counted.sound, 5));
+        end_sound(&counted, NULL, NULL);
+    }
+}
+
+/* What isn't there is silence, and for what is before or after the video there is no place. */
+static void test_sound_gaps(void)
+{
+    struct counted counted = count_sound(AV_CODEC_ID_PCM_S24LE, (struct vrt_rational){ 25, 1 });
+    AVPacket *packet = av_packet_alloc();
+
+    /* Before the video: what is hidden isn't missed. */
+    add_sound(&counted, 1, 4800, 0, AV_PKT_FLAG_DISCARD);
+    add_sound(&counted, 1, 4810, 400, 0);
+    add_sound(&counted, 4811, 10, 520, 0);      /* 19.8 ms late: no gap */
+    expect_sound(&counted, 0, 1920, 0, 4801, 20);
+    packet->pts = 500 + 30040;
+    expect_true(!vrt_sound_is_ahead(counted.sound, packet, 0));
+    packet->pts++;
+    expect_true(vrt_sound_is_ahead(counted.sound, packet, 0));
+    add_sound(&counted, 5000, 100, 560, 0);     /* 20 ms late */
+    add_sound(&counted, 5100, 2000, AV_NOPTS_VALUE, 0);
+    add_sound(&counted, 9, 1000, 560, 0);       /* once more, all of it and but for 100 */
+    add_sound(&counted, 5000, 2200, 560, 0);
+    expect_sound(&counted, 1, 1920, 960, 5000, 960);
+    expect_sound(&counted, 2, 1920, 0, 5960, 1240);
+    expect_sound(&counted, 3, 1920, 0, 0, 0);
+    vrt_sound_end(counted.sound);
+    add_sound(&counted, 1, 100, AV_NOPTS_VALUE, 0);
+    expect_true(!vrt_sound_is_ahead(counted.sound, packet, 0));
+    av_packet_free(&packet);
+    end_sound(&counted, "no sound for 0.11 s", "no place for 0.17 s");
+}
+
 TEST_MAIN(
     { "times", test_times },
     { "untouched", test_untouched },
@@ -406,4 +547,6 @@ TEST_MAIN(
     { "retime", test_retime },
     { "codec-delay", test_codec_delay },
     { "part", test_part },
+    { "sound", test_sound },
+    { "sound-gaps", test_sound_gaps },
 )
