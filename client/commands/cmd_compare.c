@@ -70,7 +70,7 @@ static const char *label(double value, char *buffer, size_t size)
     return buffer;
 }
 
-/* PSNR over the time; before the frames are sorted. */
+/* PSNR over the time, of two frames at least; before they are sorted. */
 static int plot(const struct vrt_compare_report *report, struct vrt_buf *buf)
 {
     VRT_CLEANUP(vrt_freep) double *points = calloc(2 * report->n_frames + 1, sizeof(*points));
@@ -79,19 +79,22 @@ static int plot(const struct vrt_compare_report *report, struct vrt_buf *buf)
 
     if (!points)
         return vrt_raise(-ENOMEM);
+    const size_t last = report->n_frames - 1;
     double *x = points, *y = points + report->n_frames;
-    for (size_t i = 0; i < report->n_frames; i++) {
-        x[i] = report->frames[i].time_s;
+    /* A frame is seen until the next one is; the last one as long as the one before it. */
+    for (size_t i = 0; i < last; i++)
+        x[i] = report->frames[i + 1].time_s;
+    x[last] = 2 * report->frames[last].time_s - report->frames[last - 1].time_s;
+    for (size_t i = 0; i <= last; i++)
         y[i] = report->frames[i].psnr_y;
-    }
     vrt_screen_init(&screen);
     vrt_screen_size(&columns, &rows);
     const struct vrt_plot shown = {
         .x = x,
         .y = y,
         .n = report->n_frames,
-        .begin = x[0],
-        .end = x[report->n_frames - 1],
+        .begin = report->frames[0].time_s,
+        .end = x[last],
         .columns = VRT_MAX(columns - 1, PLOT_COLUMNS_MIN),
         .rows = PLOT_ROWS,
         .utf8 = screen.utf8,

@@ -207,11 +207,21 @@ class Compare(Answered):
             self.assertIn(part, out)
         self.assertEqual(json.loads(self.run_it('compare', '-j', 'video.mp4', 'b.mkv')[0]),
                          self.report)
-        del self.frames[1:]
+        for columns, wide in ((30, 40), (100, 99)):
+            for locale, cell in (('C.UTF-8', '[\u2801-\u28ff]'), ('C', '#')):
+                out = self.on_terminal(columns, 'compare', 'video.mp4', 'b.mkv', locale=locale)
+                plot = out.partition('over the time\n')[2].splitlines()
+                self.assertEqual(max(map(len, plot)), wide)
+                # Six frames, of which one is equal; the first is the best.
+                self.assertRegex(plot[0], f'^    40 dB .{cell}+ *$')
+                self.assertRegex(plot[-1], f'^     0 dB .{cell}+ +{cell}+$')
+                self.assertAlmostEqual(len(plot[0]) - 11, (wide - 11) / 6, delta=1)
         self.report['frames_equal'] = 0
-        out, _ = self.run_it('compare', 'video.mp4', 'b.mkv')
-        self.assertIn('64x48\n', out)
-        self.assertNotIn('over the time', out)
+        for n in (2, 1):
+            del self.frames[n:]
+            out, _ = self.run_it('compare', 'video.mp4', 'b.mkv')
+            self.assertIn('64x48\n', out)
+            self.assertEqual('over the time' in out, n == 2)
 
     def test_fvd(self):
         self.report.update(fvd=12.345, fvd_clips=9, fvd_warning='few clips')
@@ -282,6 +292,8 @@ class Compare(Answered):
             said = f.read()
         self.assertIn('-i file:b.mkv -noautorotate -i file:video.mp4 -lavfi [0:V:0]crop=iw-6:ih-6:3'
                       ':3:exact=1,', said)
+        self.report['fvd_clips'] = 0
+        self.assertNotIn('Not told', compare()[0])
         got = json.loads(compare('--json')[0])
         self.assertEqual([got[key] for key in ('vmaf', 'vmaf_harmonic_mean', 'vmaf_min',
                                                'vmaf_worst_s')], [82.58, 81.5, 70.5, 0.08])
