@@ -101,6 +101,7 @@ class FakeVrtd:
         while len(body) < int(headers.get('content-length', 0)):
             body += connection.recv(65536)
         request = Request(method, path, body, list(files), leading)
+        request.headers = headers
         self.requests.append(request)
         try:
             return self.send(connection, self.respond(request))

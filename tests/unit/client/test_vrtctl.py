@@ -23,6 +23,7 @@ class Unreachable(Case):
             self.complaint(name, status=3, says='start it with: vrtd')
         self.complaint('submit', 'video.mp4', status=3, says=self.path('fake.sock'))
         self.complaint('wait', 1, 2, status=3, says='not running')
+        self.complaint('profile', '-d', 'all', 'compact-x2', status=3, says='not running')
         self.assertEqual(os.listdir(self.folder), ['video.mp4'])
 
     def test_dead_socket(self):
