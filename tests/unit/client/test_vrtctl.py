@@ -35,6 +35,19 @@ class Unreachable(Case):
         self.assertIn('vrtd does not answer', self.run_it('version')[0])
         self.assertIsNone(json.loads(self.run_it('version', '--json')[0])['vrtd'])
 
+    def test_help(self):
+        """Also of what hands type that know other programs."""
+        for name, command in (('list', 'list'), ('ls', 'list'), ('ps', 'status'),
+                              ('rm', 'cancel')):
+            for arguments in (['help', name], [name, '--help']):
+                self.assertTrue(self.run_it(*arguments)[0].startswith(f'usage: vrtctl {command} '))
+        for arguments in (['help'], ['--help'], ['help', '--json']):
+            self.assertIn('restore', self.run_it(*arguments)[0])
+        self.assertRegex(self.run_it('--version')[0], '^vrtctl [0-9.]+\n$')
+        for arguments in (['lits'], ['help', 'lits']):
+            self.complaint(*arguments, status=2, says='"lits" (did you mean list?); see vrtctl')
+        self.complaint(status=2, says='a command is missing')
+
     def test_unknown_option_before_the_command(self):
         self.complaint('--nosuch', 'list', status=2, says='unknown option --nosuch')
 

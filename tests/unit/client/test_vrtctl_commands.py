@@ -7,6 +7,7 @@ usage: test_vrtctl_commands.py VRTCTL [unittest arguments]
 """
 import json
 import os
+import re
 import unittest
 
 from fake_vrtd import answer, refusal
@@ -112,6 +113,14 @@ class Pull(Answered):
         self.assertEqual(self.asked[0], ('POST', '/v1/models', {'name': 'other', 'url': None,
                                                                 'sha256': None}))
         self.assertEqual(len(self.asked), 7)
+        # Somebody looks on.
+        self.answers['GET /v1/models'] = [{'models': [m]} for m in (
+            comes, dict(comes, error='slow'), self.model('ready'))]
+        _, err = self.watched('models', 'pull', 'other')
+        self.assertEqual(re.sub(' +', ' ', err), ''.join(f'\r\x1b[K{text}' for text in (
+            'other: pulling, 0% of 3.0 MiB', 'pulling other: 3.0 MiB, SHA-256 ab\n',
+            'other: pulling, 33% of 3.0 MiB', 'vrtctl: warning: slow\n',
+            'other: pulling, 33% of 3.0 MiB', '')))
         ready = self.answers['POST /v1/models'] = self.model('ready')
         url = 'https://example.org/x.pth'
         out, _ = self.run_it('models', 'pull', url, '--sha256', 'f' * 64)
@@ -143,11 +152,13 @@ class Pull(Answered):
 
     def test_places(self):
         models = [self.model('available'), self.model('pulling', done_bytes=1 << 20),
-                  self.model('ready', source='/m/x.pth'), self.model('ready', architecture=None),
-                  dict(self.model('available'), size_bytes=None), MODEL]
+                  self.model('ready', source='/m/x.pth', scale=1),
+                  self.model('ready', architecture=None),
+                  self.model('available', size_bytes=None), MODEL]
         self.answers['GET /v1/models'] = {'models': models}
         lines = self.run_it('models')[0].splitlines()
         column = lines[0].index('PLACE')
+        self.assertEqual([line[:column].split()[-1] for line in lines[1:4]], ['x2', 'x2', 'x1'])
         self.assertEqual([line[column:].split('  ')[0] for line in lines[1:7]], [
             'not here, 3.0 MiB', 'pulling, 33% of 3.0 MiB', 'here, 3.0 MiB', 'no model', 'not here',
             'built in'])
@@ -479,7 +490,7 @@ class Series(Answered):
         self.server.close()
         self.serve(respond)
         for name in ('top/b.mkv', 'top/a/two.MKV', 'top/a/.no.mkv', 'top/a/.x/no.mkv',
-                     'top/a/notes.txt', 'top/mkv', 'top/c/d/e.avi', 'top/out/old.mkv'):
+                     'top/a/notes.txt', 'top/mkv', 'top/c/d/e.3gp', 'top/out/old.mkv'):
             self.write(name)
         os.symlink('../b.mkv', self.path('top/a/link.mkv'))
         os.symlink('..', self.path('top/a/up.mkv'))
@@ -487,7 +498,7 @@ class Series(Answered):
 
     def submit(self, *more, folder='top', out='top/out/', **options):
         del self.posted[:]
-        return self.run_it('submit', '-r', folder, '--output-dir', out, *more, **options)
+        return self.run_it('submit', folder, '-r', '--output-dir', out, *more, **options)
 
     def test_all(self):
         for folder, out in (('top', 'top/out/'), ('top///', 'top/out'),
@@ -495,14 +506,14 @@ class Series(Answered):
             self.submit('--overwrite', folder=folder, out=out)
             self.assertEqual(self.posted, [
                 ('top/a/link.mkv', 'top/out/a/link.mkv'), ('top/a/two.MKV', 'top/out/a/two.MKV'),
-                ('top/b.mkv', 'top/out/b.mkv'), ('top/c/d/e.avi', 'top/out/c/d/e.avi.mkv')])
-        self.submit('--match', '*.a[u-w]i', out='new/deep')
-        self.assertEqual(self.posted, [('top/c/d/e.avi', 'new/deep/c/d/e.avi.mkv')])
+                ('top/b.mkv', 'top/out/b.mkv'), ('top/c/d/e.3gp', 'top/out/c/d/e.3gp.mkv')])
+        self.submit('--match', '*.[0-3]gp', out='new/deep')
+        self.assertEqual(self.posted, [('top/c/d/e.3gp', 'new/deep/c/d/e.3gp.mkv')])
         _, err = self.submit('--match', 'x*')
         self.assertEqual(err, 'vrtctl: top: warning: nothing in it, or below it, is called as x*\n')
         _, err = self.submit(folder='top/a/.x', out='new')
         self.assertEqual(self.posted, [('top/a/.x/no.mkv', 'new/no.mkv')])
-        self.submit('--match', '*.avi', folder='top/c/d/../..', out='top/c')
+        self.submit('--match', '*.3gp', folder='top/c/d/../..', out='top/c')
         self.assertEqual(self.posted, [])
         self.assertIn('4 of the files changed less than 9000 s ago: they are left out until',
                       self.submit('--settled', 9000)[1])
@@ -520,11 +531,11 @@ class Series(Answered):
                 ('failed', 'top/out/b.mkv'), ('done', 'top/out/b.mkv'),
                 ('running', 'elsewhere/b.mkv'), ('paused', 'top/out/a/two.MKV')))]
         self.assertEqual(self.submit('--skip-done')[1], left_out(1, 1))
-        self.assertEqual(self.posted, [('top/c/d/e.avi', 'top/out/c/d/e.avi.mkv')])
-        self.write('top/out/c/d/e.avi.mkv', '')
+        self.assertEqual(self.posted, [('top/c/d/e.3gp', 'top/out/c/d/e.3gp.mkv')])
+        self.write('top/out/c/d/e.3gp.mkv', '')
         self.submit('--skip-done', '--overwrite')
         self.assertEqual(len(self.posted), 1)
-        self.write('top/out/c/d/e.avi.mkv', 'result')
+        self.write('top/out/c/d/e.3gp.mkv', 'result')
         self.assertEqual(self.submit('--skip-done')[1], left_out(2, 1))
         self.known.append(dict(self.known[1], id=5, state='cancelled'))
         self.known.append(dict(self.known[3], id=6, state='failed'))

@@ -4,6 +4,7 @@
 
 usage: test_vrtctl_doctor.py VRTCTL [unittest arguments]
 """
+import grp
 import json
 import os
 import re
@@ -82,6 +83,23 @@ class Doctor(Case):
         self.assertEqual(got['checks'][1:], [*WELL, ILL])
         self.assertEqual((got['failed'], got['warnings'], got['user']), (1, 0, 'vrtd'))
 
+    def test_waited_for(self):
+        self.examines(*WELL)
+        out, err = self.watched('doctor')
+        self.assertEqual(err, 'examining ...\r\x1b[K')
+        self.assertIn('9 checks', out)
+
+    def test_model(self):
+        """A name, or a file that is sent along."""
+        self.examines(*WELL)
+        self.run_it('doctor', '-m', 'compact-x2')
+        self.assertEqual(self.seen.json(), {'device': '', 'model': {'name': 'compact-x2'}})
+        self.assertEqual(self.seen.files, [])
+        self.run_it('doctor', '-m', './video.mp4')
+        self.assertEqual(self.seen.json()['model'], {'name': 'video.mp4', 'fd': 0})
+        self.assertEqual(len(self.seen.files), 1)
+        self.complaint('doctor', '-m', './none.pth', status=1, says='./none.pth: No such file')
+
     def test_another_version(self):
         self.examines(*WELL, version='9.9')
         out, _ = self.run_it('doctor')
@@ -121,9 +139,8 @@ class Doctor(Case):
         self.complaint('doctor', 'cpu:0', status=2, says='one too many')
         self.complaint('doctor', '--device', status=2, says='--device')
 
-    def expect_own(self, says, cure):
-        out, err = self.run_it('doctor', '--json', status=1)
-        self.assertEqual(err, '')
+    def expect_own(self, says, cure, **options):
+        out, _ = self.run_it('doctor', '--json', status=1, **options)
         got = json.loads(out)
         self.assertIsNone(got['version'])
         self.assertEqual({c['by'] for c in got['checks']}, {'vrtctl'})
@@ -133,18 +150,34 @@ class Doctor(Case):
         self.assertIn('gpu.hardware', ids)
         self.assertIn(says, got['checks'][0]['result'])
         self.assertIn(cure, got['checks'][0]['cure'])
-        self.assertRegex(self.run_it('doctor', status=1)[0], r'^FAILED +vrtd +')
+        self.assertRegex(self.run_it('doctor', status=1, **options)[0], r'^FAILED +vrtd +')
 
     def test_no_daemon(self):
         self.expect_own('vrtd is not running', 'systemctl start vrtd.socket')
 
-    @unittest.skipIf(os.geteuid() == 0, 'root may use every socket')
     def test_forbidden_socket(self):
+        """Its group may, where it has one of its own; nobody joins root's."""
         with socket.socket(socket.AF_UNIX) as listener:
             listener.bind(self.path('fake.sock'))
             os.chmod(self.path('fake.sock'), 0)
             listener.listen()
-            self.expect_own('you may not use', 'ask its owner for access')
+            options = self.as_nobody()
+            self.expect_own('you may not use', 'ask its owner for access', **options)
+            for mode, group, cure in ((0o020, 0, 'ask its owner'), (0, 1, 'ask its owner'),
+                                      (0o020, 1, f'usermod -aG {grp.getgrgid(1).gr_name} ')):
+                if options:
+                    os.chown(self.path('fake.sock'), 0, group)
+                    os.chmod(self.path('fake.sock'), mode)
+                    self.expect_own('you may not use', cure, **options)
+
+    def test_forbidden_folder(self):
+        self.serve(lambda _: None)
+        os.mkdir(self.path('closed'), 0)
+        self.addCleanup(os.chmod, self.path('closed'), 0o700)
+        options = self.as_nobody()
+        out, _ = self.run_it('--socket', self.path('closed/fake.sock'), 'doctor', status=1,
+                             **options)
+        self.assertIn('for access to the folder of its socket', out)
 
     def test_dead_socket(self):
         """The daemon was killed: its socket is still there."""

@@ -8,6 +8,7 @@ import fcntl
 import json
 import os
 import pty
+import re
 import signal
 import socket
 import struct
@@ -335,6 +336,32 @@ class Follow(FollowCase):
         self.assertEqual(process.returncode, 130)
         return err
 
+    def test_interrupted_of_many(self):
+        """What goes on is named, as far as there aren't too many."""
+        def respond(request):
+            number = request.path.rsplit('/', 1)[1]
+            return self.lasting(threading.Event(), b'') if 'events' in request.path else \
+                answer({} if number == 'status' else
+                       job(int(number), 'done' if number == '1' else 'running'))
+        for n, named in ((23, ' '.join(map(str, range(2, 22))) + ' ...'), (3, '2 3'), (2, '2')):
+            self.serve(respond)
+            process = self.start('wait', *range(1, n + 1))
+            self.assertIn('1 video.mp4 -> ', process.stdout.readline())
+            process.send_signal(signal.SIGINT)
+            _, err = process.communicate(timeout=PATIENCE_S)
+            self.assertEqual(process.returncode, 130)
+            self.assertTrue(err.endswith(f'to cancel: vrtctl cancel {named}\n'), err)
+            self.server.close()
+
+    def test_tried_again_meanwhile(self):
+        """A job that was over goes on, when it is asked how it ended."""
+        again = [job(7), self.final]
+        self.serve(lambda r: iter([STREAM] + 2 * [event('job', self.final)])
+                   if 'events' in r.path else answer(again.pop(0) if len(again) > 1 else again[0]))
+        out, _ = self.run_it('wait', 7)
+        self.assertIn('200 frames', out)
+        self.assertEqual(len(again), 1)
+
     def test_interrupted(self):
         err = self.interrupt('submit', '--follow', 'video.mp4')
         self.assertEqual(err, 'vrtctl: the job goes on in vrtd; to cancel: vrtctl cancel 7\n')
@@ -383,12 +410,12 @@ class Follow(FollowCase):
 class Terminal(FollowCase):
     """The same on a terminal: a bar that is drawn over again, and taken away at the end."""
 
-    def on_terminal(self, *arguments, columns=100, kind='xterm'):
+    def on_terminal(self, *arguments, columns=100, kind='xterm', rows=24, until='84/200'):
         try:
             main, terminal = pty.openpty()
         except OSError as e:            # a bare container
             self.skipTest(str(e))
-        fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack('HHHH', 24, columns, 0, 0))
+        fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack('HHHH', rows, columns, 0, 0))
         environment = dict(os.environ, TERM=kind, LC_ALL='C.UTF-8')
         process = subprocess.Popen(self.command(*arguments), cwd=self.folder, stdout=terminal,
                                    stderr=subprocess.PIPE, stdin=subprocess.DEVNULL,
@@ -398,7 +425,7 @@ class Terminal(FollowCase):
         try:
             while chunk := os.read(main, 65536):
                 output += chunk
-                if self.gate and b'84/200' in output:
+                if self.gate and until.encode() in output:
                     self.gate.set()
         except OSError:         # the other side was closed
             pass
@@ -425,6 +452,36 @@ class Terminal(FollowCase):
         line = next(l for l in output.split('\n') if '84/200' in l)
         self.assertLess(len(line.rstrip('\r').replace('\x1b[K', '').replace('\x1b[A', '')
                             .replace('\r', '')), 50)
+
+    def test_more_than_fit(self):
+        """Those at work first, with bars of one width; what is over is none of them."""
+        self.gate = threading.Event()
+        states = ['done', 'queued', 'running', 'paused', 'running', 'queued', 'running']
+        jobs = [job(i + 1, state, input_name=f'{i + 1:0{i + 1}}.mp4', devices=[],
+                    fps=10 ** i / 1000) for i, state in enumerate(states)]
+
+        def stream():
+            yield STREAM
+            self.gate.wait(PATIENCE_S)
+            yield b''.join(event('job', dict(j, state='done')) for j in jobs)
+
+        def respond(request):
+            if request.path.startswith('/v1/events'):
+                return stream()
+            if request.path == '/v1/status':
+                return answer({})
+            known = jobs[int(request.path.rsplit('/', 1)[1]) - 1]
+            return answer(dict(known, state='done') if self.gate.is_set() else known)
+        self.serve(respond)
+        status, output = self.on_terminal('watch', *range(1, 8), rows=6, until='and 2 more')
+        self.assertEqual(status, 0)
+        block = re.sub('\x1b\\[[KJ]', '', output.partition('and 2 more')[0]).replace('\r', '')
+        lines = block.split('\n')[-5:-1]
+        self.assertEqual([line.split()[0] for line in lines],
+                         ['003.mp4', '00005.mp4', '0000007.mp4', '02.mp4'])
+        self.assertEqual({len(re.findall('[\u2588-\u2591]', line)) for line in lines[:3]} - {0},
+                         {len(re.findall('[\u2588-\u2591]', lines[0]))})
+        self.assertEqual(len({line.index('%') for line in lines[:3]}), 1)
 
     def test_dumb_terminal_gets_lines(self):
         self.serve(self.respond)

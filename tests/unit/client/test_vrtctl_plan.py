@@ -76,6 +76,68 @@ class DryRun(Case):
         self.assertIn('none: whole frames fit', out)
         self.assertIn('cannot be estimated', out)
 
+    def test_whole_recipe(self):
+        recipe = dict(PLAN['recipe'], clip_overlap=2, tiling='official', scene_cuts=0.25,
+                      strength=0.5, denoise=0.25, sigma=12.5, codec='hevc', quality=None,
+                      preset='slow', bitrate=2500500, pixel_format='yuv420p10le',
+                      encoder_options='tune=film bf=2', alpha='resize', deinterlace='field',
+                      times=5, times_every=2, tonemap='hable', hwaccel='vaapi', hwdec='nvdec',
+                      streams='0:v,0:a', tile_width=640, tile_height=360)
+        encoding = 'hevc by vaapi slow 2500.5 kbit/s yuv420p10le tune=film bf=2, alpha resize'
+        self.serve(lambda r: answer(job(12, recipe=recipe) if r.method == 'GET' else
+                                    dict(PLAN, recipe=recipe, reference_name='gt.mkv')))
+        out, _ = self.run_it('submit', '--dry-run', 'video.mp4')
+        for line in ('h264 by nvdec\n', f'1280x720, {encoding}\n', '  Streams    0:v,0:a\n',
+                     '  Reference  gt.mkv, which', 'of up to 8, sharing 2, deinterlaced by field, '
+                     '5/2 times those of the video, strength 0.5, denoise 0.25, HDR to SDR by '
+                     'hable\n'):
+            self.assertIn(line, out)
+        out, _ = self.run_it('show', 12)
+        for line in ('clips of 8 frames sharing 2, not tiled, official, scene cuts from 0.25, '
+                     'deinterlaced by field, 5/2 times the frames, HDR to SDR by hable, strength '
+                     f'0.5, denoise 0.25, sigma 12.5, f32\n             {encoding}, decoded by '
+                     'nvdec, 2 encoder threads;', '  Streams    0:v,0:a\n'):
+            self.assertIn(line, out)
+        # What is as usual isn't told.
+        recipe = dict(PLAN['recipe'], strength=1, times=1)
+        out, _ = self.run_it('submit', '--dry-run', 'video.mp4')
+        self.assertIn('of up to 8\n', out)
+        self.assertIn('1280x720, h264 CRF 18 medium\n', out)
+        self.assertIn('clips of 8 frames, not tiled, f32\n', self.run_it('show', 12)[0])
+        recipe['tile_height'] = 359
+        self.assertIn('tiles of 640x359 overlapping by 16, f32', self.run_it('show', 12)[0])
+
+    def test_streams(self):
+        """What is in a video, and what becomes of it."""
+        streams = [{'index': i, **more} for i, more in enumerate((
+            {'kind': 'video', 'codec': 'h264', 'width': 640, 'height': 360, 'fps': 25,
+             'bitrate': 1500400, 'fate': 'restored'},
+            {'kind': 'audio', 'codec': 'aac', 'sample_rate': 48000, 'channels': 2,
+             'language': 'eng', 'title': 'a\x1bb', 'disposition': 'default', 'fate': 'copied'},
+            {'kind': 'subtitles', 'codec': 'ass', 'fate': 'no_place'},
+            {'kind': 'video', 'codec': 'png', 'width': 64, 'height': 48, 'fate': 'not_chosen'},
+            {'kind': 'data', 'codec': 'x', 'fate': 'new'}))]
+        plan = dict(PLAN, streams=streams, streams_total=6)
+        self.serve(lambda _: answer(plan))
+        lines = self.run_it('info', 'video.mp4')[0].splitlines()
+        self.assertEqual(lines[0], 'video.mp4: 0:08, about 240 frames; as video.restored.mp4:')
+        self.assertEqual([re.split('  +', line.strip()) for line in lines[2:]], [
+            ['0', 'video', 'h264', '640x360, 25.0 fps', '1500 kbit/s', '-', '-', '-',
+             'restored, to 1280x720 h264'],
+            ['1', 'audio', 'aac', '48000 Hz, 2 channels', '-', 'eng', 'a?b', 'default', 'copied'],
+            ['2', 'subtitles', 'ass', '-', '-', '-', '-', '-',
+             'left out: .mp4 files have no place for it'],
+            ['3', 'video', 'png', '64x48', '-', '-', '-', '-', 'left out by --streams'],
+            ['4', 'data', 'x', '-', '-', '-', '-', '-', '-'],
+            ['and 1 more, of which nothing is told']])
+        self.assertEqual(json.loads(self.run_it('info', '--json', 'video.mp4')[0]), plan)
+        plan['streams_total'] = 5
+        self.assertNotIn('and ', self.run_it('info', 'video.mp4')[0].splitlines()[-1])
+        plan.update(streams=[], streams_total=0, frames_total=None)
+        out, _ = self.run_it('info', 'video.mp4')
+        self.assertIn('0:08, - frames;', out)
+        self.assertIn('pictures, of which there are no streams', out)
+
     def test_refused_as_it_would_be(self):
         self.serve(self.plans)
         with open(self.path('old.mp4'), 'w', encoding='utf-8') as f:

@@ -22,7 +22,7 @@ from fake_vrtd import STREAM, answer, event, refusal
 from vrtctl_case import CUDA, DEVICE, PATIENCE_S, Case, job
 
 ENTER, LEAVE = '\x1b[?1049h', '\x1b[?1049l'
-UP, DOWN, PAGE_DOWN = b'\x1b[A', b'\x1b[B', b'\x1b[6~'
+UP, DOWN, PAGE_UP, PAGE_DOWN = b'\x1b[A', b'\x1b[B', b'\x1b[5~', b'\x1b[6~'
 
 
 class Terminal:
@@ -241,6 +241,29 @@ class Top(TopCase):
         terminal.type(b'q')
         terminal.end()
 
+    def test_nothing_to_do(self):
+        """No job is there; or what it has is the most that there is."""
+        self.jobs = []
+        terminal = self.top()
+        for key in (b'p', b'r', b'c', b'+'):
+            terminal.wait_for('no job waits or runs')
+            terminal.type(key)
+            terminal.wait_for('no job is selected')
+            terminal.type(b'??')
+        terminal.type(b'q')
+        terminal.end()
+        self.server.close()
+        for key, priority in ((b'+', 100), (b'-', -100)):
+            self.jobs = [job(7, 'queued', priority=priority)]
+            terminal = self.top()
+            terminal.wait_for('video.mp4')
+            terminal.type(key)
+            terminal.wait_for('priorities go from -100 to 100')
+            terminal.type(b'q')
+            terminal.end()
+            self.server.close()
+        self.assertEqual(self.asked, [])
+
     def test_letters(self):
         terminal = self.top(columns=100, locale='C')
         terminal.wait_for('12.3 |')
@@ -259,6 +282,9 @@ class Top(TopCase):
         self.assertEqual(self.numbers(terminal)[-1], 100)
         terminal.type(UP)
         terminal.wait(lambda: terminal.selected().split()[:1] == ['99'])
+        terminal.type(PAGE_UP)
+        terminal.wait(lambda: terminal.selected().split()[:1] not in ([], ['99'], ['98']))
+        self.assertNotEqual(terminal.selected().split()[:1], ['1'])
         terminal.type(b'\x1b[H')
         terminal.wait(lambda: terminal.selected().split()[:1] == ['1'])
         terminal.type(b'q')

@@ -126,6 +126,16 @@ class Case(unittest.TestCase):
         self.assertEqual(process.returncode, status)
         return out.decode().replace('\r\n', '\n')
 
+    def watched(self, *arguments, status=0):
+        """What it prints, and what somebody sees whose terminal standard error is."""
+        terminal, end = pty.openpty()
+        self.addCleanup(os.close, terminal)
+        done = subprocess.run(self.command(*arguments), stdout=subprocess.PIPE, stderr=end,
+                              cwd=self.folder, timeout=PATIENCE_S, check=False)
+        os.close(end)
+        self.assertEqual(done.returncode, status)
+        return done.stdout.decode(), os.read(terminal, 65536).decode().replace('\r\n', '\n')
+
     def complaint(self, *arguments, status, says):
         """One line on standard error, nothing else."""
         out, err = self.run_it(*arguments, status=status)
