@@ -336,6 +336,50 @@ static void test_measures(void)
     bench_end(&bench);
 }
 
+static int note_token(void *ctx, const struct vrt_store_token *token)
+{
+    char *text = ctx;
+    size_t n = strlen(text);
+
+    snprintf(text + n, 200 - n, "%lld %s %s %d %lld %lld\n", (long long)token->id, token->name,
+             token->digest, token->is_admin, (long long)token->created_at,
+             (long long)token->expires_at);
+    return token->id == 7 ? -ENOMEM : 0;
+}
+
+/* The highest number there ever was is known also when its token is gone. */
+static void test_tokens(void)
+{
+    static const struct vrt_store_token tokens[] = {
+        { 3, "Ann's", "beef", true, 11, 12 }, { 2, "b", "feed", false, 13, 0 },
+        { 9, "gone", "0", false, 1, 1 },
+    };
+    struct vrt_error error = { 0 };
+    struct bench bench;
+    char text[200] = "";
+    int64_t last_id = -1;
+
+    bench_begin(&bench);
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(tokens); i++)
+        vrt_store_put_token(bench.store, &tokens[i], bench_done(&bench));
+    vrt_store_remove_token(bench.store, 9, bench_done(&bench));
+    bench_wait(&bench);
+    expect_int(bench.n_done, 4);
+    expect_int(bench.last_result, 0);
+    bench_close(&bench);
+    bench_open(&bench, NULL);
+    expect_int(vrt_store_load_tokens(bench.store, note_token, text, &last_id, &error), 0);
+    expect_str(text, "2 b feed 0 13 0\n3 Ann's beef 1 11 12\n");
+    expect_int(last_id, 9);
+    vrt_store_put_token(bench.store, &(struct vrt_store_token){ 7, "", "", false, 0, 0 },
+                        bench_done(&bench));
+    bench_close(&bench);
+    bench_open(&bench, NULL);
+    expect_int(vrt_store_load_tokens(bench.store, note_token, text, &last_id, &error), -ENOMEM);
+    expect_true(error.message[0]);
+    bench_end(&bench);
+}
+
 static int refuse_job(void *ctx, const struct vrt_store_job *job)
 {
     (void)job;
@@ -437,6 +481,7 @@ TEST_MAIN(
     { "ids", test_ids },
     { "stop", test_stop },
     { "measures", test_measures },
+    { "tokens", test_tokens },
     { "outcomes", test_outcomes },
     { "reader-fails", test_reader_fails },
     { "many", test_many },
