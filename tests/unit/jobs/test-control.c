@@ -25,27 +25,37 @@ static int full_file(void)
     return fd;
 }
 
-/* Sends a body, behind which `n_files` descriptors come; the output holds something where it is
- * called full.mkv. Return: the status; play_answer. */
-static int send_body(struct play *play, const char *route, const char *body, int n_files)
+/* Sends a body, behind which these descriptors come. Return: the status; play_answer. */
+static int send_files(struct play *play, const char *route, const char *body, const int *fds,
+                      int n_files)
 {
     char request[2048];
     const char *space = strchr(route, ' ');
-    int fds[3], fd = http_client_connect(play->socket);
+    int fd = http_client_connect(play->socket);
 
-    for (int i = 0; i < n_files; i++)
-        fds[i] = i != 1 ? play_file("video", O_RDONLY) :
-                 strstr(body, "full.mkv") ? full_file() : play_file("", O_RDWR);
     if (n_files)
         http_client_send_files(fd, "\r\n", fds, n_files);
-    for (int i = 0; i < n_files; i++)
-        close(fds[i]);
     int n = snprintf(request, sizeof(request), "%.*s %s HTTP/1.1\r\nHost: x\r\n"
                      "Content-Type: application/json\r\nContent-Length: %zu\r\n\r\n%s",
                      (int)(space - route), route, space + 1, strlen(body), body);
     http_client_send(fd, request, (size_t)n);
     int status = http_client_read(fd, play_answer, sizeof(play_answer));
     close(fd);
+    return status;
+}
+
+/* The same with so many files of its own; the output holds something where it is called
+ * full.mkv. */
+static int send_body(struct play *play, const char *route, const char *body, int n_files)
+{
+    int fds[3] = { -1, -1, -1 };
+
+    for (int i = 0; i < n_files; i++)
+        fds[i] = i != 1 ? play_file("video", O_RDONLY) :
+                 strstr(body, "full.mkv") ? full_file() : play_file("", O_RDWR);
+    int status = send_files(play, route, body, fds, n_files);
+    for (int i = 0; i < n_files; i++)
+        close(fds[i]);
     return status;
 }
 
@@ -106,6 +116,13 @@ static void test_pause(void)
     play_expect_state(&play, 2, VRT_JOB_CANCELLED);
     play_steps(&play, after, VRT_ARRAY_SIZE(after));
     play_expect_state(&play, 1, VRT_JOB_RUNNING);
+    /* That is stored, of one that waits too. */
+    expect_int(play_submit(&play, "hang", ""), 3);
+    expect_int(play_submit(&play, "hang", ""), 4);
+    expect_int(send_body(&play, "POST /v1/jobs/3/pause", "", 0), 200);
+    expect_int(send_body(&play, "PATCH /v1/jobs/4", "{\"priority\":-5}", 0), 200);
+    play_restart_with(&play, "SELECT json('not stored') FROM jobs WHERE (id = 3 AND state <> "
+                      "'paused') OR (id = 4 AND priority <> -5)");
     play_stop(&play);
 }
 
@@ -339,32 +356,26 @@ static void test_one_output(void)
 {
     static const char body[] = "{\"input\":{\"fd\":0,\"name\":\"hang\"},"
         "\"output\":{\"fd\":1,\"name\":\"x.mkv\"},\"overwrite\":true}";
-    static const struct step after[] = {
-        { "DELETE /v1/jobs/1", "", 0, 200, "\"id\":1" },
-    };
-    static const int statuses[] = { 201, 422, 201 };
     struct play play;
-    char head[256];
-    int fds[2] = { play_file("video", O_RDONLY), play_file("", O_RDWR) };
+    int fds[3] = { play_file("video", O_RDONLY), play_file("", O_RDWR), full_file() };
 
     play_start(&play, "");
-    snprintf(head, sizeof(head), "POST /v1/jobs HTTP/1.1\r\nHost: x\r\nContent-Length: %zu\r\n\r\n",
-             sizeof(body) - 1);
-    for (size_t i = 0; i < VRT_ARRAY_SIZE(statuses); i++) {
-        int fd = http_client_connect(play.socket);
-        http_client_send_files(fd, "\r\n", fds, 2);
-        http_client_send_text(fd, head);
-        http_client_send(fd, body, sizeof(body) - 1);
-        expect_int(http_client_read(fd, play_answer, sizeof(play_answer)), statuses[i]);
-        close(fd);
-        if (statuses[i] == 422) {
-            expect_contains(play_answer, "job 1 writes to the same output");
-            play_steps(&play, after, VRT_ARRAY_SIZE(after));
-            play_expect_state(&play, 1, VRT_JOB_CANCELLED);
-        }
-    }
-    close(fds[0]);
-    close(fds[1]);
+    expect_int(send_files(&play, "POST /v1/jobs", body, fds, 2), 201);
+    expect_int(send_files(&play, "POST /v1/jobs", body, fds, 2), 422);
+    expect_contains(play_answer, "job 1 writes to the same output");
+    expect_int(send_body(&play, "DELETE /v1/jobs/1", "", 0), 200);
+    play_expect_state(&play, 1, VRT_JOB_CANCELLED);
+    expect_int(send_files(&play, "POST /v1/jobs", body, fds, 2), 201);
+    /* One that is given another is known by that. */
+    play_restart(&play);
+    play_expect_state(&play, 2, VRT_JOB_NEEDS_INPUT);
+    const int others[2] = { fds[0], fds[2] };
+    expect_int(send_files(&play, "POST /v1/jobs/2/resume", body, others, 2), 200);
+    expect_int(send_files(&play, "POST /v1/jobs", body, others, 2), 422);
+    expect_contains(play_answer, "job 2 writes to the same output");
+    expect_int(send_files(&play, "POST /v1/jobs", body, fds, 2), 201);
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(fds); i++)
+        close(fds[i]);
     play_stop(&play);
 }
 
@@ -556,28 +567,6 @@ static void test_history(void)
     play_stop(&play);
 }
 
-/* Of hardware that is configured nothing is said where the codec can't be made by any. */
-static void test_left_open(void)
-{
-    static const struct {
-        const char *output;
-        int codec, hwaccel;
-    } cases[] = {
-        { "a.mkv", VRT_CODEC_AUTO, VRT_HWACCEL_AUTO },
-        { "a.gif", VRT_CODEC_GIF, VRT_HWACCEL_OFF },
-    };
-    const struct vrt_queue_params params = {
-        .left_open = { .codec = VRT_CODEC_AUTO, .hwaccel = VRT_HWACCEL_AUTO },
-    };
-
-    for (size_t i = 0; i < VRT_ARRAY_SIZE(cases); i++) {
-        struct vrt_job_settings settings = { .codec = VRT_UNKNOWN, .hwaccel = VRT_UNKNOWN };
-        vrt_queue_settle(&params, cases[i].output, &settings);
-        expect_int(settings.codec, cases[i].codec);
-        expect_int(settings.hwaccel, cases[i].hwaccel);
-    }
-}
-
 TEST_MAIN_AFTER(signal(SIGPIPE, SIG_IGN),
     { "pause", test_pause },
     { "pause-holds", test_pause_holds },
@@ -593,5 +582,4 @@ TEST_MAIN_AFTER(signal(SIGPIPE, SIG_IGN),
     { "held", test_held },
     { "files", test_files },
     { "history", test_history },
-    { "left-open", test_left_open },
 )

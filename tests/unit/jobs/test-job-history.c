@@ -7,7 +7,10 @@
 
 #include <errno.h>
 #include <math.h>
+#include <dirent.h>
 #include <signal.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "base/macro.h"
@@ -17,6 +20,7 @@
 #include "history/msg_history.h"
 #include "tests/unit/api/fake-flow.h"
 #include "tests/unit/api/server-play.h"
+#include "workers/media/encode-thread.h"
 
 static void note(struct vrt_job_history *history, double elapsed_s, double frames, int64_t bytes)
 {
@@ -327,10 +331,116 @@ static void test_progress(void)
     job->decision->is_alpha_made = true;
     is_news(job, &same);
     expect_near(info->left_s, 3, 0);
+    now = same;
+    now.devices[0].in_flight = now.devices[1].in_flight = 3;
+    is_news(job, &now);
     vrt_job_report_idle(job);
     expect_near(info->elapsed_s, 10, 0);
+    expect_int(info->devices[0].shards_running + info->devices[1].shards_running, 0);
+    expect_true(isnan(info->fps) && isnan(info->left_s) && isnan(info->frames_underway));
     fake_flow.has_snapshot = false;
     vrt_queue_free_job(job);
+}
+
+/* Transparency becomes a gray video on its way, whatever was asked for; then come the colours. */
+static void test_alpha_pass(void)
+{
+    const struct vrt_queue_context context = { .params.left_open.preset = "slow" };
+    struct vrt_pipeline_params params;
+    struct vrt_job_request request;
+
+    for (int is_made = 0; is_made < 2; is_made++) {
+        struct vrt_job *job = new_job();
+        struct vrt_job_recipe *recipe = &job->info.recipe;
+        job->decision->is_alpha_made = is_made;
+        job->info.has_recipe = true;
+        recipe->alpha = VRT_ALPHA_NETWORK;
+        recipe->codec = VRT_CODEC_HEVC;
+        recipe->hwaccel = VRT_HWACCEL_VAAPI;
+        recipe->quality = 5;
+        snprintf(recipe->pixel_format, sizeof(recipe->pixel_format), "yuv444p");
+        snprintf(recipe->encoder_options, sizeof(recipe->encoder_options), "a=b");
+        vrt_job_request_init(&request);
+        snprintf(request.output.name, sizeof(request.output.name), "a.mkv");
+        snprintf(request.reference.name, sizeof(request.reference.name), "b.mkv");
+        vrt_queue_fill_params(&context, job, &request, NULL, &params);
+        expect_int(params.is_alpha_pass, !is_made);
+        expect_str(params.output_name, is_made ? "a.mkv" : VRT_ALPHA_FILE);
+        expect_str(params.reference_name ? params.reference_name : "", is_made ? "b.mkv" : "");
+        expect_int(params.settings->codec, is_made ? VRT_CODEC_HEVC : VRT_CODEC_FFV1);
+        expect_int(params.settings->hwaccel, is_made ? VRT_HWACCEL_VAAPI : VRT_HWACCEL_OFF);
+        expect_int(params.settings->quality, is_made ? 5 : VRT_UNKNOWN);
+        expect_str(params.settings->pixel_format, is_made ? "yuv444p" : "");
+        expect_str(params.settings->encoder_options, is_made ? "a=b" : "");
+        vrt_queue_free_job(job);
+    }
+}
+
+/* How many of jobs' files this process has open. */
+static int n_open(void)
+{
+    DIR *folder = opendir("/proc/self/fd");
+    struct dirent *entry;
+    char path[64];
+    int n = 0;
+
+    while ((entry = readdir(folder))) {
+        ssize_t bytes = readlinkat(dirfd(folder), entry->d_name, path, sizeof(path) - 1);
+        path[VRT_MAX(bytes, 0)] = '\0';
+        n += strncmp(path, "/tmp/vrt-file-", strlen("/tmp/vrt-file-")) == 0;
+    }
+    closedir(folder);
+    return n;
+}
+
+/* Adds what the service manager, which is `fd`, was told since: whether it keeps a job's files. */
+static void note_kept(int fd, int n_kept[4])
+{
+    char text[300];
+
+    for (ssize_t n; (n = recv(fd, text, sizeof(text) - 1, MSG_DONTWAIT)) > 0;) {
+        text[n] = '\0';
+        const char *name = strstr(text, "FDNAME=");
+        if (name)
+            n_kept[name[7] - '0'] += strncmp(text, "FDSTORE=", 8) == 0 ? 1 : -1;
+    }
+}
+
+/* Files are open, and kept past the daemon's end, as long as their job needs them. */
+static void test_kept_files(void)
+{
+    struct sockaddr_un address = { .sun_family = AF_UNIX, .sun_path = "/tmp/vrt-kept-XXXXXX" };
+    static const struct {
+        const char *name;
+        int state, n;
+    } rows[] = {
+        { "hang", VRT_JOB_RUNNING, 2 }, { "other", VRT_JOB_NEEDS_INPUT, 0 },
+        { "run-1", VRT_JOB_DONE, 0 },
+    };
+    int fd = socket(AF_UNIX, SOCK_DGRAM, 0), n_kept[4] = { 0 };
+    struct play play;
+
+    close(mkstemp(address.sun_path));
+    unlink(address.sun_path);
+    expect_int(bind(fd, (const struct sockaddr *)&address, sizeof(address)), 0);
+    setenv("NOTIFY_SOCKET", address.sun_path, 1);
+    play_start(&play, "");
+    for (int i = 0; i < 3; i++) {
+        expect_int(play_submit(&play, rows[i].name, ""), i + 1);
+        play_expect_state(&play, i + 1, rows[i].state);
+        expect_int(n_open(), 2);
+        note_kept(fd, n_kept);
+        /* Of one that is over that is told when its end is stored; and some builds know nobody. */
+        for (int k = 0; k < 5000 && n_kept[i + 1] != rows[i].n && n_kept[1]; k++) {
+            test_sleep_ms(1);
+            note_kept(fd, n_kept);
+        }
+        expect_int(n_kept[i + 1], n_kept[1] ? rows[i].n : 0);
+    }
+    unsetenv("NOTIFY_SOCKET");
+    play_stop(&play);
+    close(fd);
+    unlink(address.sun_path);
 }
 
 /* Segments that can't be, and all behind them, are made anew. */
@@ -439,6 +549,8 @@ TEST_MAIN_AFTER(signal(SIGPIPE, SIG_IGN),
     { "texts", test_texts },
     { "record", test_record },
     { "progress", test_progress },
+    { "alpha-pass", test_alpha_pass },
+    { "kept-files", test_kept_files },
     { "odd-segments", test_odd_segments },
     { "order-of-ends", test_order_of_ends },
     { "long-ago", test_long_ago },

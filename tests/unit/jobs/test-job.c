@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* daemon/job: the whole table of its life, and the list against its counts. */
+/* daemon/job, queue-context: the whole table of its life, the list against its counts, and what its
+ * request leaves open. */
 
 #include <stdlib.h>
 
 #include "tests/unit/test.h"
 
 #include "base/macro.h"
-#include "daemon/jobs/job.h"
+#include "daemon/jobs/queue-context.h"
 #include "fields.h"
 
 static void test_table(void)
@@ -438,6 +439,73 @@ static void test_redaction(void)
     vrt_buf_done(&redacted);
 }
 
+/* What a request leaves open the configuration says, and what it asks for stays. Of hardware that
+ * is configured nothing is said where the codec can't be made by any. */
+static void test_left_open(void)
+{
+    static const struct {
+        const char *output;
+        int asked, configured, hwaccel, codec, wanted;
+    } cases[] = {
+        { "a.mkv", VRT_UNKNOWN, VRT_CODEC_AUTO, VRT_HWACCEL_AUTO, VRT_CODEC_AUTO,
+          VRT_HWACCEL_AUTO },
+        { "a.gif", VRT_UNKNOWN, VRT_CODEC_AUTO, VRT_HWACCEL_AUTO, VRT_CODEC_GIF, VRT_HWACCEL_OFF },
+        { "gif", VRT_UNKNOWN, VRT_CODEC_HEVC, VRT_HWACCEL_VAAPI, VRT_CODEC_HEVC,
+          VRT_HWACCEL_VAAPI },
+        { "a.mkv", VRT_CODEC_FFV1, VRT_CODEC_HEVC, VRT_HWACCEL_NVENC, VRT_CODEC_FFV1,
+          VRT_HWACCEL_OFF },
+        { "a.mkv", VRT_CODEC_FFV1, VRT_CODEC_HEVC, VRT_HWACCEL_AUTO, VRT_CODEC_FFV1,
+          VRT_HWACCEL_OFF },
+        { "a.mp4", VRT_CODEC_H264, VRT_CODEC_HEVC, VRT_HWACCEL_VIDEOTOOLBOX, VRT_CODEC_H264,
+          VRT_HWACCEL_VIDEOTOOLBOX },
+    };
+    struct vrt_queue_params params = {
+        .left_open = { .device = "cpu:1", .precision = VRT_PRECISION_BF16, .preset = "slow",
+                       .segment_frames = 7, .decoder_threads = 3 },
+    };
+    struct vrt_job_request left, asked;
+
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(cases); i++) {
+        params.left_open.codec = cases[i].configured;
+        params.left_open.hwaccel = cases[i].hwaccel;
+        vrt_job_request_init(&left);
+        left.settings.codec = cases[i].asked;
+        vrt_queue_settle(&params, cases[i].output, &left.settings);
+        expect_int(left.settings.codec, cases[i].codec);
+        expect_int(left.settings.hwaccel, cases[i].wanted);
+        expect_int(left.settings.hwdec, vrt_hwdec_of((enum vrt_hwaccel)cases[i].hwaccel));
+    }
+    vrt_queue_settle_device(&params, &left);
+    expect_str(left.device, "cpu:1");
+    expect_int(left.settings.precision, VRT_PRECISION_BF16);
+    expect_str(left.settings.preset, "slow");
+    expect_int(left.settings.segment_frames, 7);
+    expect_int(left.settings.decoder_threads, 3);
+    expect_near(left.settings.scene_cuts, 0, 0);
+    vrt_job_request_init(&asked);
+    snprintf(asked.device, sizeof(asked.device), "cuda");
+    asked.settings = left.settings;
+    asked.settings.precision = VRT_PRECISION_F32;
+    asked.settings.segment_frames = asked.settings.decoder_threads = 5;
+    asked.settings.scene_cuts = 0.25;
+    asked.settings.hwaccel = VRT_HWACCEL_VAAPI;
+    asked.settings.hwdec = VRT_HWDEC_OFF;
+    snprintf(asked.settings.preset, sizeof(asked.settings.preset), "fast");
+    vrt_queue_settle_device(&params, &asked);
+    vrt_queue_settle(&params, "a.mkv", &asked.settings);
+    expect_str(asked.device, "cuda");
+    expect_int(asked.settings.precision, VRT_PRECISION_F32);
+    expect_str(asked.settings.preset, "fast");
+    expect_int(asked.settings.segment_frames + asked.settings.decoder_threads, 10);
+    expect_near(asked.settings.scene_cuts, 0.25, 0);
+    expect_int(asked.settings.hwaccel, VRT_HWACCEL_VAAPI);
+    expect_int(asked.settings.hwdec, VRT_HWDEC_OFF);
+    params.left_open.scene_cuts = true;
+    asked.settings.scene_cuts = NAN;
+    vrt_queue_settle(&params, "a.mkv", &asked.settings);
+    expect_true(isnan(asked.settings.scene_cuts));
+}
+
 TEST_MAIN(
     { "table", test_table },
     { "order", test_order },
@@ -451,4 +519,5 @@ TEST_MAIN(
     { "text", test_text },
     { "percent", test_percent },
     { "redaction", test_redaction },
+    { "left-open", test_left_open },
 )

@@ -284,6 +284,8 @@ static void test_queue_full(void)
     expect_contains(play_answer, "job.queue_full");
     expect_int(play_ask(&play, "DELETE", "/v1/jobs/3", "", &body), 200);
     expect_int(play_submit(&play, "hang", ""), 4);
+    /* Nor for one that is tried again. */
+    expect_int(play_ask(&play, "POST", "/v1/jobs/3/retry", "Content-Length: 0\r\n", &body), 503);
     play_stop(&play);
 }
 
@@ -439,6 +441,7 @@ static void test_restart(void)
     expect_int(play_show(&play, 3, &info), 200);
     expect_int(info.state, VRT_JOB_NEEDS_INPUT);
     expect_int(info.segments_done, 0);
+    expect_near(info.elapsed_s, 0, 0);
     vrt_job_info_done(&info);
     expect_int(play_show(&play, 4, &info), 200);
     expect_int(info.state, VRT_JOB_CANCELLED);

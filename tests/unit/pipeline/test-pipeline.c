@@ -484,6 +484,9 @@ static void test_shares(void)
     expect_int(now.frames_done, 10);
     expect_near(now.frames_underway, 1, 0);
     expect_near(now.fps, (10 + 1 - 4) / 8.0, 1e-9);
+    progress.told.frames_total = 10;
+    expect_near(told_after(&progress, 8, VRT_PIPELINE_RUNNING).frames_underway, 0, 0);
+    progress.told.frames_total = -1;
     static const double busy[VRT_STAGE_COUNT] = { 0.125, 0.25, 0.75, 0.125, 0.5 };
     static const int64_t all_s[VRT_STAGE_COUNT] = { 1, 4, 12, 2, 4 };
     for (int stage = 0; stage < VRT_STAGE_COUNT; stage++) {
@@ -513,8 +516,16 @@ static void test_shares(void)
     progress.idle_since_ns = vrt_clock_now_ns() - SECONDS(5);
     vrt_progress_note_idle(&progress, false);
     expect_true(progress.idle_ns >= idle_ns + SECONDS(5) && !progress.idle_since_ns);
+    expect_true(progress.idle_ns < SECONDS(100000));
     vrt_progress_note_idle(&progress, false);
     expect_true(!progress.idle_since_ns);
+    struct vrt_worker_run runs[2] = { { .tile_flops = 0 } };
+    vrt_progress_note_run(&progress, 0, &runs[0]);
+    vrt_progress_note_run(&progress, 0, NULL);
+    vrt_progress_note_run(&progress, 0, &runs[1]);
+    vrt_progress_forget_run(&progress, 0, &runs[0]);
+    expect_int(progress.devices[0].in_flight, 2);
+    expect_true(!progress.devices[0].runs[0] && progress.devices[0].runs[1] == &runs[1]);
     /* No sentence twice, and no more than there is room for. */
     for (int i = 0; i < 4 * VRT_PIPELINE_WARNINGS_MAX; i++)
         vrt_progress_warn(&progress, "warning %d", i / 2);
