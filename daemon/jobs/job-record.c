@@ -152,7 +152,7 @@ static bool read_recipe(const struct recipe_text *text, struct vrt_recipe *recip
         text->tonemap >= VRT_TONEMAP_COUNT || text->segment_frames < 1 ||
         text->clip_frames < 1 || text->tile_w < 1 || text->tile_h < 1 || text->times < 0 ||
         text->times > VRT_RECIPE_TIMES_MAX || text->every < 0 ||
-        text->every > VRT_MAX(text->times, 1) || text->strength < 0 || text->strength > 1)
+        text->every > VRT_MAX(text->times, 1))
         return false;
     *recipe = (struct vrt_recipe){
         .clip_frames = (int)text->clip_frames,

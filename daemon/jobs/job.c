@@ -363,8 +363,6 @@ struct vrt_job *vrt_jobs_next(const struct vrt_jobs *jobs)
     int priority = top_priority(jobs);
     struct vrt_job *job, *best = NULL;
 
-    if (priority < VRT_API_PRIORITY_MIN)
-        return NULL;
     VRT_LIST_FOREACH(job, &jobs->all, link)
         if (job->info.state == VRT_JOB_QUEUED && job->info.priority == priority &&
             (!best || !goes_first(best, job)))

@@ -137,8 +137,8 @@ static void test_texts(void)
     vrt_job_history_done(&history);
 }
 
-/* A job that was admitted; vrt_queue_free_job() frees it. */
-static struct vrt_job *new_job(void)
+/* A job that was admitted, with a model of this path; vrt_queue_free_job() frees it. */
+static struct vrt_job *new_job(const char *model_path)
 {
     struct vrt_job *job = NULL;
     struct vrt_job_request request;
@@ -146,6 +146,7 @@ static struct vrt_job *new_job(void)
 
     expect_int(vrt_queue_make_job(7, 1000, &job), 0);
     vrt_job_request_init(&request);
+    snprintf(request.model.path, sizeof(request.model.path), "%s", model_path);
     expect_int(vrt_fields_print(vrt_job_request_fields, &request, &text), 0);
     job->request = vrt_buf_steal(&text);
     job->decision = calloc(1, sizeof(*job->decision));
@@ -163,8 +164,8 @@ static struct vrt_job *new_job(void)
     return job;
 }
 
-/* What the store has of a job is the job again. */
-static void expect_read(const struct vrt_store_job *row, int result, struct vrt_job **ret_job)
+/* Reads a row of the store. Return: the job. */
+static struct vrt_job *expect_read(const struct vrt_store_job *row, int result)
 {
     struct vrt_error error = { .id = NULL };
     struct vrt_job *job = NULL;
@@ -172,12 +173,10 @@ static void expect_read(const struct vrt_store_job *row, int result, struct vrt_
     expect_int(vrt_queue_make_job(7, 1000, &job), 0);
     if (vrt_job_record_read(row, job, &error) != result)
         test_fail("%s: %s", row->work, error.message);
-    if (ret_job)
-        *ret_job = job;
-    else
-        vrt_queue_free_job(job);
+    return job;
 }
 
+/* What the store has of a job is the job again, if it makes sense. */
 static void test_record(void)
 {
     static const struct {
@@ -217,7 +216,7 @@ static void test_record(void)
         { 7, VRT_JOB_STATE_COUNT, 0, -EINVAL }, { 7, 0, VRT_API_PRIORITY_MIN - 1, -EINVAL },
         { 7, 0, VRT_API_PRIORITY_MAX + 1, -EINVAL },
     };
-    struct vrt_job *job = new_job(), *again;
+    struct vrt_job *job = new_job("/x.pth"), *again;
     struct vrt_job_texts texts;
     struct vrt_store_job row, odd;
 
@@ -230,16 +229,23 @@ static void test_record(void)
                  at + strcspn(at, ",}"));
         odd = row;
         odd.work = work;
-        expect_read(&odd, rows[i].makes_sense ? 0 : -EINVAL, NULL);
+        again = expect_read(&odd, rows[i].makes_sense ? 0 : -EINVAL);
+        /* Of one that was stored before there were such: 0. */
+        if (rows[i].makes_sense && strcmp(rows[i].member, "times") == 0)
+            expect_int(again->decision->recipe.times, VRT_MAX(rows[i].value, 1));
+        if (rows[i].makes_sense && strcmp(rows[i].member, "every") == 0)
+            expect_int(again->decision->recipe.every, VRT_MAX(rows[i].value, 1));
+        vrt_queue_free_job(again);
     }
     for (size_t i = 0; i < VRT_ARRAY_SIZE(columns); i++) {
         odd = row;
         odd.id = columns[i].id;
         odd.state = columns[i].state;
         odd.priority = columns[i].priority;
-        expect_read(&odd, columns[i].result, NULL);
+        vrt_queue_free_job(expect_read(&odd, columns[i].result));
     }
-    expect_read(&row, 0, &again);
+    again = expect_read(&row, 0);
+    expect_true(!again->shows_model);
     const struct vrt_job_decision *decision = again->decision;
     expect_true(decision->is_admitted && decision->is_cancelled && !decision->notice_due);
     expect_int(decision->recipe.tile_w, 64);
@@ -270,7 +276,7 @@ static bool is_news(struct vrt_job *job, const struct vrt_pipeline_snapshot *now
 static void test_progress(void)
 {
     static const struct vrt_device_info device = { .name = "cpu:0" };
-    struct vrt_job *job = new_job();
+    struct vrt_job *job = new_job("");
     struct vrt_job_info *info = &job->info;
     struct vrt_pipeline_snapshot now, same = {
         .phase = VRT_PIPELINE_RUNNING, .frames_total = 50, .frames_done = 4, .fps = 2, .left_s = 3,
@@ -350,7 +356,7 @@ static void test_alpha_pass(void)
     struct vrt_job_request request;
 
     for (int is_made = 0; is_made < 2; is_made++) {
-        struct vrt_job *job = new_job();
+        struct vrt_job *job = new_job("");
         struct vrt_job_recipe *recipe = &job->info.recipe;
         job->decision->is_alpha_made = is_made;
         job->info.has_recipe = true;
@@ -369,6 +375,7 @@ static void test_alpha_pass(void)
         expect_str(params.reference_name ? params.reference_name : "", is_made ? "b.mkv" : "");
         expect_int(params.settings->codec, is_made ? VRT_CODEC_HEVC : VRT_CODEC_FFV1);
         expect_int(params.settings->hwaccel, is_made ? VRT_HWACCEL_VAAPI : VRT_HWACCEL_OFF);
+        expect_str(params.settings->preset, "slow");
         expect_int(params.settings->quality, is_made ? 5 : VRT_UNKNOWN);
         expect_str(params.settings->pixel_format, is_made ? "yuv444p" : "");
         expect_str(params.settings->encoder_options, is_made ? "a=b" : "");
@@ -437,6 +444,9 @@ static void test_kept_files(void)
         }
         expect_int(n_kept[i + 1], n_kept[1] ? rows[i].n : 0);
     }
+    expect_int(play_submit(&play, "run-1", ",\"dry_run\":true"), -200);
+    expect_int(play_submit(&play, "refuse", ""), -422);
+    expect_int(n_open(), 2);
     unsetenv("NOTIFY_SOCKET");
     play_stop(&play);
     close(fd);

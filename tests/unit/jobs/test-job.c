@@ -74,6 +74,7 @@ static void test_order(void)
                                                               VRT_API_PRIORITY_MIN };
     static const int64_t starts[] = { 4, 5, 1, 2, 3 };
     struct vrt_jobs jobs;
+    struct vrt_jobs_room room;
     struct vrt_job *job;
     int64_t last = 0;
 
@@ -89,6 +90,7 @@ static void test_order(void)
     for (size_t i = 0; i < VRT_ARRAY_SIZE(starts); i++) {
         job = vrt_jobs_next(&jobs);
         expect_int(job->info.id, starts[i]);
+        expect_true(vrt_jobs_may_start(&jobs, VRT_ARRAY_SIZE(starts), &room));
         expect_true(vrt_jobs_move(&jobs, job, VRT_JOB_START));
         expect_int(vrt_jobs_n_running(&jobs), i + 1);
     }

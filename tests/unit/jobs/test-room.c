@@ -126,11 +126,11 @@ static void test_taken_back(void)
     expect_int(rmdir(folder), 0);
 }
 
-/* Of the names in the spool folder some are jobs' numbers; of these one is known. */
+/* Of the names in the spool folder some are jobs' numbers; of these some are known. */
 static bool is_wanted(void *ctx, int64_t job_id, bool is_result)
 {
     (void)ctx;
-    return job_id == 7 || (job_id == 8 && is_result);
+    return job_id == 1 || job_id == 7 || (job_id == 8 && is_result);
 }
 
 static void test_clean(void)
@@ -143,7 +143,7 @@ static void test_clean(void)
         { "8.result", false, true }, { "9.result", false, false }, { "07", true, false },
         { "7.results", false, false }, { "+7", true, false }, { "0", true, false },
         { "x", false, false }, { "pipe-0", false, false }, { "7.1234", true, false },
-        { "9223372036854775808", true, false },
+        { "9223372036854775808", true, false }, { "1", true, true },
     };
     char folder[] = "/tmp/vrtd-spool-XXXXXX";
     VRT_CLEANUP(vrt_closep) int spool_fd = -1;
@@ -152,13 +152,14 @@ static void test_clean(void)
     expect_true(mkdtemp(folder) != NULL);
     spool_fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     for (size_t i = 0; i < VRT_ARRAY_SIZE(entries); i++) {
-        int file_fd = entries[i].is_folder ? mkdirat(spool_fd, entries[i].name, 0700) :
-                      openat(spool_fd, entries[i].name, O_WRONLY | O_CREAT, 0600);
-        expect_true(file_fd >= 0);
-        if (!entries[i].is_folder)
-            close(file_fd);
+        if (entries[i].is_folder)
+            expect_int(mkdirat(spool_fd, entries[i].name, 0700), 0);
+        else
+            close(openat(spool_fd, entries[i].name, O_WRONLY | O_CREAT, 0600));
     }
     expect_int(vrt_spool_joined_bytes(spool_fd, 8), 0);
+    expect_int(symlinkat("/", spool_fd, "9"), 0);
+    expect_true(vrt_spool_open(spool_fd, 9, &fd) < 0);
     fd = openat(spool_fd, "8/joined.mkv", O_WRONLY | O_CREAT, 0600);
     expect_int(write(fd, "12345", 5), 5);
     expect_int(vrt_spool_joined_bytes(spool_fd, 8), 5);
@@ -213,7 +214,7 @@ static void bench_init(struct bench *bench, int64_t limit)
         limits[i] = (struct vrt_quota_limit){ .per_uid = limit, .all = INT64_MAX };
     expect_int(vrt_quota_new(limits, &bench->context.params.quota), 0);
     vrt_jobs_init(&bench->context.jobs);
-    expect_true(mkdtemp(bench->folder) != NULL);
+    expect_true(mkdtemp(bench->folder));
     bench->context.params.spool_fd = open(bench->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
@@ -251,9 +252,8 @@ static struct vrt_job *bench_add(struct bench *bench, int state, const char *id,
     return job;
 }
 
-/* On a full disk a job goes on when more became free than it took for its next segment, and there
- * is room for all that is missing; or after a quarter of an hour. Fractions of what is free: that
- * changes while others write. */
+/* On a full disk a job goes on when enough became free for a segment, and for all that is missing;
+ * or a quarter of an hour later. In fractions of what is free, which changes meanwhile. */
 static void test_disk(void)
 {
     static const struct {
