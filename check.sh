@@ -14,7 +14,7 @@
 # Ends in a line "N passed, N failed, N skipped"; the exit status is 0 where none failed. Build
 # folders and logs are kept in build-check/.
 set -uo pipefail
-cd "$(dirname "$0")"
+cd "$(dirname "$0")" || exit 1
 
 quick=no long=no
 for arg in "$@"; do
@@ -29,7 +29,7 @@ done
 ./deps.sh --test || exit 1
 out=build-check
 mkdir -p $out
-rm -f $out/*.json $out/*.result $out/*.log
+rm -f $out/*.{json,result,built,log}
 # What was compiled before, in another clone, too, ccache has: meson finds it by itself, but for a
 # compiler that is named. Hundreds of programs are linked by a quick linker, those of the build with
 # the least by the usual one, to which the order of libraries matters.
@@ -71,77 +71,73 @@ build()
     # shellcheck disable=SC2086
     [ -z "$suites" ] || wanted=$(python3 tests/targets.py "$dir" $suites) || wanted=no-targets
     # shellcheck disable=SC2086
-    ninja -C "$dir" $wanted >"$out/$name.build.log" 2>&1 ||
+    env --default-signal=INT,QUIT ninja -C "$dir" $wanted >"$out/$name.build.log" 2>&1 ||
         echo "failed build" >"$out/$name.result"
 }
 
-# ahead VARIANT...: builds these, each a function below, one after the other, with the time that
-# tests meanwhile leave: many of them wait.
-ahead()
+# of_lane LANE SUITE...: those suites, as options of meson's, that are one lane's: "programs" are tests
+# of whole programs, which wait for time to pass and compute for a third of it, "others" compute.
+of_lane()
 {
-    for variant in "$@"; do
-        "build_$variant"
-    done </dev/null >/dev/null 2>&1 &
-    renice -n 19 $! >/dev/null
+    local lane=$1 suite
+    shift
+    for suite in "$@"; do
+        case $suite in
+        e2e* | fault*) [ "$lane" != programs ] || echo "--suite=$suite" ;;
+        *) [ "$lane" != others ] || echo "--suite=$suite" ;;
+        esac
+    done
 }
 
-# run_suites NAME LOG NICENESS PROCESSES SUITE...: runs these tests of a variant, if there are suites.
-# No higher than the threads of vrtd's that compute: those of other tests would starve them. What runs
-# in the background gets back the signals that a shell has it ignore.
-run_suites()
+# run_lane LANE NICENESS PROCESSES: runs the tests of one lane, a variant after the other, each once it
+# is built. No higher than the threads of vrtd's that compute: those of other tests would starve them.
+# What runs in the background gets back the signals that a shell has it ignore. The sanitizers' options
+# come from the environment.
+run_lane()
 {
-    local name=$1 log=$2 nice=$3 jobs=$4
-    shift 4
-    [ $# -gt 0 ] || return 0
-    nice -n "$nice" env --default-signal=INT,QUIT meson test -C "$out/$name" --no-rebuild \
-        --logbase "$log" --num-processes "$jobs" --timeout-multiplier 3 --print-errorlogs \
-        "${@/#/--suite=}" >"$out/$name.$log.log" 2>&1
+    local lane=$1 nice=$2 processes=$3 variant picked started
+    for variant in "${variants[@]}"; do
+        until [ -e "$out/$variant.built" ]; do sleep 1; done
+        # shellcheck disable=SC2086
+        mapfile -t picked < <(of_lane "$lane" ${suites[$variant]})
+        if [ ${#picked[@]} -eq 0 ] || grep -qs ^failed "$out/$variant.result"; then
+            continue
+        fi
+        local environment=("--default-signal=INT,QUIT")
+        [ "$long $variant" != "yes gcc" ] || environment+=(VRTD_LONG=1)
+        started=$SECONDS
+        nice -n "$nice" env "${environment[@]}" meson test -C "$out/$variant" --no-rebuild \
+            --logbase "$lane" --num-processes "$processes" --timeout-multiplier 3 --print-errorlogs \
+            "${picked[@]}" >"$out/$variant.$lane.log" 2>&1 || echo "ran $?" >"$out/$variant.result"
+        echo "   $variant: $lane: $((SECONDS - started)) s"
+    done
 }
 
-# check NAME SUITES [VARIANTS]: tests one variant, once what is being built is done, and builds those
-# variants ahead meanwhile. Tests of whole programs wait for time to pass and compute for a third of
-# it: of these there are twice as many as processors, and the others have what they leave. The
-# sanitizers' options come from the environment.
-check()
+# report VARIANT: says what failed and what was skipped, once all tests have run. What failed runs once
+# more, alone: a test that then passes is named as unstable.
+report()
 {
-    local name=$1 suites=$2 dir=$out/$1 started=$SECONDS
+    local name=$1 dir=$out/$1 failed
     echo "== $name"
-    wait
-    # shellcheck disable=SC2086
-    [ -z "${3:-}" ] || ahead $3
-    if [ -e "$out/$name.result" ]; then
+    if grep -qs ^failed "$out/$name.result"; then
         tail -n 20 "$out/$name.setup.log"
         grep -sE 'error|warning|FAILED' "$out/$name.build.log" | head -n 40
         return
     fi
-    local programs=() others=() suite
-    for suite in $suites; do
-        case $suite in
-        e2e* | fault*) programs+=("$suite") ;;
-        *) others+=("$suite") ;;
-        esac
-    done
-    run_suites "$name" others 17 "$(nproc)" "${others[@]}" &
-    local pid=$! status=0
-    run_suites "$name" programs 14 $(($(nproc) * 2)) "${programs[@]}" || status=$?
-    wait $pid || status=$?
-    cat "$out/$name".{programs,others}.log >"$out/$name.test.log" 2>/dev/null
-    echo "ran $status" >"$out/$name.result"
     cat "$dir"/meson-logs/{programs,others}.json >"$out/$name.json" 2>/dev/null
-    # What failed runs once more, alone: a test that then passes is named as unstable.
-    if [ $status -ne 0 ] && [ -s "$out/$name.json" ]; then
-        local failed
-        mapfile -t failed < <(python3 tests/summary.py --failed "$out/$name.json")
-        wait
+    cat "$out/$name".{programs,others}.log >"$out/$name.test.log" 2>/dev/null
+    sed -n '/^ *[0-9]*\/[0-9]* .*\(FAIL\|TIMEOUT\|ERROR\|SKIP\)/p' "$out/$name.test.log"
+    if [ ! -e "$out/$name.result" ]; then
+        echo "ran 0" >"$out/$name.result"
+        return
+    fi
+    mapfile -t failed < <(python3 tests/summary.py --failed "$out/$name.json")
+    if [ ${#failed[@]} -gt 0 ]; then
         meson test -C "$dir" --no-rebuild --num-processes 1 --timeout-multiplier 3 "${failed[@]}" \
             >"$out/$name.again.log" 2>&1
         cp "$dir/meson-logs/testlog.json" "$out/$name.again.json" 2>/dev/null
     fi
-    sed -n '/^ *[0-9]*\/[0-9]* .*\(FAIL\|TIMEOUT\|ERROR\|SKIP\)/p' "$out/$name.test.log"
-    if grep -qE 'FAIL|TIMEOUT|ERROR' "$out/$name.test.log"; then
-        tail -n 150 "$out/$name.test.log"
-    fi
-    echo "   $((SECONDS - started)) s"
+    tail -n 150 "$out/$name.test.log"
 }
 
 export TSAN_OPTIONS="ignore_noninstrumented_modules=1:halt_on_error=1:second_deadlock_stack=1"
@@ -197,31 +193,38 @@ build_fuzzers()
         -Dxpu=disabled
 }
 
-suites="lint unit unit-slow flow conformance simulated intel fault e2e fuzz"
 # The reference device computes large networks for long: once is enough. What the address sanitizer
-# sees is run here where nothing else is.
+# sees is run there where nothing else is.
+declare -A suites=([gcc]="lint unit unit-slow flow conformance simulated intel fault e2e fuzz")
+variants=(gcc)
 if [ $quick = yes ]; then
-    suites+=" e2e-twice"
+    suites[gcc]+=" e2e-twice"
 else
-    suites+=" golden macos"
-fi
-build_gcc
-if [ $long = yes ]; then
-    VRTD_LONG=1 check gcc "$suites golden-long simulated-long intel-long fault-long" asan_ubsan
-elif [ $quick = yes ]; then
-    check gcc "$suites"
-else
-    check gcc "$suites" asan_ubsan
-fi
-if [ $quick = no ]; then
-    check asan-ubsan "unit flow conformance e2e fuzz $slow ${slow:+simulated}" "tsan bare engine"
-    check tsan "unit flow e2e $slow"
-    check bare "unit"
-    check engine "conformance"
+    suites[gcc]+=" golden macos"
+    suites[asan-ubsan]="unit flow conformance e2e fuzz $slow ${slow:+simulated}"
+    suites[tsan]="unit flow e2e $slow"
+    suites[bare]=unit
+    suites[engine]=conformance
+    variants+=(asan-ubsan tsan bare engine)
 fi
 if [ $long = yes ]; then
-    build_fuzzers
-    check fuzzers "fuzz-long"
+    suites[gcc]+=" golden-long simulated-long intel-long fault-long"
+    suites[fuzzers]=fuzz-long
+    variants+=(fuzzers)
 fi
+
+# All but the first are built with the time that tests leave.
+for variant in "${variants[@]}"; do
+    echo "== build $variant"
+    "build_${variant//-/_}"; touch "$out/$variant.built"
+    renice -n 19 $BASHPID >/dev/null
+done </dev/null &
+run_lane others 17 "$(nproc)" &
+run_lane programs 14 $(($(nproc) * 2)) &
+trap 'kill $(jobs -p); exit 130' INT TERM
+wait
+for variant in "${variants[@]}"; do
+    report "$variant"
+done
 
 exec python3 tests/summary.py $out

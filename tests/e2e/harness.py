@@ -26,9 +26,11 @@ BUILD = os.environ['VRTD_BUILD']
 VRTD = os.path.join(BUILD, 'daemon', 'vrtd')
 VRTCTL = os.path.join(BUILD, 'client', 'vrtctl')
 
-# Where clips are kept, from run to run if VRT_KEPT says where, and which ffmpeg made them.
+# Where clips are kept, from run to run if VRT_KEPT says where, and which ffmpeg made them; of what
+# it prints so much at most.
 CLIPS = os.path.join(os.environ.get('VRT_KEPT') or os.path.join(BUILD, 'tests', 'e2e'), 'clips')
 FFMPEG_MADE = shutil.which('ffmpeg') and os.stat(shutil.which('ffmpeg')).st_mtime_ns
+KEPT_BYTES_MAX = 4 << 20
 
 # Sanitizers slow everything down; nothing here is a measurement.
 PATIENCE_S = 240
@@ -271,27 +273,60 @@ class Case(unittest.TestCase):
             w.startswith('not every device takes part') or 'is left out until it works again' in w)]
 
 
-def run_ffmpeg(*arguments):
-    subprocess.run(['ffmpeg', '-v', 'error', '-nostdin', '-y', *arguments], check=True,
-                   timeout=PATIENCE_S)
+def keep(key, kind, make):
+    """The path of what is kept under a key: if it isn't there make(path) makes it."""
+    name = hashlib.sha256(repr((FFMPEG_MADE, key)).encode()).hexdigest()
+    kept = os.path.join(CLIPS, name + kind)
+    if not os.path.exists(kept):
+        os.makedirs(CLIPS, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=CLIPS) as folder:
+            make(os.path.join(folder, 'made' + kind))
+            os.replace(os.path.join(folder, 'made' + kind), kept)
+    return kept
 
 
 def ffmpeg(*arguments):
-    """Runs it; once for all tests, where it makes one file of nothing but its arguments."""
+    """Runs it; once for all tests, where it makes one file of nothing but its arguments, and, where
+    VRT_KEPT says where such are kept, of files with the same bytes."""
     *options, path = map(str, arguments)
-    inputs = [options[i - 2:i] for i, option in enumerate(options) if option == '-i']
-    if tempfile.gettempdir() in str(options) or '%' in path or not os.path.isabs(path) or \
-            any(kind != ['-f', 'lavfi'] for kind in inputs):
-        run_ffmpeg(*options, path)
-        return
-    name, kind = repr((FFMPEG_MADE, options)), os.path.splitext(path)[1]
-    made = os.path.join(CLIPS, hashlib.sha256(name.encode()).hexdigest() + kind)
-    if not os.path.exists(made):
-        os.makedirs(CLIPS, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=CLIPS) as folder:
-            run_ffmpeg(*options, os.path.join(folder, 'made' + kind))
-            os.replace(os.path.join(folder, 'made' + kind), made)
-    shutil.copyfile(made, path)
+
+    def run(path):
+        subprocess.run(['ffmpeg', '-v', 'error', '-nostdin', '-y', *options, path], check=True,
+                       timeout=PATIENCE_S)
+
+    files = [i for i, option in enumerate(options[1:], 1) if options[i - 1] == '-i'
+             and options[max(i - 3, 0):i - 1] != ['-f', 'lavfi']]
+    key = [digest(option) if i in files and os.path.isfile(option) else option
+           for i, option in enumerate(options)]
+    if tempfile.gettempdir() in str(key) or '%' in path or not os.path.isabs(path) or \
+            'concat' in options or files and not os.environ.get('VRT_KEPT'):
+        run(path)
+    else:
+        shutil.copyfile(keep(key, os.path.splitext(path)[1], run), path)
+
+
+def said(program, before, path, after=(), check=True):
+    """What ffmpeg or ffprobe prints, with options before the file and after it: once for all files
+    of the same bytes, where VRT_KEPT says where that is kept and it isn't much."""
+    done = None
+
+    def run(out=None):
+        nonlocal done
+        done = subprocess.run([program, '-v', 'error', *before, '-i', path, *after], check=check,
+                              stdin=subprocess.DEVNULL, capture_output=True, timeout=PATIENCE_S)
+        if out and done.returncode == 0 and len(done.stdout) <= KEPT_BYTES_MAX:
+            with open(out, 'wb') as f:
+                f.write(done.stdout)
+
+    if not os.environ.get('VRT_KEPT') or not os.path.isfile(path):
+        run()
+        return done.stdout
+    key = program, before, digest(path), os.path.splitext(path)[1], after
+    try:
+        with open(keep(key, '.out', run), 'rb') as f:
+            return f.read()
+    except FileNotFoundError:
+        return done.stdout
 
 
 def clip(path, *options, frames=6, size='64x48', source='testsrc2', rate=25, audio=False):
@@ -308,11 +343,9 @@ def clip(path, *options, frames=6, size='64x48', source='testsrc2', rate=25, aud
 @functools.lru_cache(maxsize=8)
 def ffprobe(path, _state):
     """What it says of a file that has not changed since."""
-    done = subprocess.run(['ffprobe', '-v', 'error', '-count_frames', '-show_format',
-                           '-show_streams', '-show_chapters', '-show_entries',
-                           'packet=stream_index,pts_time', '-of', 'json', path],
-                          capture_output=True, text=True, check=True, timeout=PATIENCE_S)
-    return json.loads(done.stdout)
+    return json.loads(said('ffprobe', ['-count_frames', '-show_format', '-show_streams',
+                                       '-show_chapters', '-show_entries',
+                                       'packet=stream_index,pts_time', '-of', 'json'], path))
 
 
 def probe(path):
@@ -336,9 +369,8 @@ def timestamps(path, stream='v:0'):
 
 def pixels(path, pixel_format='yuv420p'):
     """All frames as raw bytes."""
-    return subprocess.run(['ffmpeg', '-v', 'error', '-nostdin', '-i', path, '-map', '0:v:0',
-                           '-fps_mode', 'passthrough', '-f', 'rawvideo', '-pix_fmt', pixel_format,
-                           '-'], capture_output=True, check=True, timeout=PATIENCE_S).stdout
+    return said('ffmpeg', [], path, ['-map', '0:v:0', '-fps_mode', 'passthrough', '-f', 'rawvideo',
+                                     '-pix_fmt', pixel_format, '-'])
 
 
 def digest(path):

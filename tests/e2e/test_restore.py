@@ -7,9 +7,7 @@ import json
 import math
 import os
 import random
-import subprocess
 import sys
-import unittest
 
 import checkpoints
 import harness
@@ -245,9 +243,9 @@ class Restore(harness.Case):
                 n = round(12 * 48000 / fractions.Fraction(rate))
                 first = round(begins_s * 48000)
                 for i, (coding, size) in enumerate((('s16le', 4), ('s24le', 3))):
-                    was, now = (subprocess.run(
-                        ['ffmpeg', '-v', 'error', '-i', path, '-map', f'0:a:{i}', '-f', coding,
-                         '-'], check=True, capture_output=True).stdout for path in (source, target))
+                    was, now = (harness.said('ffmpeg', [], path, ['-map', f'0:a:{i}', '-f', coding,
+                                                                  '-'])
+                                for path in (source, target))
                     # What is before the film QuickTime has no place for either.
                     wanted = (bytes(max(first, 0) * size) + was)[:n * size]
                     self.assertEqual(now, wanted + bytes(n * size - len(wanted)))

@@ -7,11 +7,9 @@ change. What the two files' containers count in decides how exactly.
 import array
 import fractions
 import functools
-import hashlib
 import json
 import os
 import subprocess
-import tempfile
 
 import harness
 import sei
@@ -38,21 +36,9 @@ NAMES = {'hdr10plus': 'HDR10+'}
 
 @functools.lru_cache(maxsize=64)
 def ffprobe(*arguments):
-    """What it says, which nobody changes, of a file that nothing changes either: of a clip that is
-    kept its words are, too."""
+    """What it says, which nobody changes, of a file that nothing changes either."""
     *options, path = arguments
-    words = f'{path}.{hashlib.sha256(repr(options).encode()).hexdigest()}.json'
-    is_kept = os.environ.get('VRT_KEPT') and path.startswith(harness.CLIPS)
-    if is_kept and os.path.exists(words):
-        with open(words, encoding='utf-8') as f:
-            return json.load(f)
-    done = subprocess.run(['ffprobe', '-v', 'error', '-of', 'json', *arguments],
-                          capture_output=True, text=True, check=False, timeout=PATIENCE_S)
-    if is_kept and done.returncode == 0:
-        with tempfile.NamedTemporaryFile('w', dir=harness.CLIPS, delete=False) as f:
-            f.write(done.stdout or '{}')
-        os.replace(f.name, words)
-    return json.loads(done.stdout or '{}')
+    return json.loads(harness.said('ffprobe', ['-of', 'json', *options], path, check=False) or '{}')
 
 
 def seconds(value):
@@ -280,11 +266,10 @@ ALPHAS = {
 def alphas(path, pixels, width, height, decoder=None, filters='null'):
     """Of a film all values of its frames' alpha, one frame after the other."""
     before, step, place, code, _ = ALPHAS[pixels]
-    done = subprocess.run(['ffmpeg', '-v', 'error', *(['-c:v', decoder] if decoder else []), '-i',
-                           path, '-map', '0:V:0', '-vf', filters, '-fps_mode', 'passthrough', '-f',
-                           'rawvideo', '-pix_fmt', pixels, '-'], capture_output=True, check=True,
-                          timeout=PATIENCE_S)
-    values = array.array(code, done.stdout)
+    values = array.array(code, harness.said(
+        'ffmpeg', ['-c:v', decoder] if decoder else [], path,
+        ['-map', '0:V:0', '-vf', filters, '-fps_mode', 'passthrough', '-f', 'rawvideo', '-pix_fmt',
+         pixels, '-']))
     found, first, n = array.array(code), int(width * height * before), width * height * step
     for i in range(0, len(values), first + n):
         found += values[i + first:i + first + n][place::step]

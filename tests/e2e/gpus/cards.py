@@ -4,7 +4,6 @@
 VRTD_IMAGE_WEIGHTS is the folder of the golden checkpoints of networks of single pictures.
 """
 import os
-import subprocess
 
 import harness
 
@@ -19,10 +18,9 @@ def film(path, frames, size='24x24'):
 
 def frames(path):
     """Each frame's time and the digest of its pixels."""
-    done = subprocess.run(['ffmpeg', '-v', 'error', '-nostdin', '-i', path, '-map', '0:v:0',
-                           '-fps_mode', 'passthrough', '-f', 'framemd5', '-'], check=True,
-                          capture_output=True, text=True, timeout=harness.PATIENCE_S)
-    lines = [line.split(',') for line in done.stdout.splitlines() if not line.startswith('#')]
+    told = harness.said('ffmpeg', [], path, ['-map', '0:v:0', '-fps_mode', 'passthrough', '-f',
+                                             'framemd5', '-'])
+    lines = [line.split(',') for line in told.decode().splitlines() if line[:1] != '#']
     return [(int(pts), md5.strip()) for _, _, pts, _, _, md5 in lines]
 
 

@@ -71,8 +71,9 @@ static const char *list_times(const char *name)
                        "{ next } !n++ { b = $1 } { printf \"%%.0f \", ($1 - b) * 1000 }'", name);
 }
 
-/* Of `in`, which is the input. */
-static void check_pair(const struct input *input, const char *in, enum vrt_container container)
+/* Of `in`, which is the input. `twice`: the same comes out a second time. */
+static void check_pair(const struct input *input, const char *in, enum vrt_container container,
+                       bool twice)
 {
     const enum vrt_codec codec = input->codec;
     const struct restore_params params = {
@@ -97,9 +98,11 @@ static void check_pair(const struct input *input, const char *in, enum vrt_conta
     double psnr_db = measure_psnr(name);
     fprintf(stderr, "    %.1f dB\n", psnr_db);
     expect_true(psnr_db >= input->psnr_db);
-    fixture_run("cp %s first", name);
-    restore_ok(in, fixture_path(name), &params, &result);
-    fixture_run("cmp %s first", name);
+    if (twice) {
+        fixture_run("cp %s first", name);
+        restore_ok(in, fixture_path(name), &params, &result);
+        fixture_run("cmp %s first", name);
+    }
 }
 
 static void test_pairs(void)
@@ -113,8 +116,10 @@ static void test_pairs(void)
             continue;
         }
         const char *in = make_input(&inputs[i]);
-        for (int container = 0; container < VRT_CONTAINER_COUNT; container++)
-            check_pair(&inputs[i], in, (enum vrt_container)container);
+        for (int container = 0, n_held = 0; container < VRT_CONTAINER_COUNT; container++) {
+            n_held += vrt_container_holds(container, inputs[i].codec);
+            check_pair(&inputs[i], in, (enum vrt_container)container, i == 0 || n_held == 1);
+        }
     }
     for (int codec = 0; codec < VRT_CODEC_COUNT; codec++)
         expect_true(tried[codec] || is_of_pictures((enum vrt_codec)codec));

@@ -171,10 +171,13 @@ static void list(struct vrt_sizes_visitor *visitor, enum vrt_sizes_kind kind, co
     snprintf(lister->names[lister->n_names++], sizeof(lister->names[0]), "%s", name);
 }
 
-/* Whether stages like this one, and levels of the flow, are tried by another tensor's name. */
+/* Whether stages, blocks and levels of the flow like this one are tried by another tensor's name. */
 static bool is_repeated(const char *name)
 {
+    const char *block = strstr(name, ".blocks.");
+
     return (strncmp(name, "stage", 5) == 0 && !strchr("158", name[5])) ||
+           (block && block[8] != '0') ||
            (strncmp(name, "spynet.basic_module.", 20) == 0 && name[20] != '5');
 }
 
