@@ -241,7 +241,7 @@ int vrt_decode_thread_read(struct vrt_decode_thread *decode_thread, struct vrt_e
 void vrt_decode_thread_mark(const struct vrt_decode_thread *decode_thread,
                             struct vrt_bookmark *bookmark)
 {
-    if (!bookmark->first || bookmark->n_read - bookmark->first > VRT_DECODE_SUMS ||
+    if (!bookmark->first ||
         !vrt_input_info(decode_thread->own.input)->can_go_on) {
         *bookmark = (struct vrt_bookmark){ .first = 0 };
         return;
@@ -260,8 +260,7 @@ static int find_bookmark(struct vrt_decode_thread *decode_thread, struct vrt_err
 {
     const struct vrt_bookmark *bookmark = &decode_thread->behind;
 
-    if (bookmark->n_read - bookmark->first > VRT_DECODE_SUMS ||
-        vrt_cutter_go_on(decode_thread->own.cutter, bookmark) < 0)
+    if (vrt_cutter_go_on(decode_thread->own.cutter, bookmark) < 0)
         return VRT_READER_LOST;
     for (int64_t i = bookmark->first; i < bookmark->n_read; i++) {
         if (atomic_load(decode_thread->cancel))

@@ -29,6 +29,23 @@ int vrt_write_at(int fd, const void *data, size_t size, int64_t offset)
     return 0;
 }
 
+int vrt_read_at(int fd, void *data, size_t size, int64_t offset)
+{
+    char *next = data;
+
+    while (size > 0) {
+        ssize_t n = pread(fd, next, size, offset);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return vrt_raise(n < 0 ? -errno : -ENODATA);
+        next += n;
+        size -= (size_t)n;
+        offset += n;
+    }
+    return 0;
+}
+
 void vrt_sync_name(const char *path)
 {
     size_t n = strlen(path);

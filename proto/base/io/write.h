@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* Files that are written by position, folders that are made, and names that last. */
+/* Files that are read and written by position, folders that are made, and names that last. */
 
 #include <stddef.h>
 #include <stdint.h>
@@ -12,6 +12,10 @@
 /* Writes all of it at `offset`, however often that takes. Return: 0; -errno: some of it may have
  * been written. Thread: any. */
 int vrt_write_at(int fd, const void *data, size_t size, int64_t offset) VRT_MUST_CHECK;
+
+/* Reads all of it at `offset`, however often that takes. Return: 0; -ENODATA: the file ends before;
+ * -errno. Thread: any. */
+int vrt_read_at(int fd, void *data, size_t size, int64_t offset) VRT_MUST_CHECK;
 
 /* Has the disk know the name of a file or folder that was made: what is done is still there after a
  * crash. A folder that can't be synced is none the worse for it. */

@@ -328,9 +328,31 @@ static void test_thread(void)
     expect_int(vrt_thread_role(), VRT_THREAD_LOOP);
 }
 
+/* As much as is there, from anywhere. */
+static void test_at(void)
+{
+    FILE *file = tmpfile();
+    const int fd = fileno(file);
+    char bytes[8] = "";
+
+    expect_int(vrt_write_at(fd, "lo", 2, 3), 0);
+    expect_int(vrt_write_at(fd, "hel", 3, 0), 0);
+    expect_int(vrt_read_at(fd, bytes, 5, 0), 0);
+    expect_str(bytes, "hello");
+    expect_int(vrt_read_at(fd, bytes, 3, 2), 0);
+    expect_str(bytes, "llolo");
+    expect_int(vrt_read_at(fd, bytes, 6, 0), -ENODATA);
+    expect_int(vrt_read_at(fd, bytes, 1, 5), -ENODATA);
+    expect_int(vrt_read_at(fd, bytes, 0, 5), 0);
+    expect_int(vrt_read_at(-1, bytes, 1, 0), -EBADF);
+    expect_int(vrt_write_at(-1, bytes, 1, 0), -EBADF);
+    fclose(file);
+}
+
 TEST_MAIN(
     { "buf", test_buf },         { "list", test_list },   { "error", test_error },
-    { "printable", test_printable }, { "cleanup", test_cleanup }, { "folder", test_folder },
+    { "at", test_at },           { "printable", test_printable },
+    { "cleanup", test_cleanup }, { "folder", test_folder },
     { "folder-make", test_folder_make }, { "hash", test_hash },
     { "program-path", test_program_path },
     { "clock", test_clock },

@@ -142,26 +142,15 @@ static int read_some(void *opaque, uint8_t *data, int size)
     return n ? (int)n : AVERROR_EOF;
 }
 
-/* AVIO's seek: moves our offset, the descriptor's stays. Beyond the end is allowed. */
+/* AVIO's seek, which counts from the beginning alone: moves our offset, the descriptor's stays.
+ * Beyond the end is allowed. */
 static int64_t seek_to(void *opaque, int64_t offset, int whence)
 {
     struct vrt_source *source = opaque;
 
-    switch (whence & ~AVSEEK_FORCE) {
-    case AVSEEK_SIZE:
+    if (whence == AVSEEK_SIZE)
         return source->size_bytes;
-    case SEEK_SET:
-        break;
-    case SEEK_CUR:
-        offset += source->offset_bytes;
-        break;
-    case SEEK_END:
-        offset += source->size_bytes;
-        break;
-    default:
-        return AVERROR(EINVAL);
-    }
-    if (offset < 0)
+    if (whence != SEEK_SET || offset < 0)
         return AVERROR(EINVAL);
     source->offset_bytes = offset;
     return offset;

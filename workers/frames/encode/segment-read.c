@@ -15,6 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/io/write.h"
 #include "frames/av.h"
 #include "frames/encode/crc.h"
 #include "frames/encode/segment-layout.h"
@@ -37,22 +38,13 @@ static int refuse_damaged(const struct vrt_segment_reader *reader, struct vrt_er
 static int read_at(const struct vrt_segment_reader *reader, int64_t offset, uint8_t *bytes,
                    size_t size, struct vrt_error *error)
 {
-    size_t done = 0;
-
     if (offset < 0 || offset > reader->size_bytes ||
         size > (uint64_t)(reader->size_bytes - offset))
         return refuse_damaged(reader, error);
-    while (done < size) {
-        ssize_t n = pread(reader->fd, bytes + done, size - done, offset + (int64_t)done);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return vrt_refuse_errno(error, vrt_raise(-errno), "a segment of the restored video");
-        if (n == 0)
-            return refuse_damaged(reader, error);
-        done += (size_t)n;
-    }
-    return 0;
+    int r = vrt_read_at(reader->fd, bytes, size, offset);
+    if (r == -ENODATA)
+        return refuse_damaged(reader, error);
+    return r < 0 ? vrt_refuse_errno(error, r, "a segment of the restored video") : 0;
 }
 
 /* Fields that a newer version might add would come with another magic: none is skipped. */

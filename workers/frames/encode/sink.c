@@ -35,26 +35,14 @@ static int write_all(void *opaque, VRT_AV_WRITE_CONST uint8_t *data, int size)
     return size;
 }
 
-/* AVIO's seek: muxers go back to fill in sizes. */
+/* AVIO's seek, which counts from the beginning alone: muxers go back to fill in sizes. */
 static int64_t seek_to(void *opaque, int64_t offset, int whence)
 {
     struct vrt_sink *sink = opaque;
 
-    switch (whence & ~AVSEEK_FORCE) {
-    case AVSEEK_SIZE:
+    if (whence == AVSEEK_SIZE)
         return sink->size_bytes;
-    case SEEK_SET:
-        break;
-    case SEEK_CUR:
-        offset += sink->offset_bytes;
-        break;
-    case SEEK_END:
-        offset += sink->size_bytes;
-        break;
-    default:
-        return AVERROR(EINVAL);
-    }
-    if (offset < 0)
+    if (whence != SEEK_SET || offset < 0)
         return AVERROR(EINVAL);
     sink->offset_bytes = offset;
     return offset;

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/io/write.h"
 #include "base/macro.h"
 #include "frames/encode/crc.h"
 
@@ -62,18 +63,14 @@ static int refuse_write(int r, struct vrt_error *error)
 static int put(struct place *to, const void *data, size_t size, struct vrt_error *error)
 {
     const uint8_t *bytes = data;
-    size_t done = 0;
 
-    while (done < size) {
-        ssize_t n = pwrite(to->fd, bytes + done, VRT_MIN(size - done, CHUNK_BYTES),
-                           to->offset_bytes);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return refuse_write(n < 0 ? -errno : -EIO, error);
-        to->crc = vrt_crc(to->crc, bytes + done, (size_t)n);
-        to->offset_bytes += n;
-        done += (size_t)n;
+    for (size_t n; size > 0; bytes += n, size -= n) {
+        n = VRT_MIN(size, CHUNK_BYTES);
+        int r = vrt_write_at(to->fd, bytes, n, to->offset_bytes);
+        if (r < 0)
+            return refuse_write(r, error);
+        to->crc = vrt_crc(to->crc, bytes, n);
+        to->offset_bytes += (int64_t)n;
     }
     return 0;
 }
@@ -133,20 +130,16 @@ static int refuse_damaged(struct vrt_error *error)
 static int get(struct place *from, void *data, size_t size, struct vrt_error *error)
 {
     uint8_t *bytes = data;
-    size_t done = 0;
 
-    while (done < size) {
-        ssize_t n = pread(from->fd, bytes + done, VRT_MIN(size - done, CHUNK_BYTES),
-                          from->offset_bytes);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return vrt_refuse_errno(error, vrt_raise(-errno), "a working file");
-        if (n == 0)
+    for (size_t n; size > 0; bytes += n, size -= n) {
+        n = VRT_MIN(size, CHUNK_BYTES);
+        int r = vrt_read_at(from->fd, bytes, n, from->offset_bytes);
+        if (r == -ENODATA)
             return refuse_damaged(error);
-        from->crc = vrt_crc(from->crc, bytes + done, (size_t)n);
-        from->offset_bytes += n;
-        done += (size_t)n;
+        if (r < 0)
+            return vrt_refuse_errno(error, r, "a working file");
+        from->crc = vrt_crc(from->crc, bytes, n);
+        from->offset_bytes += (int64_t)n;
     }
     return 0;
 }

@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "base/error.h"
 #include "base/macro.h"
 
 /* The country (the United States), whose it is (Samsung's), for what, and which of its kinds. */
@@ -13,13 +14,13 @@ static const uint8_t head[] = { 181, 0, 60, 0, 1, 4 };
 
 struct bits {
     uint8_t *bytes;
-    int n, n_max;                   /* bits; what has no room is counted alone */
+    int n;                          /* bits */
 };
 
 static void put(struct bits *bits, int n, unsigned int value)
 {
     for (int i = n - 1; i >= 0; i--, bits->n++)
-        if (bits->n < bits->n_max && value >> i & 1)
+        if (value >> i & 1)
             bits->bytes[bits->n / 8] |= (uint8_t)(128 >> bits->n % 8);
 }
 
@@ -81,7 +82,6 @@ bool vrt_hdr10plus_write(const AVDynamicHDRPlus *found, struct vrt_frame_extra *
     struct bits bits = {
         .bytes = extra->hdr10plus,
         .n = (int)sizeof(head) * 8,
-        .n_max = VRT_HDR10PLUS_BYTES_MAX * 8,
     };
 
     if (found->num_windows != 1)
@@ -101,8 +101,8 @@ bool vrt_hdr10plus_write(const AVDynamicHDRPlus *found, struct vrt_frame_extra *
                    found->num_cols_mastering_display_actual_peak_luminance,
                    found->mastering_display_actual_peak_luminance);
     put_curve(&bits, &found->params[0]);
-    if (bits.n > bits.n_max)
-        return false;
+    /* Of one window they are 718 at most. */
+    vrt_assert(bits.n <= VRT_HDR10PLUS_BYTES_MAX * 8);
     extra->n_hdr10plus = (bits.n + 7) / 8;
     return true;
 }

@@ -13,6 +13,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/io/write.h"
 #include "base/macro.h"
 #include "workers/media/files/files.h"
 
@@ -32,16 +33,10 @@ static uint64_t mix(uint64_t hash, const uint8_t *bytes, size_t n)
 /* Adds the block at `offset` to *hash. Return: 0; -ESTALE: the file became shorter; -errno. */
 static int add_block(int fd, int64_t offset, size_t size, uint8_t *buffer, uint64_t *hash)
 {
-    size_t done = 0;
+    int r = vrt_read_at(fd, buffer, size, offset);
 
-    while (done < size) {
-        ssize_t n = pread(fd, buffer + done, size - done, offset + (int64_t)done);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return vrt_raise(n < 0 ? -errno : -ESTALE);
-        done += (size_t)n;
-    }
+    if (r < 0)
+        return r == -ENODATA ? vrt_raise(-ESTALE) : vrt_fold(r);
     *hash = mix(*hash, buffer, size);
     return 0;
 }

@@ -46,17 +46,11 @@ static int refuse(const struct vrt_output_copy *copy, int r, struct vrt_error *e
 static int check_written(const struct vrt_output_copy *copy, int64_t offset, const uint8_t *wanted,
                          size_t size, uint8_t *buffer)
 {
-    for (size_t done = 0; done < size;) {
-        ssize_t n = pread(copy->to_fd, buffer, size - done, offset + (int64_t)done);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return vrt_raise(-errno);
-        if (n == 0 || memcmp(buffer, wanted + done, (size_t)n) != 0)
-            return vrt_raise(-ESTALE);
-        done += (size_t)n;
-    }
-    return 0;
+    int r = vrt_read_at(copy->to_fd, buffer, size, offset);
+
+    if (r < 0 && r != -ENODATA)
+        return vrt_fold(r);
+    return r < 0 || memcmp(buffer, wanted, size) != 0 ? vrt_raise(-ESTALE) : 0;
 }
 
 /* Copies `size` bytes at `offset` by reading and writing. */
@@ -66,20 +60,17 @@ static int copy_plainly(const struct vrt_output_copy *copy, int64_t offset, size
 
     if (!buffer)
         return vrt_raise(-ENOMEM);
-    while (size > 0) {
-        ssize_t n = pread(copy->from_fd, buffer, VRT_MIN(size, CHUNK_BYTES), offset);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return vrt_raise(n < 0 ? -errno : -EIO);
-        int r = vrt_write_at(copy->to_fd, buffer, (size_t)n, offset);
+    for (size_t n; size > 0; offset += (int64_t)n, size -= n) {
+        n = VRT_MIN(size, CHUNK_BYTES);
+        int r = vrt_read_at(copy->from_fd, buffer, n, offset);
         if (r < 0)
             return vrt_fold(r);
-        r = check_written(copy, offset, buffer, (size_t)n, buffer + CHUNK_BYTES);
+        r = vrt_write_at(copy->to_fd, buffer, n, offset);
         if (r < 0)
             return vrt_fold(r);
-        offset += n;
-        size -= (size_t)n;
+        r = check_written(copy, offset, buffer, n, buffer + CHUNK_BYTES);
+        if (r < 0)
+            return vrt_fold(r);
     }
     return 0;
 }
