@@ -8,6 +8,7 @@
 
 #include "tests/unit/frames/frames-fixture.h"
 #include "tests/unit/frames/frames-restore.h"
+#include "frames/encode/encoder-kinds.h"
 #include "tests/unit/test.h"
 
 #define YUV VRT_LAYOUT_YUV
@@ -386,6 +387,92 @@ static void test_unwritable(void)
     close(fds[1]);
 }
 
+/* What hardware is told, which not every machine has: as options, and in its context. */
+static void test_hardware(void)
+{
+    static const struct {
+        const char *name, *preset;
+        enum vrt_codec codec;
+        int quality;
+        int64_t bitrate;
+        const char *options;
+        int global_quality;
+    } rows[] = {
+        { "h264_nvenc", NULL, VRT_CODEC_H264, 20, 0, "preset=p4,rc=vbr,cq=20", 0 },
+        { "hevc_nvenc", "placebo", VRT_CODEC_HEVC, 0, 0, "preset=p7,rc=vbr,cq=1", 0 },
+        { "av1_nvenc", "ultrafast", VRT_CODEC_AV1, 63, 0, "preset=p1,rc=vbr,cq=51", 0 },
+        { "h264_nvenc", "slow", VRT_CODEC_H264, 20, 9000, "preset=p5,rc=vbr", 0 },
+        { "h264_qsv", NULL, VRT_CODEC_H264, 0, 0, "preset=medium", 1 },
+        { "vp9_qsv", "ultrafast", VRT_CODEC_VP9, 42, 0, "preset=veryfast", 34 },
+        { "h264_qsv", "placebo", VRT_CODEC_H264, 20, 9000, "preset=veryslow", 0 },
+        { "h264_vaapi", NULL, VRT_CODEC_H264, 20, 0, "rc_mode=CQP", 20 },
+        { "hevc_vaapi", NULL, VRT_CODEC_HEVC, 0, 0, "rc_mode=CQP", 1 },
+        { "vp9_vaapi", NULL, VRT_CODEC_VP9, 63, 0, "rc_mode=CQP", 255 },
+        { "av1_vaapi", NULL, VRT_CODEC_AV1, 21, 0, "rc_mode=CQP", 85 },
+        { "h264_vaapi", NULL, VRT_CODEC_H264, 20, 9000, "rc_mode=VBR", 0 },
+        { "h264_videotoolbox", NULL, VRT_CODEC_H264, 20, 0, "", 60 * FF_QP2LAMBDA },
+        { "hevc_videotoolbox", NULL, VRT_CODEC_HEVC, 51, 0, "", FF_QP2LAMBDA },
+        { "h264_videotoolbox", NULL, VRT_CODEC_H264, 20, 9000, "", 0 },
+    };
+
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(rows); i++) {
+        const struct vrt_encoder_kind *kind = vrt_encoder_kind_find(rows[i].name);
+        const struct vrt_encoder_params params = { .codec = rows[i].codec, .n_threads = 1,
+                                                   .preset = rows[i].preset,
+                                                   .bitrate = rows[i].bitrate };
+        AVCodecContext *codec = avcodec_alloc_context3(NULL);
+        AVDictionary *options = NULL;
+        char *said = NULL;
+
+        fprintf(stderr, "  row %zu\n", i);
+        expect_true(kind && codec);
+        codec->bit_rate = 77;
+        codec->global_quality = 0;
+        expect_int(kind->set_options(&params, rows[i].quality, codec, &options), 0);
+        expect_true(av_dict_get_string(options, &said, '=', ',') >= 0);
+        expect_str(said, rows[i].options);
+        expect_int(codec->global_quality, rows[i].global_quality);
+        /* Segments begin with a key frame each, and have no other. */
+        expect_true(codec->gop_size >= 600);
+        expect_int(codec->bit_rate, strstr(rows[i].options, "cq=") ? 0 : 77);
+        expect_int(!!(codec->flags & AV_CODEC_FLAG_QSCALE),
+                   !rows[i].options[0] && rows[i].global_quality > 0);
+        av_free(said);
+        av_dict_free(&options);
+        avcodec_free_context(&codec);
+    }
+    expect_true(!vrt_encoder_kind_find("h264"));
+}
+
+/* The level in a head: behind other units, and without what hides start codes. */
+static void test_levels(void)
+{
+#define BYTES(s) (const uint8_t *)s, sizeof(s) - 1
+    static const struct {
+        const char *name;
+        const uint8_t *head;
+        int size, level;
+    } rows[] = {
+        { "libx264", BYTES("\0\0\0\1\x67\x64\0\x1f\xac"), 31 },
+        { "libx264", BYTES("\0\0\0\1\x68\0\0\1\x67\0\0\3\0\x28"), 0 },
+        { "libx264", BYTES("\0\0\1\x67\x42\xc0\x28"), 40 },
+        { "libx264", BYTES("\0\0\1\x67\x42\xc0"), 0 },
+        { "libx264", BYTES("\0\0\1\x68\x42\xc0\x28"), 0 },
+        { "libx264", BYTES("\0\0\1"), 0 },
+        { "libx265", BYTES("\0\0\0\1\x40\1\xc\1\xff\xff\1\x60\0\0\3\0\x90\0\0\3\0\0\3\0\x5d\x95"),
+          93 },
+        { "libx265", BYTES("\0\0\0\1\x42\1\xc\1\xff\xff\1\x60\0\0\3\0\x90\0\0\3\0\0\3\0\x5d\x95"),
+          0 },
+    };
+
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(rows); i++) {
+        fprintf(stderr, "  row %zu\n", i);
+        expect_int(vrt_encoder_kind_find(rows[i].name)->level_of(rows[i].head, rows[i].size),
+                   rows[i].level);
+    }
+#undef BYTES
+}
+
 TEST_MAIN_AFTER(fixture_init(),
     { "pick-format", test_pick_format },
     { "lossless", test_lossless },
@@ -396,4 +483,6 @@ TEST_MAIN_AFTER(fixture_init(),
     { "refused", test_refused },
     { "wrong-frames", test_wrong_frames },
     { "unwritable", test_unwritable },
+    { "hardware", test_hardware },
+    { "levels", test_levels },
 )

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 
-/* What hostile files make FFmpeg do: read for ever, or open other files. */
+/* What hostile files make FFmpeg do: read for ever, or open other files. And which of a file's
+ * streams go on, by which clock. */
 
 #include <errno.h>
 #include <stdlib.h>
@@ -8,6 +9,9 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "frames/av.h"
+#include "frames/decode/source.h"
+#include "frames/streams/select.h"
 #include "tests/unit/frames/frames-fixture.h"
 #include "tests/unit/test.h"
 
@@ -305,8 +309,106 @@ static void test_packed(void)
     expect_int(read_under(fixture_path("subtitled.avi"), "subtitled.avi"), VRT_READER_END);
 }
 
+/* Streams 0 to 4: two videos, two of sound, subtitles; by which number each was chosen. */
+static void test_select(void)
+{
+    static const struct {
+        const char *specifiers, *ranks;
+        int r;
+        const char *says;
+    } rows[] = {
+        { "", "00000", 0, NULL }, { "v:1,a", "-011-", 0, NULL }, { "a,v:1,1", "-100-", 0, NULL },
+        { "-s", "0000-", 0, NULL }, { "v,a,-a:m:language:eng", "001--", 0, NULL },
+        { "-a,a:0", "001-0", 0, NULL }, { "d?,v", "11---", 0, NULL }, { "-d", "00000", 0, NULL },
+        { "4", "----0", 0, NULL },
+        { "d", NULL, -ENOENT, "clip has no stream that \"d\" matches: it has 0 video h264, 1 video "
+          "vp9, 2 audio aac (deu), 3 audio aac (eng), 4 subtitle subrip" },
+        { "v,", NULL, -EINVAL, "\"\" is no stream specifier" }, { "-", NULL, -EINVAL, "\"\"" },
+        { "v,what", NULL, -EINVAL, "\"what\" is no stream" }, { "?", NULL, -EINVAL, "\"\"" },
+    };
+    static const struct {
+        enum AVMediaType type;
+        enum AVCodecID id;
+        const char *language;
+    } streams[] = {
+        { AVMEDIA_TYPE_VIDEO, AV_CODEC_ID_H264, NULL },
+        { AVMEDIA_TYPE_VIDEO, AV_CODEC_ID_VP9, NULL },
+        { AVMEDIA_TYPE_AUDIO, AV_CODEC_ID_AAC, "deu" },
+        { AVMEDIA_TYPE_AUDIO, AV_CODEC_ID_AAC, "eng" },
+        { AVMEDIA_TYPE_SUBTITLE, AV_CODEC_ID_SUBRIP, NULL },
+    };
+    AVFormatContext *format = avformat_alloc_context();
+    char text[400];
+
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(streams); i++) {
+        AVStream *stream = avformat_new_stream(format, NULL);
+        stream->codecpar->codec_type = streams[i].type;
+        stream->codecpar->codec_id = streams[i].id;
+        if (streams[i].language)
+            av_dict_set(&stream->metadata, "language", streams[i].language, 0);
+    }
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(rows); i++) {
+        struct vrt_error error = { .id = NULL };
+        int ranks[5];
+        fprintf(stderr, "  \"%s\"\n", rows[i].specifiers);
+        expect_int(vrt_select(format, rows[i].specifiers, "clip", ranks, &error), rows[i].r);
+        for (int k = 0; k < 5 && rows[i].ranks; k++)
+            expect_int(ranks[k], rows[i].ranks[k] == '-' ? -1 : rows[i].ranks[k] - '0');
+        if (rows[i].r < 0) {
+            expect_str(error.id, "input.streams");
+            expect_contains(error.message, rows[i].says);
+        }
+    }
+    for (int i = 5; i < 13; i++)
+        avformat_new_stream(format, NULL)->codecpar->codec_type = AVMEDIA_TYPE_DATA;
+    expect_contains(vrt_select_list(format, text, sizeof(text)), ", 11 data none and 1 more");
+    vrt_select_list(format, text, 30);
+    expect_true(strlen(text) < 30 && strncmp(text, "0 video h264", 12) == 0);
+    avformat_free_context(format);
+}
+
+/* Of two recordings: one clock for both, where they have the same streams; else what begins so late
+ * is left out. */
+static void test_joined(void)
+{
+#define RECORDED CLIP "-f lavfi -i sine -t 3 -c:v mpeg2video -bf 0 -c:a mp2 "
+    fixture_make("one.ts", RECORDED);
+    fixture_make("other.ts", RECORDED "-mpegts_start_pid 0x300 -mpegts_pmt_start_pid 0x1100");
+    fixture_run("cat one.ts one.ts >twice.ts && cat one.ts other.ts >late.ts");
+    for (int is_late = 0; is_late < 2; is_late++) {
+        const char *path = fixture_path(is_late ? "late.ts" : "twice.ts");
+        VRT_CLEANUP(vrt_closep) int fd = fixture_open(path);
+        VRT_CLEANUP(vrt_source_closep) struct vrt_source *source = NULL;
+        VRT_CLEANUP(vrt_av_packet_freep) AVPacket *packet = av_packet_alloc();
+        struct vrt_error error = { .id = NULL };
+        int64_t last[2] = { AV_NOPTS_VALUE, AV_NOPTS_VALUE };
+        int n[2] = { 0 }, r;
+
+        expect_int(vrt_source_open(&(struct vrt_source_params){ .fd = fd }, &source, &error), 0);
+        expect_int(source->n_streams, 2);
+        while ((r = vrt_source_next(source, packet, &error)) == 0) {
+            const int i = packet->stream_index;
+            expect_true(i < 2);
+            /* 90 kHz: one after the other, also where the second recording begins. */
+            if (last[i] != AV_NOPTS_VALUE && n[i] != (i ? 115 : 75))
+                expect_near(packet->dts - last[i], i ? 1152 * 90000.0 / 44100 : 3600, 1);
+            expect_true(last[i] == AV_NOPTS_VALUE || packet->dts > last[i]);
+            last[i] = packet->dts;
+            n[i]++;
+            av_packet_unref(packet);
+        }
+        expect_int(r, VRT_SOURCE_END);
+        expect_int(n[0], is_late ? 75 : 150);
+        expect_int(n[1], is_late ? 115 : 230);
+        expect_int(vrt_source_n_jumps(source), !is_late);
+        expect_int(source->has_late, is_late);
+    }
+}
+
 TEST_MAIN_AFTER(fixture_init(),
     { "deadline", test_deadline },
     { "nested", test_nested },
     { "packed", test_packed },
+    { "select", test_select },
+    { "joined", test_joined },
 )

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 
-/* HDR that becomes SDR: bit by bit what the ffmpeg program makes of it by the same filters. */
+/* HDR that becomes SDR, and frames of another size: bit by bit what the ffmpeg program makes of
+ * them by the same filters. */
 
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "frames/decode/reader.h"
+#include "frames/filter/scaler.h"
+#include "frames/view.h"
 #include "tests/unit/frames/frames-fixture.h"
 #include "tests/unit/test.h"
 
@@ -122,7 +125,76 @@ static void test_others(void)
     close(fd);
 }
 
+/* Enlarged and made smaller, wherever chroma lies. */
+static void test_scaled(void)
+{
+    static const struct {
+        const char *pixels, *place, *positions;
+        int width, height;
+    } rows[] = {
+        { "yuv420p", "left", "in_h_chr_pos=0:out_h_chr_pos=0:in_v_chr_pos=128:out_v_chr_pos=128",
+          320, 180 },
+        { "yuv420p", "center",
+          "in_h_chr_pos=128:out_h_chr_pos=128:in_v_chr_pos=128:out_v_chr_pos=128", 80, 46 },
+        { "yuv420p10", "topleft", "in_h_chr_pos=0:out_h_chr_pos=0:in_v_chr_pos=0:out_v_chr_pos=0",
+          162, 88 },
+        { "yuv422p", "left", "in_h_chr_pos=0:out_h_chr_pos=0", 242, 135 },
+        { "yuv444p", "left", "in_h_chr_pos=-513", 97, 61 },
+        { "gray", "unspecified", "in_h_chr_pos=-513", 321, 45 },
+        { "gray16le", "unspecified", "in_h_chr_pos=-513", 200, 200 },
+    };
+    char text[512];
+
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(rows); i++) {
+        struct vrt_reader *reader = NULL;
+        struct vrt_error error = { .id = NULL };
+        struct vrt_scaler *scaler = NULL;
+        struct vrt_frame *frame = NULL;
+        AVFrame *view = NULL, *scaled = NULL;
+
+        fprintf(stderr, "  %s to %dx%d\n", rows[i].pixels, rows[i].width, rows[i].height);
+        snprintf(text, sizeof(text), CLIP "-c:v ffv1 -pix_fmt %s -chroma_sample_location %s",
+                 rows[i].pixels, rows[i].place);
+        int fd = open_mapped(fixture_make("large.mkv", "%s", text), VRT_TONEMAP_OFF, &reader,
+                             &error);
+        expect_true(fd >= 0);
+        expect_int(vrt_reader_next(reader, &frame, &error), 0);
+        struct vrt_frame_format to = frame->format;
+        to.width = rows[i].width;
+        to.height = rows[i].height;
+        expect_int(vrt_scaler_new(&frame->format, &to, &scaler), 0);
+        expect_true(vrt_scaler_takes(scaler, &frame->format) && !vrt_scaler_takes(scaler, &to));
+        expect_int(vrt_frame_unwrap(frame, &view), 0);
+        view->pts = 7;
+        expect_int(vrt_scaler_run(scaler, view, &scaled), 0);
+        expect_true(scaled->width == to.width && scaled->height == to.height && scaled->pts == 7);
+        snprintf(text, sizeof(text), "-i large.mkv -frames:v 1 -vf scale=%d:%d:flags=lanczos+"
+                 "accurate_rnd+bitexact:%s -pix_fmt %s -f rawvideo", to.width, to.height,
+                 rows[i].positions, rows[i].pixels);
+        FILE *wanted = fopen(fixture_make("scaled.raw", "%s", text), "rb");
+        for (int p = 0; p < vrt_frame_format_n_planes(&to); p++) {
+            int width, height;
+            vrt_frame_format_plane_size(&to, p, &width, &height);
+            for (int y = 0; y < height; y++) {
+                uint8_t row[2 * 330];
+                const size_t n = (size_t)(width * vrt_frame_format_sample_bytes(&to));
+                expect_int(fread(row, 1, n, wanted), (long long)n);
+                expect_int(memcmp(row, scaled->data[p] + y * scaled->linesize[p], n), 0);
+            }
+        }
+        expect_int(fgetc(wanted), EOF);
+        fclose(wanted);
+        av_frame_free(&view);
+        av_frame_free(&scaled);
+        vrt_scaler_free(scaler);
+        vrt_frame_unref(frame);
+        vrt_reader_close(reader);
+        close(fd);
+    }
+}
+
 TEST_MAIN_AFTER(fixture_init(),
     { "as-ffmpeg", test_as_ffmpeg },
     { "others", test_others },
+    { "scaled", test_scaled },
 )

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "tests/unit/test.h"
+#include "workers/media/files/input.h"
 #include "workers/media/files/sequence.h"
 
 static char folder[] = "/tmp/vrt-sequence-XXXXXX";
@@ -147,10 +148,31 @@ static void test_empty(void)
     expect_int(rmdir(folder), 0);
 }
 
+/* How many pictures a second, as television has it. */
+static void test_fps(void)
+{
+    static const struct {
+        double fps;
+        int num, den;
+    } rows[] = {
+        { 25, 25, 1 }, { 24.0000005, 24, 1 }, { 23.976, 24000, 1001 }, { 23.98, 24000, 1001 },
+        { 29.97, 30000, 1001 }, { 59.94, 60000, 1001 }, { 23.99, 23990, 1000 },
+        { 12.5, 12500, 1000 }, { 1 / 3.0, 333, 1000 }, { NAN, 0, 1 },
+    };
+
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(rows); i++) {
+        const struct vrt_rational fps = vrt_input_fps(rows[i].fps);
+        fprintf(stderr, "  %g\n", rows[i].fps);
+        expect_int(fps.num, rows[i].num);
+        expect_int(fps.den, rows[i].den);
+    }
+}
+
 TEST_MAIN_AFTER(expect_true(mkdtemp(folder) != NULL),
     { "order", test_order },
     { "patterns", test_patterns },
     { "gaps", test_gaps },
     { "names", test_names },
     { "empty", test_empty },
+    { "fps", test_fps },
 )
