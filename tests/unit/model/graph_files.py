@@ -6,6 +6,7 @@ A Net is a list of operations on values, each a number; weights follow from a se
 files of one network hold the same ones.
 """
 import json
+import math
 import random
 import struct
 
@@ -43,41 +44,51 @@ class Net:
         self.names[name] = (shape, values)
         return values
 
-    def conv(self, x, name, channels, kernel=3):
+    def conv(self, x, name, channels, kernel=3, active=None):
+        """With what ncnn does in one go: "relu", "sigmoid", or a slope."""
         n_in = self.channels[x]
         return self.add_op(
-            'conv', [x], channels, kernel=kernel, n_in=n_in,
+            'conv', [x], channels, kernel=kernel, n_in=n_in, active=active,
             weight=self.tensor(f'{name}.weight', [channels, n_in, kernel, kernel],
                                (2 / (n_in * kernel * kernel)) ** 0.5),
             bias=self.tensor(f'{name}.bias', [channels], 0.1))
 
-    def prelu(self, x, name):
-        n = self.channels[x]
-        return self.add_op('prelu', [x], n, slopes=self.tensor(f'{name}.weight', [n], 0.5))
+    def prelu(self, x, name, n=None):
+        n = n or self.channels[x]
+        return self.add_op('prelu', [x], self.channels[x],
+                           slopes=self.tensor(f'{name}.weight', [n], 0.5))
 
     def leaky(self, x, slope):
         return self.add_op('leaky', [x], self.channels[x], slope=slope)
 
+    def alone(self, kind, x, **attributes):
+        return self.add_op(kind, [x], self.channels[x], **attributes)
+
     def sigmoid(self, x):
-        return self.add_op('sigmoid', [x], self.channels[x])
+        return self.alone('sigmoid', x)
 
     def binary(self, kind, a, b):
         return self.add_op(kind, [a, b], self.channels[a])
 
-    def with_number(self, kind, a, number):
-        return self.add_op(kind, [a], self.channels[a], number=number)
+    def sum(self, inputs, factors):
+        return self.add_op('sum', inputs, self.channels[inputs[0]], factors=factors)
+
+    def with_number(self, kind, a, number, first=False):
+        """A list has one a channel. It comes first: what is subtracted or divided is the value."""
+        return self.alone(kind, a, number=number, first=first)
 
     def concat(self, inputs):
         return self.add_op('concat', inputs, sum(self.channels[x] for x in inputs))
 
-    def shuffle(self, x, r):
-        return self.add_op('shuffle', [x], self.channels[x] // (r * r), r=r)
+    def shuffle(self, x, r, planar=False, apart=False):
+        return self.add_op('shuffle', [x], self.channels[x] // (r * r), r=r, planar=planar,
+                           apart=apart)
 
-    def unshuffle(self, x, r):
-        return self.add_op('unshuffle', [x], self.channels[x] * r * r, r=r)
+    def unshuffle(self, x, r, planar=False):
+        return self.add_op('unshuffle', [x], self.channels[x] * r * r, r=r, planar=planar)
 
-    def resize(self, x, factor, mode='nearest'):
-        return self.add_op('resize', [x], self.channels[x], factor=factor, mode=mode)
+    def resize(self, x, factor, mode='nearest', **how):
+        return self.alone('resize', x, factor=factor, mode=mode, **how)
 
 
 def compact(features=12, n_convs=2, scale=2, channels=3):
@@ -153,7 +164,7 @@ def safetensors(net, metadata=None):
 class Ncnn:
     """The text and the weights of a network."""
 
-    ARITHMETIC = {'add': 0, 'sub': 1, 'mul': 2}
+    ARITHMETIC = {'add': 0, 'sub': 1, 'mul': 2, 'div': 3}
     ELTWISE = {'add': '0=1 -23301=2,1.0,1.0', 'mul': '0=0'}
 
     def __init__(self, net, f16=False, eltwise=False):
@@ -174,18 +185,28 @@ class Ncnn:
         data = NCNN_F16 + packed(values, 'e') if self.f16 else NCNN_F32 + packed(values)
         return data + bytes(-len(data) % 4)
 
+    def memory(self, values):
+        name = f'memory_{len(self.lines)}'
+        self.line('MemoryData', name, [], [name], f'0={len(values)}')
+        self.weights += packed(values)
+        return name
+
     def add(self, net, value, kind, inputs, a):
         names = [self.left[x].pop() for x in inputs]
         n_uses = net.n_used[value]
         out = f'v{value}' if value else 'data'
         types = {'input': 'Input', 'conv': 'Convolution', 'prelu': 'PReLU', 'leaky': 'ReLU',
                  'sigmoid': 'Sigmoid', 'concat': 'Concat', 'shuffle': 'PixelShuffle',
-                 'unshuffle': 'Reorg', 'resize': 'Interp'}
+                 'unshuffle': 'Reorg', 'resize': 'Interp', 'relu': 'ReLU', 'tanh': 'TanH',
+                 'swish': 'Swish', 'clip': 'Clip', 'same': 'Noop', 'sum': 'Eltwise'}
         params = ''
         if kind == 'conv':
             k = a['kernel']
             params = (f'0={net.channels[value]} 1={k} 4={k // 2} 5=1 '
                       f'6={len(a["weight"])}')
+            if a['active'] is not None:
+                params += {'relu': ' 9=1', 'sigmoid': ' 9=4'}.get(
+                    a['active'], f' 9=2 -23310=1,{a["active"]}')
             self.weights += self.tagged(a['weight']) + packed(a['bias'])
         elif kind == 'prelu':
             params = f'0={len(a["slopes"])}'
@@ -193,16 +214,31 @@ class Ncnn:
         elif kind == 'leaky':
             params = f'0={a["slope"]:e}'
         elif kind in ('shuffle', 'unshuffle'):
-            params = f'0={a["r"]}'
+            params = f'0={a["r"]}' + ' 1=1' * a['planar']
+        elif kind == 'clip':
+            params = '0={} 1={}'.format(*a['limits'])
+        elif kind == 'sum':
+            params = f'0=1 -23301={len(names)},' + ','.join(f'{v:e}' for v in a['factors'])
+        elif kind == 'norm':
+            scale, bias, mean, variance = a['learned']
+            factors = [s / math.sqrt(v + 1e-5) for s, v in zip(scale, variance)]
+            names.append(self.memory(factors))
+            self.line('BinaryOp', f'{kind}_{value}_a', names, [out + 'a'], '0=2')
+            names = [out + 'a', self.memory([b - m * f for b, m, f in zip(bias, mean, factors)])]
         elif kind == 'resize':
             mode = {'nearest': 1, 'linear': 2, 'cubic': 3}[a['mode']]
             params = f'0={mode} 1={a["factor"]:e} 2={a["factor"]:e}'
         elif self.eltwise and kind in self.ELTWISE and 'number' not in a:
             types[kind], params = 'Eltwise', self.ELTWISE[kind]
         elif kind in self.ARITHMETIC:
+            number, reverse = a.get('number'), a.get('first')
             params = f'0={self.ARITHMETIC[kind]}'
-            if 'number' in a:
-                params += f' 1=1 2={a["number"]:e}'
+            if isinstance(number, list):
+                names.append(self.memory(number))
+                names = names[::-1] if reverse else names
+            elif number is not None:
+                params = (f'0={({"sub": 7, "div": 8} if reverse else self.ARITHMETIC)[kind]} 1=1 '
+                          f'2={number:e}')
         self.line(types.get(kind, 'BinaryOp'), f'{kind}_{value}', names, [out], params)
         self.left[value] = [out]
         if n_uses > 1:
@@ -356,21 +392,49 @@ class Onnx:
             names += [self.constant(here + 'w', [net.channels[value], a['n_in'], k, k],
                                     a['weight']),
                       self.constant(here + 'b', [net.channels[value]], a['bias'])]
-            self.node('Conv', names, out, [self.ints('kernel_shape', k, k),
-                                           self.ints('pads', *[k // 2] * 4),
-                                           self.ints('strides', 1, 1), self.int('group', 1)])
+            active = a['active']
+            self.node('Conv', names, out if active is None else [here + 'a'], [
+                self.ints('kernel_shape', k, k), self.ints('pads', *[k // 2] * 4),
+                self.ints('strides', 1, 1), self.int('group', 1)])
+            if isinstance(active, float):
+                self.node('LeakyRelu', [here + 'a'], out, [self.attribute('alpha', 1, 2, active)])
+            elif active:
+                self.node(active.capitalize(), [here + 'a'], out)
         elif kind == 'prelu':
             self.node('PRelu', names + [self.constant(here, [len(a['slopes']), 1, 1],
                                                       a['slopes'])], out)
         elif kind == 'leaky':
             self.node('LeakyRelu', names, out, [self.attribute('alpha', 1, 2, a['slope'])])
-        elif kind == 'sigmoid':
-            self.node('Sigmoid', names, out)
+        elif kind in ('relu', 'sigmoid', 'tanh', 'same'):
+            self.node('Identity' if kind == 'same' else kind.capitalize(), names, out)
+        elif kind == 'swish':
+            self.node('Mul', names + [self.made('Sigmoid', *names)], out)
+        elif kind == 'clip':
+            self.node('Clip', names + [self.constant(here + side, [], [limit]) for side, limit in
+                                       zip('ab', a['limits'])], out)
+        elif kind == 'norm':
+            self.node('BatchNormalization', names + [
+                self.constant(f'{here}{i}', [len(values)], values)
+                for i, values in enumerate(a['learned'])], out)
+        elif kind == 'sum':
+            names = [self.made('Mul', x, self.constant(f'{here}{i}', [], [factor]))
+                     for i, (x, factor) in enumerate(zip(names, a['factors']))]
+            while len(names) > 2:
+                names[:2] = [self.made('Add', *names[:2])]
+            self.node('Add', names, out)
         elif kind == 'concat':
             self.node('Concat', names, out, [self.int('axis', 1)])
+        elif kind == 'shuffle' and a['apart']:
+            c, r, (h, w) = net.channels[value], a['r'], self.size or (12, 8)
+            x = self.made('Transpose', self.made('Reshape', *names, [1, c, r, r, h, w]),
+                          attributes=[self.ints('perm', 0, 1, 4, 2, 5, 3)])
+            self.node('Reshape', [x, self.constant(here, [4], [1, c, h * r, w * r], 'q')], out)
         elif kind == 'shuffle':
             self.node('DepthToSpace', names, out, [self.int('blocksize', a['r']),
-                                                   self.string('mode', 'CRD')])
+                                                   self.string('mode', 'DCR' if a['planar'] else
+                                                               'CRD')])
+        elif kind == 'unshuffle' and a['planar']:
+            self.node('SpaceToDepth', names, out, [self.int('blocksize', a['r'])])
         elif kind == 'unshuffle':
             self.unshuffle(net, value, names, out, a['r'])
         elif kind == 'resize':
@@ -378,20 +442,33 @@ class Onnx:
                                    'f')
             modes = [self.string('mode', a['mode'])]
             if a['mode'] == 'nearest':
-                modes += [self.string('coordinate_transformation_mode', 'asymmetric'),
-                          self.string('nearest_mode', 'floor')]
+                modes += [self.string('coordinate_transformation_mode',
+                                      a.get('where', 'asymmetric')),
+                          self.string('nearest_mode', a.get('how', 'floor'))]
             elif a['mode'] == 'cubic':
                 modes += [self.attribute('cubic_coeff_a', 1, 2, -0.75)]
             self.node('Resize', names + ['', scales], out, modes)
         else:
             if 'number' in a:
-                names.append(self.constant(here, [], [a['number']]))
-            self.node({'add': 'Add', 'sub': 'Sub', 'mul': 'Mul'}[kind], names, out)
+                number = a['number']
+                names.append(self.constant(here, [len(number), 1, 1], number)
+                             if isinstance(number, list) else self.constant(here, [], [number]))
+            self.node(kind.capitalize(), names[::-1] if a.get('first') else names, out)
 
     def unshuffle(self, net, value, names, out, r):
-        """As PyTorch writes it: the numbers are those of the picture that it was run with."""
+        """As PyTorch writes it: the numbers are those of the picture that it was run with, or are
+        left open."""
+        here = f'c{value}'
+        if not self.size:
+            x = self.made('Unsqueeze', names[0], [3])
+            x = self.made('Reshape', self.made('Reshape', x, [0, 0, -1, r, 0]),
+                          [0, 0, 0, 0, -1, r])
+            x = self.made('Transpose', x, attributes=[self.ints('perm', 0, 1, 3, 5, 2, 4)])
+            x = self.made('Reshape', x, [0, -1, 1, 1, 0, 0])
+            self.node('Squeeze', [x, self.constant(here, [2], [2, 3], 'q')], out)
+            return
         h, w = self.size
-        c, here = net.channels[value] // (r * r), f'c{value}'
+        c = net.channels[value] // (r * r)
         self.node('Reshape', names + [self.constant(here + 'a', [6], [1, c, h // r, r, w // r, r],
                                                     'q')], [here + 'x'])
         self.node('Transpose', [here + 'x'], [here + 'y'], [self.ints('perm', 0, 1, 3, 5, 2, 4)])

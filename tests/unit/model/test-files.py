@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Every network that vrtd knows in ten checkpoint files, which must all be recognised, and in
 twenty broken ones, each of which must be refused by one sentence that names it. Files that state a
-graph have test-graph-files.py.
+graph have graphs/test-graph-files.py.
 
 usage: test-files.py VRT_INFER MAKE_VRT DATA_FOLDER
 """

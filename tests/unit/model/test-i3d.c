@@ -4,7 +4,7 @@
  *
  * usage: test-i3d DEVICE CASE...
  *     CASE  "small", "wide", "full": the clip; "files": what is refused; "videos": FVD of two, on
- *           the device that it chooses
+ *           the device that it chooses; "ends": what ends it
  */
 
 #include "tests/unit/test.h"
@@ -201,6 +201,34 @@ static void check_files(void)
                    "has the shape [157], not [400]");
 }
 
+static bool stop(void *ctx)
+{
+    (void)ctx;
+    return false;
+}
+
+/* One clip, of which the 16th frame is answered with `r`. */
+static void expect_end(const struct damage *damage, const struct vrt_graph_executor_watch *watch,
+                       int r, const char *says)
+{
+    const size_t n = (size_t)VRT_FVD_SIDE * VRT_FVD_SIDE * 3;
+    uint16_t *pictures = calloc(2 * n, sizeof(*pictures));
+    const int fd = make_file(SEED, damage);
+    struct vrt_error error = { 0 };
+    struct vrt_fvd *fvd;
+
+    expect_true(pictures);
+    if (vrt_fvd_new(fd, "net.pt", watch, &fvd, &error) < 0)
+        test_fail("%s", error.message);
+    for (int i = 0; i < VRT_FVD_FRAMES; i++)
+        expect_int(vrt_fvd_add(fvd, pictures, &error), i < VRT_FVD_FRAMES - 1 ? 0 : r);
+    expect_contains(error.message, says);
+    expect_int(vrt_fvd_n_clips(fvd), 0);
+    vrt_fvd_free(fvd);
+    free(pictures);
+    close(fd);
+}
+
 /* 33 frames of two videos: two clips, and one that counts for nothing. */
 static void check_videos(void)
 {
@@ -236,6 +264,16 @@ static void check_videos(void)
     close(fd);
 }
 
+static void check_ends(void)
+{
+    const float large = 2e6f;
+
+    expect_end(NULL, &(struct vrt_graph_executor_watch){ .go_on = stop }, -ECANCELED, "");
+    expect_end(&(struct damage){ .name = "logits.conv3d.bias", .fill = &large },
+               &(struct vrt_graph_executor_watch){ 0 }, -EINVAL,
+               "a logit of 2e+06 of a clip: its weights are no trained ones");
+}
+
 int main(int argc, char **argv)
 {
     const int fd = make_file(SEED, NULL);
@@ -254,6 +292,8 @@ int main(int argc, char **argv)
             check_files();
         else if (strcmp(argv[i], "videos") == 0)
             check_videos();
+        else if (strcmp(argv[i], "ends") == 0)
+            check_ends();
         else
             check_clip(i3d, argv[1], argv[i]);
     }

@@ -33,10 +33,11 @@ static double round_by(const VrtPb__Node *node, double x)
            floor(x + 0.5) : ceil(x - 0.5);
 }
 
-/* Whether it takes the same pixels as our op, which are floor(i * den / num). */
+/* Whether it takes the same pixels as our op, which are floor(i * den / num): up to num they may be
+ * so by the edge alone. */
 static bool is_floor(const VrtPb__Node *node, int num, int den)
 {
-    for (int i = 0; i < num; i++)
+    for (int i = 0; i < 2 * num; i++)
         if (fmax(round_by(node, source_of(node, i, num, den)), 0) != i * den / num)
             return false;
     return true;

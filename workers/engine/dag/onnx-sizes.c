@@ -130,6 +130,11 @@ static int from_constant(struct vrt_onnx_reader *reader, const struct vrt_onnx_c
     return 0;
 }
 
+static bool is_of_numbers(const struct vrt_onnx_value *value)
+{
+    return value->kind == VRT_ONNX_CONSTANT || value->kind == VRT_ONNX_SIZES;
+}
+
 static int read_input(struct vrt_onnx_reader *reader, size_t i, struct vrt_onnx_sizes *ret_sizes)
 {
     const struct vrt_onnx_value *value = vrt_onnx_in(reader, i);
@@ -154,24 +159,22 @@ int vrt_onnx_sizes_in(struct vrt_onnx_reader *reader, size_t first, size_t n,
 }
 
 /* The sizes of a picture, or how many numbers there are. */
-static int op_shape(struct vrt_onnx_reader *reader, struct vrt_onnx_sizes *ret_sizes)
+static int op_shape(struct vrt_onnx_reader *reader, const struct vrt_onnx_sizes *in,
+                    struct vrt_onnx_sizes *ret_sizes)
 {
     const struct vrt_onnx_value *x = vrt_onnx_in(reader, 0);
-    struct vrt_onnx_sizes of = { 0 }, all;
+    struct vrt_onnx_sizes all;
     int64_t begin = vrt_onnx_int(reader->node, "start", 0);
     int64_t end = vrt_onnx_int(reader->node, "end", 8);
 
     if (!x || x->kind == VRT_ONNX_VIEW)
         return vrt_dag_refuse(reader->dag, "is asked of what isn't pictures");
-    int r = x->kind == VRT_ONNX_NODE ? 0 : vrt_onnx_sizes_in(reader, 0, 1, &of);
-    if (r < 0)
-        return r;
-    const int n = x->kind == VRT_ONNX_NODE ? 4 : of.n_dims;
-    r = make(reader, n, &all);
+    const int n = x->kind == VRT_ONNX_NODE ? 4 : in->n_dims;
+    int r = make(reader, n, &all);
     if (r < 0)
         return r;
     for (int i = 0; i < n; i++)
-        fill(reader, &all, i, x->kind != VRT_ONNX_NODE ? of.dims[i] :
+        fill(reader, &all, i, x->kind != VRT_ONNX_NODE ? in->dims[i] :
                               i == 0 ? 1 : reader->dag->nodes[x->node].channels);
     for (int i = 2; i < n && x->kind == VRT_ONNX_NODE; i++)
         for (int k = 0; k < reader->n_probes; k++)
@@ -186,15 +189,12 @@ static int op_shape(struct vrt_onnx_reader *reader, struct vrt_onnx_sizes *ret_s
     return 0;
 }
 
-static int op_gather(struct vrt_onnx_reader *reader, struct vrt_onnx_sizes *ret_sizes)
+static int op_gather(struct vrt_onnx_reader *reader, const struct vrt_onnx_sizes *in,
+                     struct vrt_onnx_sizes *ret_sizes)
 {
-    struct vrt_onnx_sizes in[2];
     const struct vrt_onnx_sizes *x = &in[0], *indices = &in[1];
-    int r = vrt_onnx_sizes_in(reader, 0, 2, in);
+    int r = make(reader, indices->n, ret_sizes);
 
-    if (r < 0)
-        return r;
-    r = make(reader, indices->n, ret_sizes);
     if (r < 0)
         return r;
     for (int i = 0; i < indices->n; i++) {
@@ -226,15 +226,11 @@ static int limit(double number, int n, int step)
     return (int)fmax(fmin(number, step < 0 ? n - 1 : n), step < 0 ? -1 : 0);
 }
 
-/* Rows of numbers, forwards or backwards. */
-static int op_slice(struct vrt_onnx_reader *reader, struct vrt_onnx_sizes *ret_sizes)
+/* Rows of numbers, forwards or backwards; inputs are they, starts, ends, axes and steps. */
+static int op_slice(struct vrt_onnx_reader *reader, const struct vrt_onnx_sizes *in,
+                    struct vrt_onnx_sizes *ret_sizes)
 {
-    struct vrt_onnx_sizes in[5];    /* numbers, starts, ends, axes, steps */
     const struct vrt_onnx_sizes *x = &in[0], *axes = &in[3], *steps = &in[4];
-    int r = vrt_onnx_sizes_in(reader, 0, VRT_ARRAY_SIZE(in), in);
-
-    if (r < 0)
-        return r;
     const int step = steps->n ? whole(reader, steps, 0, 0) : 1;
     const int length = x->n_dims == 2 ? x->dims[1] : 1;
     const double first = single(reader, &in[1]), last = single(reader, &in[2]);
@@ -244,7 +240,7 @@ static int op_slice(struct vrt_onnx_reader *reader, struct vrt_onnx_sizes *ret_s
     const int begin = limit(first, x->dims[0], step);
     const int end = limit(last, x->dims[0], step);
     const int n = VRT_MAX((end - begin + step - (step > 0 ? 1 : -1)) / step, 0);
-    r = make(reader, n * length, ret_sizes);
+    int r = make(reader, n * length, ret_sizes);
     if (r < 0)
         return r;
     for (int i = 0; i < n * length; i++)
@@ -256,28 +252,25 @@ static int op_slice(struct vrt_onnx_reader *reader, struct vrt_onnx_sizes *ret_s
     return 0;
 }
 
-static int op_concat(struct vrt_onnx_reader *reader, struct vrt_onnx_sizes *ret_sizes)
+static int op_concat(struct vrt_onnx_reader *reader, const struct vrt_onnx_sizes *in,
+                     struct vrt_onnx_sizes *ret_sizes)
 {
-    struct vrt_onnx_sizes parts[VRT_ONNX_SIZES_MAX];
-    const size_t n_in = VRT_MIN(reader->node->n_input, (size_t)VRT_ONNX_SIZES_MAX);
-    int n = reader->node->n_input > n_in ? VRT_ONNX_SIZES_MAX + 1 : 0;
-    int r = vrt_onnx_sizes_in(reader, 0, n_in, parts);
+    const size_t n_in = reader->node->n_input;
+    int n = 0;
 
-    if (r < 0)
-        return r;
     for (size_t i = 0; i < n_in; i++) {
-        n += parts[i].n;
-        if (parts[i].n_dims != 1)
+        n += in[i].n;
+        if (in[i].n_dims != 1)
             return vrt_dag_refuse(reader->dag, "joins numbers that are no list");
     }
-    r = make(reader, n, ret_sizes);
+    int r = make(reader, n, ret_sizes);
     if (r < 0)
         return r;
     n = 0;
     for (size_t i = 0; i < n_in; i++) {
-        ret_sizes->is_whole &= parts[i].is_whole;
-        for (int k = 0; k < parts[i].n; k++)
-            copy(reader, ret_sizes, n++, &parts[i], k);
+        ret_sizes->is_whole &= in[i].is_whole;
+        for (int k = 0; k < in[i].n; k++)
+            copy(reader, ret_sizes, n++, &in[i], k);
     }
     return 0;
 }
@@ -298,15 +291,12 @@ static int reshape(struct vrt_onnx_reader *reader, const struct vrt_onnx_sizes *
                                           (long long)n);
 }
 
-static int op_reshape(struct vrt_onnx_reader *reader, struct vrt_onnx_sizes *ret_sizes)
+static int op_reshape(struct vrt_onnx_reader *reader, const struct vrt_onnx_sizes *in,
+                      struct vrt_onnx_sizes *ret_sizes)
 {
-    struct vrt_onnx_sizes in[2];
     const struct vrt_onnx_sizes *x = &in[0], *shape = &in[1];
     int dims[DIMS_MAX], known = 1, left = -1;
-    int r = vrt_onnx_sizes_in(reader, 0, 2, in);
 
-    if (r < 0)
-        return r;
     if (shape->n > DIMS_MAX)
         return vrt_dag_refuse(reader->dag, "makes numbers of %d dimensions of what is no picture",
                               shape->n);
@@ -325,64 +315,53 @@ static int op_reshape(struct vrt_onnx_reader *reader, struct vrt_onnx_sizes *ret
 }
 
 /* One number is a list of one, and the other way round. */
-static int op_unsqueeze(struct vrt_onnx_reader *reader, struct vrt_onnx_sizes *ret_sizes)
+static int op_unsqueeze(struct vrt_onnx_reader *reader, const struct vrt_onnx_sizes *in,
+                        struct vrt_onnx_sizes *ret_sizes)
 {
-    struct vrt_onnx_sizes x;
-    int r = vrt_onnx_sizes_in(reader, 0, 1, &x);
-
-    if (r < 0)
-        return r;
-    if (x.n_dims != 0)
+    if (in->n_dims != 0)
         return vrt_dag_refuse(reader->dag, "is of no single number: vrtd has no op for that");
-    return reshape(reader, &x, 1, (const int[]){ 1 }, ret_sizes);
+    return reshape(reader, in, 1, (const int[]){ 1 }, ret_sizes);
 }
 
-static int op_squeeze(struct vrt_onnx_reader *reader, struct vrt_onnx_sizes *ret_sizes)
+static int op_squeeze(struct vrt_onnx_reader *reader, const struct vrt_onnx_sizes *in,
+                      struct vrt_onnx_sizes *ret_sizes)
 {
-    struct vrt_onnx_sizes x;
-    int r = vrt_onnx_sizes_in(reader, 0, 1, &x);
-
-    return r < 0 ? r : reshape(reader, &x, 0, NULL, ret_sizes);
+    return reshape(reader, in, 0, NULL, ret_sizes);
 }
 
-static int op_transpose(struct vrt_onnx_reader *reader, struct vrt_onnx_sizes *ret_sizes)
+static int op_transpose(struct vrt_onnx_reader *reader, const struct vrt_onnx_sizes *in,
+                        struct vrt_onnx_sizes *ret_sizes)
 {
     const VrtPb__Attribute *perm = vrt_onnx_attribute(reader->node, "perm");
-    struct vrt_onnx_sizes x;
-    int r = vrt_onnx_sizes_in(reader, 0, 1, &x);
+    const struct vrt_onnx_sizes *x = &in[0];
 
-    if (r < 0)
-        return r;
-    if (x.n_dims != 2 || (perm && (perm->n_ints != 2 || perm->ints[0] != 1)))
+    if (x->n_dims != 2 || (perm && (perm->n_ints != 2 || perm->ints[0] != 1)))
         return vrt_dag_refuse(reader->dag, "turns what is no table of numbers");
-    r = make(reader, x.n, ret_sizes);
+    int r = make(reader, x->n, ret_sizes);
     if (r < 0)
         return r;
-    for (int i = 0; i < x.n; i++)
-        copy(reader, ret_sizes, i, &x, i % x.dims[0] * x.dims[1] + i / x.dims[0]);
+    for (int i = 0; i < x->n; i++)
+        copy(reader, ret_sizes, i, x, i % x->dims[0] * x->dims[1] + i / x->dims[0]);
     ret_sizes->n_dims = 2;
-    ret_sizes->dims[0] = x.dims[1];
-    ret_sizes->dims[1] = x.dims[0];
-    ret_sizes->is_whole = x.is_whole;
+    ret_sizes->dims[0] = x->dims[1];
+    ret_sizes->dims[1] = x->dims[0];
+    ret_sizes->is_whole = x->is_whole;
     return 0;
 }
 
-static int op_constant_of_shape(struct vrt_onnx_reader *reader, struct vrt_onnx_sizes *ret_sizes)
+static int op_constant_of_shape(struct vrt_onnx_reader *reader, const struct vrt_onnx_sizes *in,
+                                struct vrt_onnx_sizes *ret_sizes)
 {
     const VrtPb__Attribute *value = vrt_onnx_attribute(reader->node, "value");
     struct vrt_onnx_constant constant = { .n = 0 };
-    struct vrt_onnx_sizes shape, one = { 0 };
-    int r = vrt_onnx_sizes_in(reader, 0, 1, &shape);
-
-    if (r < 0)
-        return r;
-    r = value && value->t ? vrt_onnx_constant_of(reader, value->t, &constant) : 0;
+    struct vrt_onnx_sizes one = { 0 };
+    int r = value && value->t ? vrt_onnx_constant_of(reader, value->t, &constant) : 0;
     if (r < 0)
         return r;
     r = constant.n == 1 ? from_constant(reader, &constant, &one) : 0;
     if (r < 0)
         return r;
-    r = make(reader, shape.n == 1 ? whole(reader, &shape, 0, -1) : -1, ret_sizes);
+    r = make(reader, in->n == 1 ? whole(reader, in, 0, -1) : -1, ret_sizes);
     if (r < 0)
         return r;
     for (int i = 0; i < ret_sizes->n; i++)
@@ -393,23 +372,20 @@ static int op_constant_of_shape(struct vrt_onnx_reader *reader, struct vrt_onnx_
     return 0;
 }
 
-static int op_cast(struct vrt_onnx_reader *reader, struct vrt_onnx_sizes *ret_sizes)
+static int op_cast(struct vrt_onnx_reader *reader, const struct vrt_onnx_sizes *in,
+                   struct vrt_onnx_sizes *ret_sizes)
 {
     const int64_t to = vrt_onnx_int(reader->node, "to", 0);
-    struct vrt_onnx_sizes x;
-    int r = vrt_onnx_sizes_in(reader, 0, 1, &x);
+    int r = make(reader, in->n, ret_sizes);
 
     if (r < 0)
         return r;
-    r = make(reader, x.n, ret_sizes);
-    if (r < 0)
-        return r;
     double *v = ret_sizes->v;
-    *ret_sizes = x;
+    *ret_sizes = *in;
     ret_sizes->v = v;
     ret_sizes->is_whole = to == 6 || to == 7;
-    for (int i = 0; i < x.n * reader->n_probes; i++)
-        v[i] = ret_sizes->is_whole ? trunc(x.v[i]) : x.v[i];
+    for (int i = 0; i < in->n * reader->n_probes; i++)
+        v[i] = ret_sizes->is_whole ? trunc(in->v[i]) : in->v[i];
     return 0;
 }
 
@@ -431,17 +407,14 @@ static int n_rows(const struct vrt_onnx_sizes *sizes)
 
 /* Two lists of numbers, or one with a single number; of a row and a column, which together are a
  * table, nothing is made. */
-static int op_binary(struct vrt_onnx_reader *reader, struct vrt_onnx_sizes *ret_sizes)
+static int op_binary(struct vrt_onnx_reader *reader, const struct vrt_onnx_sizes *in,
+                     struct vrt_onnx_sizes *ret_sizes)
 {
     const char *type = vrt_onnx_text(reader->node->op_type);
     const char op = strcmp(type, "Add") == 0 ? '+' : strcmp(type, "Sub") == 0 ? '-' :
                     strcmp(type, "Mul") == 0 ? '*' : strcmp(type, "Div") == 0 ? '/' : '%';
-    struct vrt_onnx_sizes in[2];
     const struct vrt_onnx_sizes *a = &in[0], *b = &in[1];
-    int r = vrt_onnx_sizes_in(reader, 0, 2, in);
 
-    if (r < 0)
-        return r;
     if (!a->n || !b->n || (a->n != b->n && a->n != 1 && b->n != 1))
         return vrt_dag_refuse(reader->dag, "combines %d numbers with %d", a->n, b->n);
     if (a->n == b->n && n_rows(a) != n_rows(b) && a->n > 1)
@@ -449,7 +422,7 @@ static int op_binary(struct vrt_onnx_reader *reader, struct vrt_onnx_sizes *ret_
                               n_rows(b));
     const bool is_a = a->n > b->n || (a->n == b->n && a->n_dims > b->n_dims);
     const struct vrt_onnx_sizes *longer = is_a ? a : b;
-    r = make(reader, longer->n, ret_sizes);
+    int r = make(reader, longer->n, ret_sizes);
     if (r < 0)
         return r;
     ret_sizes->n_dims = longer->n_dims;
@@ -465,7 +438,8 @@ static int op_binary(struct vrt_onnx_reader *reader, struct vrt_onnx_sizes *ret_
 
 static const struct {
     const char *type;
-    int (*read)(struct vrt_onnx_reader *reader, struct vrt_onnx_sizes *ret_sizes);
+    int (*read)(struct vrt_onnx_reader *reader, const struct vrt_onnx_sizes *in,
+                struct vrt_onnx_sizes *ret_sizes);
 } operators[] = {
     { "Add", op_binary },
     { "Cast", op_cast },
@@ -484,22 +458,41 @@ static const struct {
     { "Unsqueeze", op_unsqueeze },
 };
 
+/* Inputs of numbers; those that are left out, and pictures, have none. */
+static int read_inputs(struct vrt_onnx_reader *reader, struct vrt_onnx_sizes *ret_in)
+{
+    const size_t n = reader->node->n_input;
+
+    if (n > VRT_ONNX_SIZES_MAX)
+        return vrt_dag_refuse(reader->dag, "has %zu inputs", n);
+    for (size_t i = 0; i < n; i++) {
+        const struct vrt_onnx_value *value = vrt_onnx_in(reader, i);
+        int r = value && is_of_numbers(value) ? read_input(reader, i, &ret_in[i]) : 0;
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
 bool vrt_onnx_sizes_operate(struct vrt_onnx_reader *reader, struct vrt_onnx_value *ret_value,
                             int *ret_r)
 {
+    struct vrt_onnx_sizes in[VRT_ONNX_SIZES_MAX] = { 0 };
     const char *type = vrt_onnx_text(reader->node->op_type);
     const bool is_shape = strcmp(type, "Shape") == 0;
 
     for (size_t i = 0; i < reader->node->n_input && !is_shape; i++) {
         const struct vrt_onnx_value *value = vrt_onnx_in(reader, i);
-        if (value && value->kind != VRT_ONNX_SIZES && value->kind != VRT_ONNX_CONSTANT)
+        if (value && !is_of_numbers(value))
             return false;
     }
     for (size_t i = 0; i < VRT_ARRAY_SIZE(operators); i++) {
         if (strcmp(type, operators[i].type) != 0)
             continue;
         *ret_value = (struct vrt_onnx_value){ .kind = VRT_ONNX_SIZES };
-        *ret_r = operators[i].read(reader, &ret_value->sizes);
+        *ret_r = read_inputs(reader, in);
+        if (*ret_r == 0)
+            *ret_r = operators[i].read(reader, in, &ret_value->sizes);
         return true;
     }
     return false;

@@ -122,9 +122,8 @@ static int guess_channels(const struct vrt_onnx_reader *reader, const VrtPb__Gra
         if (strcmp(vrt_onnx_text(node->op_type), "Conv") != 0 || node->n_input < 2)
             continue;
         name = vrt_dag_names_find(&reader->names, text_of(node->input[1]));
-        if (!name || reader->values[name->value].constant.n_dims != 4)
-            return 3;
-        return reader->values[name->value].constant.dims[1] % 3 == 0 ? 3 : 1;
+        return name && reader->values[name->value].constant.n_dims == 4 &&
+               reader->values[name->value].constant.dims[1] % 3 != 0 ? 1 : 3;
     }
     return 3;
 }

@@ -15,9 +15,27 @@ import unittest
 
 from graph_files import (NCNN_F16, NCNN_F32, Ncnn, Onnx, compact, esrgan, field, packed,
                          safetensors, span)
+from nets import BROKEN_GRAPHS, GRAPHS, graph
+from rules import run
+from sizes import (BROKEN_SIZES, H, NO_SIZES, ROUNDED, SIZES, W, WHERE, first, folded, nearest,
+                   plainly_resized, reshaped, resized)
 
 PROGRAM, HAS_ONNX = sys.argv[1], 'onnx' in sys.argv[2:]
-H, W = 12, 8
+
+def changed(make, old, new, n_bytes=None):
+    """The ncnn file of such a graph, with another text, or fewer weights."""
+    net = Ncnn(graph(make))
+    assert old in net.text
+    return net.text.replace(old, new, 1).encode() + net.weights[:n_bytes]
+
+
+def of_two(old, new):
+    return changed(lambda n, a, b: n.sum([a, b], [1, 1]), old, new)
+
+
+def by_memory(old, new, n_bytes=None):
+    return changed(lambda n, a, b: n.with_number('add', b, [0.5] * 12), old, new, n_bytes)
+
 
 # What the ncnn file of compact() becomes, and what the refusal says.
 BROKEN_NCNN = {
@@ -65,17 +83,36 @@ BROKEN_NCNN = {
     'a parameter': (lambda n: n.joined().replace(b'0=12 1=3', b'x=12 1=3', 1), 'NUMBER=VALUE'),
     'not finite': (lambda n: n.joined().replace(NCNN_F32, NCNN_F32 + packed([math.nan]), 1)[:-4],
                    'not finite'),
+    'slopes cut short': (lambda n: n.text.encode() + n.weights[:1352],
+                         'PReLU "prelu_2" needs 48 bytes'),
+    'two blobs': (lambda n: n.joined().replace(b'1 1 v1 v2 ', b'1 2 v1 v2 more '), 'makes 2 blobs'),
+    'of nothing': (lambda n: n.joined().replace(b'1 1 v1 v2 ', b'0 1 v2 '), 'has no input'),
+    'another arithmetic': (lambda n: n.joined().replace(b' 0=0\n', b' 0=5\n'), 'is of kind 5'),
+    'no such arithmetic': (lambda n: n.joined().replace(b' 0=0\n', b' 0=9\n'), 'is of kind 9'),
+    'a number and two': (lambda n: n.joined().replace(b' 0=0\n', b' 0=0 1=1\n'), 'has 2 inputs'),
+    'another activation': (lambda n: n.joined().replace(b'5=1', b'5=1 9=5', 1),
+                           'an activation of kind 5'),
+    'corners aligned': (lambda n: n.joined().replace(b'0=1 1=2.0', b'6=1 0=1 1=2.0'),
+                        'with corners aligned'),
+    'another interpolation': (lambda n: n.joined().replace(b'0=1 1=2.0', b'0=4 1=2.0'),
+                              'resizes by kind 4;'),
+    'unlike factors': (lambda n: n.joined().replace(b'0=1 1=2.0', b'0=1 1=3.0'), 'unlike factors'),
+    'a given size': (lambda n: n.joined().replace(b'0=1 1=2.0', b'0=1 3=24 1=2.0'), 'given size'),
+    'the highest': (lambda n: of_two('0=1 -', '0=2 -'), 'is of kind 2 with 2 inputs'),
+    'one alone': (lambda n: of_two('2 1 v1_0 v2 ', '1 1 v2 '), 'is of kind 1 with 1 inputs'),
+    'along rows': (lambda n: changed(lambda n, a, b: n.concat([a, b]), 'v3', 'v3 0=1'),
+                   'joins along axis 1'),
+    'numbers in rows': (lambda n: by_memory('_3 0=12', '_3 0=12 1=2'), 'holds 12 by 2 by 0 '),
+    'numbers in columns': (lambda n: by_memory('_3 0=12', '_3 0=2 1=1 2=12'), 'holds 2 by 1 by 12'),
+    'numbers in depth': (lambda n: by_memory('_3 0=12', '_3 0=12 11=2'), 'holds 12 by'),
+    'no numbers': (lambda n: by_memory('_3 0=12', '_3 0=0'), 'holds 0 by'),
+    'numbers cut short': (lambda n: by_memory('12', '12', 6604), 'MemoryData "memory_3" needs 48'),
+    'numbers as pictures': (lambda n: by_memory('BinaryOp', 'Concat  '),
+                            'has a constant where vrtd takes a picture'),
+    'numbers alone': (lambda n: Ncnn(compact()).text.replace('\n12 ', '\n13 ').encode() +
+                      b'MemoryData more 0 1 more 0=1\n' + n.weights + bytes(4),
+                      'end with a constant'),
 }
-
-
-def first(model, old, new):
-    """The file with the first node or tensor that has `old` changed."""
-    for parts in (model.nodes, model.initializers):
-        for i, part in enumerate(parts):
-            if old in part:
-                parts[i] = part.replace(old, new, 1)
-                return model.data()
-    raise ValueError(f'{old} is nowhere')
 
 
 def without(model, name):
@@ -152,84 +189,122 @@ BROKEN_ONNX = {
                       'of 64 channels'),
     'no result': (lambda m: setattr(m, 'result', 'nothing') or m.data(), 'has an output that no '
                   'operation makes'),
+    'without a name': (lambda m: first(m, field(3, 'PRelu_1') + field(4, 'PRelu'),
+                                       field(4, 'Einsum')), 'Einsum "v2" is an operation'),
+    'a tensor twice': (lambda m: m.initializers.append(m.initializers[0]) or m.data(),
+                       'tensor "c1w" makes what another has made'),
+    'a tensor of nine dimensions': (lambda m: replaced(m, 'c1b', tensor(
+        *[(1, 1)] * 9, (2, 1), (9, bytes(4)))), 'has 9 dimensions'),
+    'a bias that is not there': (lambda m: first(m, field(1, 'c1b'), field(1, 'v0')), 'reads "v0"'),
+    'a bias of pictures': (lambda m: first(m, field(1, 'c3b'), field(1, 'v1')),
+                           'has no constant as its input 2'),
+    'slopes of pictures': (lambda m: first(m, field(1, 'v3') + field(1, 'c4'),
+                                           field(1, 'v3') + field(1, 'v1')), 'no constant slope'),
+    'slopes of columns': (lambda m: replaced(m, 'c2', tensor((1, 1), (1, 1), (1, 12), (2, 1),
+                                                            (9, bytes(48)))), 'no constant slope'),
+    'slopes of vectors': (lambda m: replaced(m, 'c2', tensor((1, 12), (2, 1), (9, bytes(48)))),
+                          'no constant slope'),
+    'a shuffle by 100': (lambda m: first(m, m.int('blocksize', 2), m.int('blocksize', 100)),
+                         'by 0 of 12 channels'),
+    'a shuffle by less': (lambda m: first(m, field(5, m.int('blocksize', 2)),
+                                          field(5, m.int('blocksize', -2))), 'by 0 of 12 channels'),
+    'smoothed': (lambda m: first(m, field(5, m.string('mode', 'nearest')),
+                                 field(5, m.int('antialias', 1))), 'smooths pictures first'),
+    'of axes': (lambda m: first(m, field(5, m.string('mode', 'nearest')),
+                                field(5, m.ints('axes', 2, 3))), 'resizes along some axes'),
+    'unlike scales': (lambda m: replaced(m, 'c9', tensor((1, 4), (2, 1), (9, packed(
+        [1, 1, 2, 3])))), 'by 2 and 3, which is no plain ratio'),
+    'scales of channels': (lambda m: replaced(m, 'c9', tensor((1, 4), (2, 1), (9, packed(
+        [1, 2, 2, 2])))), 'given size'),
+    'as in training': (lambda m: ended(m, 'BatchNormalization', m.result, *['c10'] * 4, attributes=[
+        m.int('training_mode', 1)]), 'is as in training'),
+    'three of four': (lambda m: ended(m, 'BatchNormalization', m.result, *['c10'] * 3),
+                      'has no constant as its input 4'),
+    'joined in rows': (lambda m: ended(m, 'Concat', m.result, attributes=[m.int('axis', 2)]),
+                       'joins along axis 2'),
+    'joined with numbers': (lambda m: ended(m, 'Concat', m.result, 'c10', attributes=[
+        m.int('axis', 1)]), "joins what isn't pictures"),
+    'a number by axis': (lambda m: ended(m, 'Add', m.result, 'c9'), 'neither one number nor one'),
+    'a number for columns': (lambda m: ended(m, 'Add', m.result, m.constant(
+        'k', [1, 1, 3], [1.0] * 3)), 'neither one number nor one'),
+    'two limits': (lambda m: ended(m, 'Clip', m.result, m.constant('k', [2], [-1.0] * 2)),
+                   'cuts off within'),
+    'a limit of sizes': (lambda m: ended(m, 'Clip', m.result, m.made('Gather', m.made(
+        'Shape', 'input'), 0)), 'cuts off within'),
+    'no numbers': (lambda m: ended(m, 'Constant'), 'has no numbers'),
+    'numbers as text': (lambda m: ended(m, 'Constant', attributes=[m.string('value_string', 'x')]),
+                        'has no numbers'),
+    'numbers of two kinds': (lambda m: ended(m, 'Constant', attributes=[
+        m.attribute('value_floats', 6, 7, 1.0) + field(8, 1)]), 'has numbers of two kinds'),
+    'the end of no picture': (lambda m: ended(m, 'Relu', 'c10'), 'no picture as its first input'),
+    'of six dimensions': (lambda m: ended(m, 'Relu', m.made('Reshape', m.made('Transpose', m.made(
+        'Reshape', m.made('Reshape', m.made('Unsqueeze', m.result, [3]), [0, 0, -1, 2, 0]),
+        [0, 0, 0, 0, -1, 2]), attributes=[m.ints('perm', 0, 1, 3, 5, 2, 4)]), [0, -1, 1, 1, 0, 0])),
+        'reads pictures of six dimensions'),
+    'a dimension more': (lambda m: ended(m, 'Unsqueeze', 'c10', [0]), ''),
+    'a dimension less': (lambda m: ended(m, 'Squeeze', m.result, [0]), "isn't part of moving"),
+    'seen in nine': (lambda m: ended(m, 'Reshape', m.result, [1] * 9), 'pictures of 9 dimensions'),
+    'turned': (lambda m: ended(m, 'Transpose', m.result, attributes=[m.ints('perm', 0, 1, 3, 2)]),
+               'channels before height'),
+    'padded by some axes': (lambda m: ended(m, 'Pad', m.result, [0] * 4), 'what is no picture'),
+    'two outputs': (lambda m: m.data().replace(field(2, 'graph'), field(2, 'graph') + field(
+        12, m.value_info('v1', 12)), 1), ''),
+    **{f'of three dimensions: {kind}': (
+        lambda m, kind=kind: ended(m, kind, m.result, *[''] * (kind == 'Resize'), m.constant(
+            'k', [1, 1, 2], [1, 1], 'q')), 'constants of 3 dimensions')
+       for kind in ('Pad', 'Reshape', 'Resize', 'Slice')},
 }
 
 
-def folded(style='legacy', multiple=2):
-    """What mirrors pictures to a multiple, and cuts again."""
-    return Onnx(esrgan(n_up=2, unshuffle=2), size=(H, W), edge=(style, multiple, 2))
-
-
-def uncut():
-    model = folded()
-    model.result = 'v' + str(len(esrgan(n_up=2, unshuffle=2).ops) - 1)
+def ended(model, kind, *inputs, attributes=()):
+    """The file with one operation more."""
+    model.initializers.append(model.tensor('c10', [3, 1, 1], [0.5] * 3))
+    model.result = model.made(kind, *inputs, attributes=attributes)
     return model.data()
 
 
-def beside():
-    """Reads the picture with its edge, and without."""
-    model = folded()
-    model.node('Add', ['input', 'padded'], ['both'])
+def several(model, kinds):
+    for kind, attributes in kinds:
+        model.result = model.made(kind, model.result, attributes=attributes)
     return model.data()
 
 
-def behind():
-    model = folded()
-    model.node('Relu', [model.result], ['more'])
-    model.result = 'more'
+def told(model, name, number, kind, value):
+    """With another way to say how much one number is: twice, halved."""
+    two = model.made('Constant', attributes=[model.attribute(name, number, kind, value)])
+    model.result = model.made('Div', model.made('Mul', model.result, two), two)
     return model.data()
 
 
-def with_node(kind, inputs):
-    """An operation of a number, of what is left out, and of the picture's sizes."""
-    model = Onnx(compact())
-    model.initializers.append(model.tensor('one', [1], [1], 'q'))
-    model.node('Shape', ['input'], ['sizes'])
-    model.initializers += [model.tensor('row', [2], [1, 2], 'q'),
-                           model.tensor('column', [2, 1], [1, 2], 'q')]
-    model.node('Slice', ['sizes', 'one', 'one'], ['none'])
-    model.initializers.append(model.tensor('two', [1], [2], 'q'))
-    model.node('Gather', ['sizes', 'two'], ['rows'])
-    model.node(kind, inputs, ['more'])
-    return model.data()
-
-
-def reshaped(*dims, size=None):
-    """What is given another shape in the end."""
-    model = Onnx(compact(), size=size)
-    model.initializers.append(model.tensor('shape', [len(dims)], dims, 'q'))
-    model.node('Reshape', [model.result, 'shape'], ['shaped'])
-    model.result = 'shaped'
-    return model.data()
-
-
-# Files that compute with the picture's size.
-BROKEN_SIZES = {
-    'left out': (lambda: with_node('Add', ['one', '']), 'combines 1 numbers with 0'),
-    'of unlike shapes': (lambda: with_node('Add', ['row', 'column']),
-                         'combines numbers in 1 rows with such in 2'),
-    'of nothing': (lambda: with_node('Mul', ['none', 'one']), 'combines 0 numbers with 1'),
-    'a part that follows from the size': (
-        lambda: with_node('Slice', ['sizes', 'one', 'rows']), 'cuts in a way'),
-    'another edge': (lambda: first(folded(), b'reflect', b'wrapped'), 'pads otherwise'),
-    'no multiple': (lambda: folded(multiple=3).data(), "isn't what is missing to the next"),
-    'an edge that stays': (uncut, 'an edge that stays'),
-    'with and without': (beside, 'reads a picture without the edge'),
-    'behind the cut': (behind, 'reads a picture whose edge was cut off'),
-    'cut elsewhere': (lambda: Onnx(esrgan(n_up=2, unshuffle=2), size=(H, W),
-                                   edge=('dynamo', 2, 1)).data(), 'cuts pictures'),
-    'what is not there': (lambda: first(folded(), field(4, 'Gather'), field(4, 'Einsum')),
-                          'Einsum'),
-    'by zero': (lambda: folded(multiple=0).data(), 'next multiple'),
+# What the same file is told as.
+SAME_ONNX = {
+    'padded by name': lambda m: first(m, field(5, m.ints('pads', 1, 1, 1, 1)),
+                                      field(5, m.string('auto_pad', 'SAME_UPPER'))),
+    'padded by another': lambda m: first(m, field(5, m.ints('pads', 1, 1, 1, 1)),
+                                         field(5, m.string('auto_pad', 'SAME_LOWER'))),
+    'passed on': lambda m: several(m, [('Identity', []), ('Dropout', [])] + [
+        ('Cast', [m.int('to', kind)]) for kind in (1, 10, 11, 16)]),
+    'cut off last': lambda m: several(m, [('Clip', []), ('Cast', [m.int('to', 1)])]),
+    'a domain': lambda m: first(m, field(4, 'PRelu'), field(4, 'PRelu') + field(7, 'ai.onnx')),
+    'a number': lambda m: told(m, 'value_float', 1, 2, 2.0),
+    'numbers': lambda m: told(m, 'value_floats', 6, 7, 2.0),
+    'an integer': lambda m: told(m, 'value_int', 2, 3, 2),
+    'integers': lambda m: told(m, 'value_ints', 7, 8, 2),
+    'padded by nothing': lambda m: ended(m, 'Pad', m.result, [0] * 8),
+    'cut nowhere': lambda m: ended(m, 'Slice', m.result, [0, 0], [3, 1 << 40], [1, -1], [1, 1]),
+    'seen in four': lambda m: ended(m, 'Reshape', m.result, [0, 0, 0, -1]),
 }
+
+
+def values(channels, H=H, W=W):
+    return [(i * 37 % 101) / 101 for i in range(channels * H * W)]
 
 
 def picture(channels, H=H, W=W):
     text = (f"{{'descr': '<f4', 'fortran_order': False, 'shape': (1, {channels}, {H}, {W}), "
             '}\n').encode()
-    n = channels * H * W
     return (b'\x93NUMPY\x01\x00' + struct.pack('<H', len(text)) + text +
-            packed([(i * 37 % 101) / 101 for i in range(n)]))
+            packed(values(channels, H, W)))
 
 
 class GraphFiles(unittest.TestCase):
@@ -309,6 +384,27 @@ class GraphFiles(unittest.TestCase):
         results = {self.result(path) for _, path in self.files(span())}
         self.assertEqual(len(results), 1)
 
+    def each_file(self, net):
+        yield 'ncnn', self.write('a.ncnn', Ncnn(net).joined())
+        if HAS_ONNX:
+            yield 'ONNX', self.write('a.onnx', Onnx(net).data())
+
+    def test_graphs(self):
+        """What each makes is what its operations are defined to make."""
+        x = values(3)
+        for name, make in GRAPHS.items():
+            net = graph(make)
+            wanted = sum(run(net, [x[c * H * W:(c + 1) * H * W] for c in range(3)], H, W), [])
+            for file, path in self.each_file(net):
+                with self.subTest(name, file=file):
+                    got = struct.unpack(f'<{len(wanted)}f', self.result(path)[-4 * len(wanted):])
+                    off = max(abs(a - b) for a, b in zip(got, wanted))
+                    self.assertLess(off, 1e-5 * max(map(abs, wanted)))
+        for name, (make, part) in BROKEN_GRAPHS.items():
+            for file, path in self.each_file(graph(make)):
+                with self.subTest(name, file=file):
+                    self.refuse(path, part)
+
     @unittest.skipUnless(HAS_ONNX, 'built without libprotobuf-c')
     def test_edges(self):
         """Pictures that the file itself mirrors to a multiple and cuts again, by their size."""
@@ -323,6 +419,37 @@ class GraphFiles(unittest.TestCase):
         for name, (make, part) in BROKEN_SIZES.items():
             with self.subTest(name):
                 self.refuse(self.write('b.onnx', make()), part)
+
+    @unittest.skipUnless(HAS_ONNX, 'built without libprotobuf-c')
+    def test_sizes(self):
+        """To twice the picture's size, however that is computed."""
+        self.write('x.npy', picture(3, 7, 9))
+        wanted = self.result(self.write('a.onnx', plainly_resized()))
+        for name, make in SIZES.items():
+            for style in 'sizes', 'scales':
+                with self.subTest(name, style=style):
+                    data = resized(make, style)
+                    self.assertEqual(self.result(self.write('a.onnx', data)), wanted)
+        for name, (make, part) in NO_SIZES.items():
+            with self.subTest(name):
+                self.refuse(self.write('b.onnx', resized(make)), part)
+
+    @unittest.skipUnless(HAS_ONNX, 'built without libprotobuf-c')
+    def test_nearest(self):
+        """Rules by which others take the pixels that vrtd takes are read, and no others."""
+        for factor in 2, 3, 1.5, 0.5:
+            self.write('x.npy', picture(3, 8, 8))
+            plain, _ = nearest(factor, 'asymmetric', 'floor')
+            wanted = self.result(self.write('a.onnx', plain))
+            for where in WHERE:
+                for how in ROUNDED:
+                    with self.subTest(factor=factor, where=where, how=how):
+                        data, is_same = nearest(factor, where, how)
+                        path = self.write('b.onnx', data)
+                        if is_same:
+                            self.assertEqual(self.result(path), wanted)
+                        else:
+                            self.refuse(path, 'resizes in a way')
 
     @unittest.skipUnless(HAS_ONNX, 'built without libprotobuf-c')
     def test_reshaped(self):
@@ -369,6 +496,13 @@ class GraphFiles(unittest.TestCase):
                 broken = change(Onnx(compact()))
                 self.assertNotEqual(broken, whole)
                 self.refuse(self.write('b.onnx', broken), part)
+
+    @unittest.skipUnless(HAS_ONNX, 'built without libprotobuf-c')
+    def test_same_onnx(self):
+        wanted = self.result(self.write('a.onnx', Onnx(compact()).data()))
+        for name, change in SAME_ONNX.items():
+            with self.subTest(name):
+                self.assertEqual(self.result(self.write('b.onnx', change(Onnx(compact())))), wanted)
 
     @unittest.skipIf(HAS_ONNX, 'built with libprotobuf-c')
     def test_no_onnx(self):
