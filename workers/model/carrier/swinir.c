@@ -114,7 +114,7 @@ static int conv(struct walk *w, int x, int kernel)
     if (w->sketch->r < 0)
         return 0;
     const struct vrt_sketch_constant *weight = vrt_sketch_constant(w->sketch, node(w, y)->weight);
-    if (weight->n_dims != 4 || weight->dims[2] != kernel || weight->dims[3] != kernel) {
+    if (weight->dims[2] != kernel || weight->dims[3] != kernel) {
         refuse(w);
         return 0;
     }
@@ -172,10 +172,6 @@ static int linear(struct walk *w, int x)
     const struct vrt_sketch_constant *weight =
         vrt_sketch_constant(w->sketch, node(w, product)->weight);
     const int turned = node(w, product)->is_turned;
-    if (weight->n_dims != 2) {
-        refuse(w);
-        return 0;
-    }
     const int64_t n_out = weight->dims[turned ? 0 : 1], n_in = weight->dims[turned ? 1 : 0];
     struct vrt_checkpoint_tensor tensor = {
         .n_dims = 2, .dims = { n_out, n_in }, .data = weight->values,

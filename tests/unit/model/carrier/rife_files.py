@@ -201,7 +201,7 @@ class RifeOnnx(Onnx):
                         'grid': 1.0, 'step': 1.0, 'time': 0.5, 'multiple': 4 * net.scales[0],
                         'pad': 'constant', 'pad_time': False, 'turn': (0, 2, 3, 1), 'factor': 1.0,
                         'cut': 1, 'clip': None, 'axis': 1, 'more': None, 'outputs': 1,
-                        'beta': True} | changes
+                        'beta': True, 'split': None, 'neg': False, 'ended': None} | changes
         self.inputs = self.shapes()
         names = [name for name, _ in self.inputs]
         if len(names) == 1:
@@ -222,6 +222,8 @@ class RifeOnnx(Onnx):
                     'Gather', shape, [axis]), [axis])
         if self.changes['more']:
             self.result = self.made(self.changes['more'], self.result)
+        if self.changes['ended']:
+            self.result = self.changes['ended'](self, self.result)
 
     def shapes(self):
         h, w = self.SIZE if self.style == 'stored' else ('h', 'w')
@@ -242,6 +244,13 @@ class RifeOnnx(Onnx):
 
     def cut(self, x, first, end):
         return self.made('Slice', x, [first], [end], [self.changes['axis']], [1])
+
+    def split(self, x, axis, n_out, *sizes):
+        self.n_made += 1
+        names = [f's{self.n_made}_{i}' for i in range(n_out)]
+        sizes = [self.constant(f's{self.n_made}', [len(sizes)], sizes, 'q')] if sizes else []
+        self.node('Split', [x, *sizes], names, [self.int('axis', axis)])
+        return names
 
     def middle(self):
         """As its authors fill in a time that is told as a number."""
@@ -329,7 +338,9 @@ class RifeOnnx(Onnx):
 
     def moved(self, x, flows, k):
         first = [2 * k + (i ^ self.changes['flip']) for i in range(2)]
-        parts = [self.made('Mul' if self.style == 11 else 'Div', self.cut(flows, c, c + 1), step)
+        cut = (self.split(flows, -3, 4) if self.changes['split'] else
+               [self.cut(flows, c, c + 1) for c in range(4)])
+        parts = [self.made('Mul' if self.style == 11 else 'Div', cut[c], step)
                  for c, step in zip(first, self.steps)]
         flow = self.made('Concat', *parts, attributes=[self.int('axis', 1)])
         grid = self.made('Transpose', self.made('Add', self.grid, flow),
@@ -365,6 +376,8 @@ class RifeOnnx(Onnx):
         x = self.made('DepthToSpace', self.conv(x, f'block{i}.lastconv.0', 2, False), attributes=[
             self.int('blocksize', 2), self.string('mode', self.changes['pixels'])])
         x = self.resize(x, net.scales[i])
+        if self.changes['split']:
+            return self.split(x, self.changes['axis'], 3, *self.changes['split'])
         return [self.cut(x, 0, 4), self.cut(x, 4, 4 + self.changes['cut']),
                 self.cut(x, 5, (1 << 63) - 1)][:2 + (net.n_made > 5)]
 
@@ -377,6 +390,8 @@ class RifeOnnx(Onnx):
         mask = self.made('Sigmoid', made[1])
         first, second = (self.moved(self.frames[k], flows, k) for k in range(2))
         rest = self.made('Sub', self.number(1.0), mask)
+        if self.changes['neg']:
+            rest = self.made('Add', self.made('Neg', mask), self.number(1.0))
         return self.made('Add', self.made('Mul', first, mask), self.made('Mul', second, rest))
 
     def value_info(self, name, channels):

@@ -13,8 +13,9 @@ import sys
 import tempfile
 import unittest
 
-from graph_files import NCNN_F32, field, packed, safetensors
+from graph_files import NCNN_F32, Onnx, field, packed, safetensors
 from rife_files import Rife, RifeNcnn, RifeOnnx
+from said import ATTRIBUTES, COMPUTED, MOVED, UNKNOWN, halved, whole
 from swinir_files import SwinIr, SwinIrOnnx
 
 PROGRAM, HAS_ONNX = sys.argv[1], 'onnx' in sys.argv[2:]
@@ -161,8 +162,28 @@ BROKEN_RIFE = {
 }
 
 
+# What there is of SwinIR.
+SWINIR = {
+    'to x4': {'factors': (2, 2)},
+    'by pixels': {'tail': 'shuffle', 'factors': (2, 2)},
+    'by pixels, to x3': {'tail': 'shuffle', 'factors': (3,)},
+    'by pixels at once': {'tail': 'direct'},
+    'as large': {'tail': 'same', 'range_': 255},
+    'gray': {'tail': 'same', 'channels': 1},
+    'three convolutions': {'n_convs': 3},
+}
+
+
 def swinir(style='legacy', **changes):
     return lambda: SwinIrOnnx(SwinIr(), style, **changes).data()
+
+
+def ended(more):
+    return swinir(ended=more)
+
+
+def turned(o, x):
+    return o.made('Add', x, o.transpose(x, 0, 1, 4, 3, 2))
 
 
 def other_tensor(name, change):
@@ -184,6 +205,8 @@ def edited(old, new, style='legacy'):
 
 BLOCK = 'layers.0.residual_group.blocks.'
 UNFIT = "sizes that don't fit"
+UNFIT_OUTPUT = "has an output that isn't SwinIR's"
+PRODUCT = 'no product with constant weights'
 
 
 class GatherSwinIr(SwinIrOnnx):
@@ -254,6 +277,53 @@ BROKEN_SWINIR = {
     'pixels in another order': (lambda: to_pixels('DCR'), 'in another order'),
     'every second column': (lambda: sliced(2), UNFIT),
     'what is not there': (edited(field(1, 'm9'), field(1, 'n9')), 'reads "n9", which'),
+    'a cube': (swinir(power=3.0), 'is no square'),
+    'a tanh': (swinir('dynamo', gelu='tanh'), "is approximate, which SwinIR's isn't"),
+    'products turned': (swinir('dynamo', gemm=[Onnx.attribute('transA', 2, 3, 1)]), PRODUCT),
+    'products of half': (swinir('dynamo', gemm=[Onnx.attribute('alpha', 1, 2, 0.5)]), PRODUCT),
+    'biases of half': (swinir('dynamo', gemm=[Onnx.attribute('beta', 1, 2, 0.5)]), PRODUCT),
+    'an edge of zeros': (lambda: swinir('dynamo', missing=(0, 0, 1, 1))().replace(
+        field(4, 'reflect'), field(4, 'constan')), 'pads otherwise'),
+    'an edge on top': (swinir('dynamo', missing=(1, 0, 0, 1)), 'pads otherwise'),
+    'an edge of two': (swinir('dynamo', missing=(0, 0, 0, 2)), "that pictures aren't padded"),
+    'an edge that stays': (swinir('dynamo', missing=(0, 0, 1, 1), ended=lambda o, x: o.made(
+        'Identity', f'm{o.n_made - 1}')), "has an output that isn't SwinIR's"),
+    'twice an edge': (ended(lambda o, x: o.made('Pad', x, [0] * 8)), 'pads otherwise'),
+    'cut off within': (ended(lambda o, x: o.made('Clip', x, o.number(0.1))),
+                       'cuts off within 0 and 1'),
+    'cut off and more': (swinir(more='Clip', ended=lambda o, x: o.leaky(x, 0.5)), 'reads a part'),
+    'of no picture': (ended(lambda o, x: o.made('Sub', o.number(1.0), x)), 'as its input 1'),
+    'a sum of one': (ended(lambda o, x: o.made('Add', x)), "follow from the picture's size"),
+    'divided by none': (ended(lambda o, x: o.made('Div', x)), 'no picture as its input 2'),
+    'divided by itself': (ended(lambda o, x: o.made('Div', x, x)), 'else than a deviation'),
+    'a part of it': (ended(lambda o, x: o.made('Slice', x, [1], [9], [3])), UNFIT_OUTPUT),
+    'a part, convolved': (ended(lambda o, x: o.leaky(o.made('Slice', x, [1], [9], [3]), 0.5)),
+                          'reads a part of a picture'),
+    'a part of channels': (ended(lambda o, x: o.made('Slice', x, [1], [2], [1])), 'cuts pictures'),
+    'other parts joined': (ended(lambda o, x: o.made('Concat', *[o.made(
+        'Slice', x, [a], [b], [3]) for a, b in ((2, 99), (0, 1))], attributes=[o.int('axis', 3)])),
+        'joins pictures'),
+    'joined with itself': (ended(lambda o, x: o.made('Concat', x, x, attributes=[
+        o.int('axis', 2)])), 'joins pictures'),
+    'turned at the end': (ended(lambda o, x: o.transpose(x, 0, 1, 3, 2)), "isn't SwinIR's"),
+    'turned, convolved': (ended(lambda o, x: o.made('Conv', o.transpose(x, 0, 1, 3, 2), *other_conv(
+        o))), 'whose axes SwinIR has in another order'),
+    'turned by default': (ended(lambda o, x: o.made('Transpose', x)), 'turns axes'),
+    'taken apart': (ended(lambda o, x: o.reshape(x, 1, 3, 28, -1)), UNFIT_OUTPUT),
+    'added, turned': (ended(lambda o, x: turned(o, o.reshape(x, 1, 3, 112, 2, 112))),
+                      'samples that are in another order'),
+    'an edge left out': (ended(lambda o, x: o.made('Conv', x, *other_conv(o))), 'keeps the size'),
+    'a smaller edge': (ended(lambda o, x: o.made('Conv', x, *other_conv(o), attributes=[
+        o.ints('pads', 0, 0, 0, 0)])), 'keeps the size'),
+    'every second': (ended(lambda o, x: o.made('Conv', x, *other_conv(o), attributes=[
+        o.ints('strides', 2, 2), o.ints('pads', 1, 1, 1, 1)])), 'keeps the size'),
+    'a product of planes': (ended(lambda o, x: o.made('MatMul', x, o.floats(
+        [1, 224, 1], [1.0] * 224))), "another axis than SwinIR's features"),
+    'a bias of five': (other_tensor('conv_first.bias', lambda s, v: ([5], [0.0] * 5)),
+                       'its conv_first'),
+    'a kernel of one': (other_tensor('conv_hr.weight', lambda s, v: ([6, 6, 1, 1], v[:36])),
+                        'its conv_hr'),
+    'samples to 254': (lambda: SwinIrOnnx(SwinIr(range_=254)).data(), 'mean and range'),
 }
 
 
@@ -267,6 +337,10 @@ def to_pixels(mode):
     return onnx.data()
 
 
+def other_conv(o):
+    return o.floats([3, 3, 3, 3], [0.1] * 81), o.floats([3], [0.0] * 3)
+
+
 def sliced(step):
     onnx = SwinIrOnnx(SwinIr())
     onnx.result = onnx.made('Slice', onnx.result, [0], [(1 << 63) - 1], [3], [step])
@@ -275,6 +349,12 @@ def sliced(step):
 
 def rife_onnx(style='three', **changes):
     return lambda: RifeOnnx(Rife(), style, **changes).data()
+
+
+def no_beta(value):
+    net = Rife()
+    net.names['block0.convblock.0.beta'][1][7] = value
+    return RifeOnnx(net).data()
 
 
 # What isn't RIFE as ONNX, and what the refusal says.
@@ -304,6 +384,26 @@ BROKEN_RIFE_ONNX = {
     'one more operation': (rife_onnx(more='Tanh'), 'Tanh "Tanh_'),
     'more outputs': (rife_onnx(outputs=2), 'has 2 outputs'),
     'nine channels': (rife_onnx(9), 'has 1 inputs of 9 channels'),
+    'parts otherwise': (rife_onnx(split=(3, 2, 1)), UNFIT),
+    'parts of rows': (rife_onnx(split=(16, 16, 32), axis=2), 'cuts something else than channels'),
+    'fewer parts': (rife_onnx(split=(4, 2)), UNFIT),
+    'spread': (rife_onnx(ended=lambda o, x: o.made('Expand', x, [2, 1, 1, 1])),
+               "moves samples as RIFE doesn't"),
+    'moved by three': (rife_onnx(ended=lambda o, x: o.made('GridSample', x, o.made(
+        'Transpose', x, attributes=[o.ints('perm', 0, 2, 3, 1)]))), UNFIT),
+    'divided by pictures': (rife_onnx(ended=lambda o, x: o.made('Div', x, x)),
+                            'divides by more than a number'),
+    'divided by zero': (rife_onnx(ended=lambda o, x: o.made('Div', x, o.number(0.0))),
+                        'divides by more than a number'),
+    'plus infinity': (rife_onnx(ended=lambda o, x: o.made('Add', x, o.number(math.inf))),
+                      'numbers that differ from place to place'),
+    'a beta not finite': (lambda: no_beta(math.inf), 'numbers that are not finite'),
+    'plus many': (rife_onnx(ended=lambda o, x: o.made('Add', x, o.floats([2, 3, 1, 1], [1.0] * 6))),
+                  "numbers that vrtd can't follow"),
+    'plus a picture': (rife_onnx('stored', ended=lambda o, x: o.made('Add', x, o.floats(
+        [1, 1, 1, 128], [0.5] * 127 + [0.75]))), 'numbers that differ from place to place'),
+    'joined in rows': (rife_onnx(ended=lambda o, x: o.made('Concat', x, x, attributes=[
+        o.int('axis', 2)])), 'joins something else than channels'),
 }
 
 
@@ -378,6 +478,11 @@ class Carriers(unittest.TestCase):
                 with self.subTest(version=version, style=style):
                     model = self.write('a.onnx', RifeOnnx(net, style).data())
                     self.assertTrue(self.result(model) == wanted)
+            if net.n_made > 5:
+                with self.subTest(version=version, style='split'):
+                    model = self.write('a.onnx', RifeOnnx(net, split=(4, 1, net.n_made - 5),
+                                                          neg=True).data())
+                    self.assertTrue(self.result(model) == wanted)
         model = self.write('a.onnx', RifeOnnx(net, clip=(0.0, 1.0), more='Clip').data())
         self.assertTrue(self.result(model) == wanted)
 
@@ -419,6 +524,54 @@ class Carriers(unittest.TestCase):
                 with self.subTest(style=style, form=form):
                     data = SwinIrOnnx(SwinIr(), style, form).data()
                     self.assertTrue(self.result(self.write('a.onnx', data)) == wanted)
+
+    @unittest.skipUnless(HAS_ONNX, 'built without libprotobuf-c')
+    def test_swinir_kinds(self):
+        for name, kind in SWINIR.items():
+            net = SwinIr(**kind)
+            self.write('x.npy', pictures(1, 6, 8, net.channels))
+            wanted = self.result(self.write('a.safetensors', safetensors(
+                net, {'img_range': str(net.range)})))
+            for style, is_open in ('legacy', False), ('legacy', True), ('dynamo', False):
+                with self.subTest(name, style=style, is_open=is_open):
+                    model = self.write('a.onnx', SwinIrOnnx(net, style, open=is_open).data())
+                    self.assertTrue(self.result(model) == wanted)
+
+    @unittest.skipUnless(HAS_ONNX, 'built without libprotobuf-c')
+    def test_folded_mean(self):
+        """What is added at the end may be in the last convolution."""
+        self.write('x.npy', pictures(1, 6, 8))
+        net = SwinIr()
+        wanted = self.result(self.write('a.safetensors', safetensors(net)))
+        shape, bias = net.names['conv_last.bias']
+        net.names['conv_last.bias'] = shape, [a + b for a, b in zip(bias, SwinIrOnnx.MEAN)]
+        got = self.result(self.write('a.onnx', SwinIrOnnx(net, folded=True).data()))
+        n = len(wanted) // 4 - 32
+        for a, b in zip(*[struct.unpack(f'<{n}f', data[-4 * n:]) for data in (got, wanted)]):
+            self.assertLess(abs(a - b), 1e-6)
+
+    @unittest.skipUnless(HAS_ONNX, 'built without libprotobuf-c')
+    def test_said_otherwise(self):
+        """What is the same network, in other operations."""
+        self.write('x.npy', pictures(1, 6, 8))
+        wanted = self.result(self.write('a.safetensors', safetensors(SwinIr())))
+        ways = {name: {'said': {weight: how}} for name, (weight, how) in ATTRIBUTES.items()}
+        for name, how in COMPUTED.items():
+            ways[name] = {'said': {'conv_first.weight': how}}
+        for name, move in MOVED.items():
+            for way in whole, halved:
+                ways[f'{way.__name__}: {name}'] = {'said': {
+                    'conv_first.weight': lambda o, x, way=way, move=move: way(o, x, move)}}
+        for name, changes in {**ways, 'products': {'gemm': []}, 'GELU': {'gelu': 'none'},
+                              'an edge': {'missing': (0, 0, 1, 1)}, 'cut off': {'more': 'Clip'}
+                              }.items():
+            with self.subTest(name):
+                model = self.write('a.onnx', SwinIrOnnx(SwinIr(), 'dynamo', **changes).data())
+                self.assertTrue(self.result(model) == wanted)
+        for name, how in UNKNOWN.items():
+            with self.subTest(name):
+                self.refuse(self.write('b.onnx', SwinIrOnnx(SwinIr(), 'dynamo', said={
+                    'conv_first.weight': how}).data()), UNFIT)
 
     @unittest.skipUnless(HAS_ONNX, 'built without libprotobuf-c')
     def test_broken_swinir(self):

@@ -339,7 +339,7 @@ static bool tile(struct job *job, char op)
         int64_t rest = i, place = 0, step = 1;
 
         for (int d = of->n_dims - 1; d >= 0; d--) {
-            place += rest % job->out->dims[d] % of->dims[d] * step;
+            place += rest % of->dims[d] * step;
             rest /= job->out->dims[d];
             step *= of->dims[d];
         }
