@@ -3,6 +3,7 @@
 /* How long shards and segments are where a frame takes long, and what else is chosen once. */
 
 #include <errno.h>
+#include <math.h>
 
 #include "tests/unit/test.h"
 #include "workers/plan/output-size.h"
@@ -183,6 +184,127 @@ static void test_rates(void)
     }
 }
 
+struct asked {
+    bool is_still, is_noisy, is_official;   /* the network sees no clips, is told of noise */
+    int64_t clip, clip_overlap, tile;       /* -1: not asked for */
+    double sigma;
+    int64_t n_frames;
+    const char *field, *says;               /* NULL: it is good */
+    int clip_frames, shared, tile_w;
+};
+
+static struct vrt_network_info network_of(const struct asked *asked)
+{
+    return (struct vrt_network_info){
+        .description = "N", .scale = 1, .multiple = 8, .min_size = 16, .radius = 4,
+        .window_frames = asked->is_still ? 1 : 6, .min_frames = asked->is_still ? 1 : 6,
+        .max_frames = 60, .clip_frames = 24, .clip_overlap = 4, .tile_overlap = 16,
+        .takes_noise = asked->is_noisy,
+    };
+}
+
+static int choose(const struct asked *asked, const struct vrt_network_info *network,
+                  struct vrt_recipe *ret_recipe, struct vrt_error *error)
+{
+    const struct vrt_recipe_params params = { .network = network, .width = 640, .height = 480,
+                                              .n_frames = asked->n_frames };
+    struct vrt_job_settings settings;
+
+    vrt_job_settings_init(&settings);
+    settings.clip = asked->clip < 0 ? VRT_UNKNOWN : asked->clip;
+    settings.clip_overlap = asked->clip_overlap < 0 ? VRT_UNKNOWN : asked->clip_overlap;
+    settings.tile = asked->tile < 0 ? VRT_UNKNOWN : asked->tile;
+    settings.sigma = asked->sigma;
+    if (asked->is_official)
+        settings.tiling = VRT_TILING_OFFICIAL;
+    return vrt_recipe_choose(&settings, &params, ret_recipe, error);
+}
+
+/* Clips, tiles and noise, as they are asked for and where they aren't. */
+static void test_choices(void)
+{
+    static const struct asked cases[] = {
+        { 0, 0, 0, -1, -1, -1, NAN, 0, NULL, NULL, 24, 4, 640 },
+        { 0, 0, 0, -1, -1, -1, NAN, 24, NULL, NULL, 24, 4, 640 },
+        { 0, 0, 0, -1, -1, -1, NAN, 18, NULL, NULL, 18, 4, 640 },
+        { 0, 0, 0, -1, -1, -1, NAN, 13, NULL, NULL, 18, 4, 640 },
+        { 0, 0, 0, -1, -1, -1, NAN, 3, NULL, NULL, 6, 3, 640 },
+        { 0, 0, 0, 0, -1, -1, NAN, 13, NULL, NULL, 18, 4, 640 },
+        { 0, 0, 0, 0, -1, -1, NAN, 3, NULL, NULL, 6, 3, 640 },
+        { 0, 0, 0, 0, -1, -1, NAN, 0, "clip", "isn't known: ask for clips of 6 to 60", 0, 0, 0 },
+        { 0, 0, 0, 0, -1, -1, NAN, 61, "clip", "clips of 66 frames don't suit N", 0, 0, 0 },
+        { 0, 0, 0, 1, -1, -1, NAN, 9, "clip", "clips of 1 frame don't suit N: ask for 6 to 60", 0,
+          0, 0 },
+        { 0, 0, 0, 5, -1, -1, NAN, 9, "clip", "clips of 5 frames", 0, 0, 0 },
+        { 0, 0, 0, 6, -1, -1, NAN, 9, NULL, NULL, 6, 3, 640 },
+        { 0, 0, 0, 60, -1, -1, NAN, 9, NULL, NULL, 60, 4, 640 },
+        { 0, 0, 0, 61, -1, -1, NAN, 9, "clip", "clips of 61 frames", 0, 0, 0 },
+        { 0, 0, 0, 12, 6, -1, NAN, 9, NULL, NULL, 12, 6, 640 },
+        { 0, 0, 0, 12, 7, -1, NAN, 9, "clip_overlap", "can share 6 at most, not 7", 0, 0, 0 },
+        { 1, 0, 0, -1, -1, -1, NAN, 9, NULL, NULL, 3, 0, 640 },
+        { 1, 0, 0, 8, -1, -1, NAN, 9, "clip", "leave clip out", 0, 0, 0 },
+        { 1, 0, 0, -1, 2, -1, NAN, 9, "clip_overlap", "leave clip_overlap out", 0, 0, 0 },
+        { 1, 0, 1, -1, -1, -1, NAN, 9, "tiling", "leave tiling out", 0, 0, 0 },
+        { 0, 0, 0, -1, -1, -1, 10, 0, "sigma", "leave sigma out", 0, 0, 0 },
+        { 0, 1, 0, -1, -1, -1, NAN, 0, "sigma", "give sigma, 0 to 50", 0, 0, 0 },
+        { 0, 1, 0, -1, -1, -1, 10, 0, NULL, NULL, 24, 4, 640 },
+        { 0, 0, 0, -1, -1, 47, NAN, 0, "tile", "overlap by 16: ask for 48 or more", 0, 0, 0 },
+        { 0, 0, 0, -1, -1, 48, NAN, 0, NULL, NULL, 24, 4, 48 },
+        { 1, 0, 0, -1, -1, 31, NAN, 0, "tile", "overlap by 8 on each side: ask for", 0, 0, 0 },
+        { 0, 0, 1, -1, -1, 132, NAN, 0, "tile", "multiples of 8 pixels: ask for 128", 0, 0, 0 },
+        { 0, 0, 1, -1, -1, 136, NAN, 0, NULL, NULL, 24, 4, 136 },
+        { 0, 0, 1, -1, -1, -1, NAN, 0, NULL, NULL, 24, 4, 128 },
+    };
+
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(cases); i++) {
+        const struct vrt_network_info network = network_of(&cases[i]);
+        struct vrt_recipe recipe;
+        struct vrt_error error = { .id = NULL };
+
+        expect_int(choose(&cases[i], &network, &recipe, &error), cases[i].field ? -EINVAL : 0);
+        if (cases[i].field) {
+            expect_str(error.field, cases[i].field);
+            expect_contains(error.message, cases[i].says);
+            continue;
+        }
+        expect_int(recipe.clip_frames, cases[i].clip_frames);
+        expect_int(recipe.clip_overlap, cases[i].shared);
+        expect_int(recipe.tile_w, cases[i].tile_w);
+        expect_near(recipe.sigma, cases[i].is_noisy ? 10 : 0, 0);
+    }
+}
+
+/* What turned out to fit: nothing that was asked for changes, and nothing becomes larger. */
+static void test_recut(void)
+{
+    static const struct asked plain = { 0, 0, 0, -1, -1, -1, NAN, 0, NULL, NULL, 0, 0, 0 };
+    static const struct {
+        struct asked asked;
+        int tile, clip, tile_w, clip_frames, shared;
+    } cases[] = {
+        { plain, 64, 12, 64, 12, 4 },
+        { plain, 48, 6, 48, 6, 3 },
+        { plain, 47, 5, 640, 24, 4 },
+        { plain, 0, 24, 640, 24, 4 },
+        { plain, 0, 25, 640, 24, 4 },
+        { { 0, 0, 0, 24, -1, 640, NAN, 0, NULL, NULL, 0, 0, 0 }, 64, 12, 640, 24, 4 },
+        { { 0, 0, 1, -1, -1, -1, NAN, 0, NULL, NULL, 0, 0, 0 }, 64, 12, 128, 12, 4 },
+        { { 1, 0, 0, -1, -1, -1, NAN, 0, NULL, NULL, 0, 0, 0 }, 0, 2, 640, 3, 0 },
+    };
+
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(cases); i++) {
+        const struct vrt_network_info network = network_of(&cases[i].asked);
+        struct vrt_recipe recipe;
+        struct vrt_error error = { .id = NULL };
+
+        expect_int(choose(&cases[i].asked, &network, &recipe, &error), 0);
+        vrt_recipe_recut(&recipe, &network, 640, 480, cases[i].tile, cases[i].clip);
+        expect_int(recipe.tile_w, cases[i].tile_w);
+        expect_int(recipe.clip_frames, cases[i].clip_frames);
+        expect_int(recipe.clip_overlap, cases[i].shared);
+    }
+}
+
 /* Sizes of results, and the shape of their pixels. */
 static void test_sizes(void)
 {
@@ -232,6 +354,8 @@ static void test_sizes(void)
 }
 
 TEST_MAIN(
+    { "choices", test_choices },
+    { "recut", test_recut },
     { "sizes", test_sizes },
     { "between", test_between },
     { "rates", test_rates },
