@@ -138,8 +138,6 @@ static int digest_file(struct vrt_fetch_file *file)
 
     while (offset < file->size) {
         ssize_t n = pread(file->fd, file->writing->data, BUFFER_BYTES, offset);
-        if (n < 0 && errno == EINTR)
-            continue;
         if (n <= 0)
             return vrt_raise(n < 0 ? -errno : -EIO);
         sha256_update(&file->sha256, (size_t)n, file->writing->data);
@@ -212,12 +210,13 @@ static void on_stepped(uv_work_t *work, int status)
 {
     struct vrt_fetch_file *file = work->data;
 
+    (void)status;
     file->is_busy = false;
-    file->params.stepped(file->params.ctx, file->step, status < 0 ? status : file->result);
+    file->params.stepped(file->params.ctx, file->step, file->result);
 }
 
-int vrt_fetch_file_step(struct vrt_fetch_file *file, enum vrt_fetch_file_step step,
-                        const char *version)
+void vrt_fetch_file_step(struct vrt_fetch_file *file, enum vrt_fetch_file_step step,
+                         const char *version)
 {
     vrt_assert_thread(VRT_THREAD_LOOP);
     vrt_assert(!file->is_busy);
@@ -231,26 +230,22 @@ int vrt_fetch_file_step(struct vrt_fetch_file *file, enum vrt_fetch_file_step st
     }
     file->step = step;
     int r = uv_queue_work(file->params.loop, &file->work, do_step, on_stepped);
-    file->is_busy = r == 0;
-    return r < 0 ? vrt_raise(r) : 0;
+    vrt_assert(r == 0);
+    file->is_busy = true;
 }
 
 int vrt_fetch_file_append(struct vrt_fetch_file *file, const void *data, size_t size)
 {
-    int r = 0;
-
     /* What came while the file was emptied may wait for a write that nobody has begun. */
     if (size > BUFFER_BYTES - file->filling->size && !file->is_busy)
-        r = vrt_fetch_file_step(file, VRT_FETCH_FILE_WRITE, NULL);
-    if (r < 0)
-        return vrt_fold(r);
+        vrt_fetch_file_step(file, VRT_FETCH_FILE_WRITE, NULL);
     if (size > BUFFER_BYTES - file->filling->size)
         return VRT_FETCH_FILE_E_BUSY;
     memcpy(file->filling->data + file->filling->size, data, size);
     file->filling->size += size;
-    if (file->is_busy || file->filling->size < WRITE_BYTES)
-        return 0;
-    return vrt_fold(vrt_fetch_file_step(file, VRT_FETCH_FILE_WRITE, NULL));
+    if (!file->is_busy && file->filling->size >= WRITE_BYTES)
+        vrt_fetch_file_step(file, VRT_FETCH_FILE_WRITE, NULL);
+    return 0;
 }
 
 bool vrt_fetch_file_is_busy(const struct vrt_fetch_file *file)

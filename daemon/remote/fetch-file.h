@@ -58,14 +58,14 @@ struct vrt_fetch_file *vrt_fetch_file_free(struct vrt_fetch_file *file);
 
 /*
  * Begins a step; none goes on. `version` is for EMPTY ("": there is no going on with it); else
- * NULL. Return: 0, `stepped` comes once; -errno.
+ * NULL. `stepped` comes once.
  */
-int vrt_fetch_file_step(struct vrt_fetch_file *file, enum vrt_fetch_file_step step,
-                        const char *version) VRT_MUST_CHECK;
+void vrt_fetch_file_step(struct vrt_fetch_file *file, enum vrt_fetch_file_step step,
+                         const char *version);
 
 /*
  * Takes bytes that arrived, up to 64 KiB at a time, and begins to write where enough are there.
- * Return: 0; VRT_FETCH_FILE_E_BUSY; -errno.
+ * Return: 0; VRT_FETCH_FILE_E_BUSY.
  */
 int vrt_fetch_file_append(struct vrt_fetch_file *file, const void *data,
                           size_t size) VRT_MUST_CHECK;

@@ -93,16 +93,6 @@ static void end(struct vrt_fetch *fetch)
     uv_close((uv_handle_t *)&fetch->timer, on_closed);
 }
 
-static void step(struct vrt_fetch *fetch, enum vrt_fetch_file_step which, const char *version)
-{
-    int r = vrt_fetch_file_step(fetch->file, which, version);
-
-    if (r < 0) {
-        vrt_refuse_errno(&fetch->error, vrt_fold(r), "writing what is fetched");
-        end(fetch);
-    }
-}
-
 static void refuse_disk(struct vrt_fetch *fetch, int r)
 {
     if (r == -ENOSPC || r == -EDQUOT)
@@ -192,7 +182,8 @@ static int accept_answer(struct vrt_fetch *fetch)
         return 0;
     fetch->began_at_bytes = 0;
     const char *version = fetch->answer.etag[0] ? fetch->answer.etag : fetch->answer.modified;
-    return vrt_fold(vrt_fetch_file_step(fetch->file, VRT_FETCH_FILE_EMPTY, version));
+    vrt_fetch_file_step(fetch->file, VRT_FETCH_FILE_EMPTY, version);
+    return 0;
 }
 
 static size_t on_data(char *data, size_t one, size_t size, void *ctx)
@@ -251,12 +242,12 @@ static void take_range(struct answer *answer, const char *text)
 
     if (strncasecmp(text, "bytes ", 6) != 0 || !slash)
         return;
-    errno = 0;
-    long long start = strtoll(text + 6, &end, 10), total = strtoll(slash + 1, NULL, 10);
-    if (errno == 0 && end > text + 6 && *end == '-' && start >= 0)
+    /* One that is too large is the largest, which no file is. */
+    long long start = strtoll(text + 6, &end, 10);
+    if (*end == '-')
         answer->range_start = start;
-    if (errno == 0 && total >= 0 && slash[1] >= '0' && slash[1] <= '9')
-        answer->range_total = total;
+    if (slash[1] >= '0' && slash[1] <= '9')
+        answer->range_total = strtoll(slash + 1, NULL, 10);
 }
 
 static size_t on_header(char *line, size_t one, size_t size, void *ctx)
@@ -287,7 +278,7 @@ static void check_digest(struct vrt_fetch *fetch)
 
     if (!fetch->sha256[0] ||
         strcmp(vrt_fetch_file_digest(fetch->file, digest), fetch->sha256) == 0) {
-        step(fetch, VRT_FETCH_FILE_FINISH, NULL);
+        vrt_fetch_file_step(fetch->file, VRT_FETCH_FILE_FINISH, NULL);
         return;
     }
     /* What was there before may have been another file: once the whole is worth trying. */
@@ -296,13 +287,13 @@ static void check_digest(struct vrt_fetch *fetch)
                         fetch->shown);
         fetch->anew = true;
         vrt_web_call_end(&fetch->call);
-        step(fetch, VRT_FETCH_FILE_EMPTY, "");
+        vrt_fetch_file_step(fetch->file, VRT_FETCH_FILE_EMPTY, "");
         return;
     }
     vrt_refuse(&fetch->error, -EINVAL, VRT_E(REMOTE_CHECKSUM),
                "%s is not the file that was expected: its SHA-256 is %s, not %s", fetch->shown,
                digest, fetch->sha256);
-    step(fetch, VRT_FETCH_FILE_REMOVE, NULL);
+    vrt_fetch_file_step(fetch->file, VRT_FETCH_FILE_REMOVE, NULL);
 }
 
 /* The server refused, sends the rest of another version, or says that there is nothing behind what
@@ -320,7 +311,7 @@ static void settle_status(struct vrt_fetch *fetch, long status)
     if ((status == 416 || status == 206) && size > 0 && !fetch->anew) {
         fetch->anew = true;
         vrt_web_call_end(&fetch->call);
-        step(fetch, VRT_FETCH_FILE_EMPTY, "");
+        vrt_fetch_file_step(fetch->file, VRT_FETCH_FILE_EMPTY, "");
         return;
     }
     snprintf(why, sizeof(why), "%s answers with HTTP status %ld", fetch->shown, status);
@@ -383,16 +374,15 @@ static void on_call_done(struct vrt_web_call *call, CURLcode code);
 static void go_on(struct vrt_fetch *fetch)
 {
     if (fetch->try_over && vrt_fetch_file_has_rest(fetch->file)) {
-        step(fetch, VRT_FETCH_FILE_WRITE, NULL);
+        vrt_fetch_file_step(fetch->file, VRT_FETCH_FILE_WRITE, NULL);
     } else if (fetch->try_over) {
         settle(fetch);
     } else if (fetch->is_paused) {
         /* Now the buffers have room: this may call on_data() at once. */
         if (vrt_fetch_file_has_rest(fetch->file))
-            step(fetch, VRT_FETCH_FILE_WRITE, NULL);
+            vrt_fetch_file_step(fetch->file, VRT_FETCH_FILE_WRITE, NULL);
         fetch->is_paused = false;
-        CURLcode code = fetch->ending ? CURLE_OK :
-                        curl_easy_pause(fetch->call.easy, CURLPAUSE_CONT);
+        CURLcode code = curl_easy_pause(fetch->call.easy, CURLPAUSE_CONT);
         /* What on_data() refuses in there libcurl tells here, and nowhere else. */
         if (code != CURLE_OK)
             on_call_done(&fetch->call, code);
@@ -510,15 +500,13 @@ int vrt_fetch_start(const struct vrt_fetch_params *params, struct vrt_fetch **re
             .ctx = fetch,
         }, &fetch->file);
     }
-    if (r == 0)
-        r = vrt_fetch_file_step(fetch->file, VRT_FETCH_FILE_OPEN, NULL);
     if (r < 0) {
-        vrt_fetch_file_free(fetch->file);
         free(fetch->url);
         free(fetch->sha256);
         free(fetch);
         return vrt_fold(r);
     }
+    vrt_fetch_file_step(fetch->file, VRT_FETCH_FILE_OPEN, NULL);
     uv_timer_init(params->loop, &fetch->timer);
     fetch->timer.data = fetch;
     *ret_fetch = fetch;

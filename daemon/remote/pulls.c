@@ -152,10 +152,7 @@ static void work(struct pull *pull, uv_work_cb step, uv_after_work_cb stepped)
     pull->work.data = pull;
     pull->error = (struct vrt_error){ .id = NULL };
     int r = uv_queue_work(pull->pulls->params.loop, &pull->work, step, stepped);
-    if (r == 0)
-        return;
-    vrt_refuse_errno(&pull->error, vrt_raise(r), "pulling a model");
-    end_pull(pull, &pull->error);
+    vrt_assert(r == 0);
 }
 
 /* The network is read as a job would read it; only then has it a name. */
@@ -201,11 +198,11 @@ static void place(uv_work_t *work)
 static void on_placed(uv_work_t *work, int status)
 {
     struct pull *pull = work->data;
-    int r = status < 0 ? status : pull->result;
 
-    if (r < 0)
-        vrt_refuse_errno(&pull->error, r, "pulling a model");
-    end_pull(pull, r < 0 ? &pull->error : NULL);
+    (void)status;
+    if (pull->result < 0)
+        vrt_refuse_errno(&pull->error, pull->result, "pulling a model");
+    end_pull(pull, pull->result < 0 ? &pull->error : NULL);
 }
 
 static void on_progress(void *ctx, int64_t done_bytes, int64_t total_bytes)
@@ -324,8 +321,9 @@ static void on_prepared(uv_work_t *work, int status)
 {
     struct pull *pull = work->data;
     const struct vrt_pulls_params *params = &pull->pulls->params;
-    int r = status < 0 ? status : pull->result;
+    int r = pull->result;
 
+    (void)status;
     if (r == 0 && pull->is_there) {
         pull->report.verified = true;
         pull->report.size_bytes = pull->report.done_bytes = pull->size_bytes;

@@ -189,8 +189,7 @@ static int check_libcurl(struct vrt_error *error)
 
 static struct vrt_web *web_free(struct vrt_web *web)
 {
-    if (web->multi)
-        curl_multi_cleanup(web->multi);
+    curl_multi_cleanup(web->multi);
     if (web->is_global_ready)
         curl_global_cleanup();
     free(web->proxy);

@@ -350,7 +350,13 @@ class Server(harness.FolderCase):
                 self.assertIn(says, done.stderr)
         os.chmod(self.path('secret'), 0o600)
         self.configure(f'[remote]\nwebhooks = on\nwebhook_secret_file = {self.path("secret")}\n')
-        self.assertEqual(self.check_config().returncode, 0, self.check_config().stderr)
+        for secret, is_one in (('x' * 16, True), ('x' * 16 + '\r\n', True), ('x' * 15, False),
+                               ('x' * 15 + '\n\n', False), ('x' * 4095, True), ('x' * 4096, False)):
+            with open(self.path('secret'), 'w', encoding='utf-8', newline='') as f:
+                f.write(secret)
+            done = self.check_config()
+            self.assertEqual(done.returncode, 0 if is_one else 1, (secret, done.stderr))
+            self.assertIn('' if is_one else 'a secret has from 16 to 4095 bytes', done.stderr)
 
     def test_wall_clock_jumps(self):
         """Dates are wrong then, and nothing else."""

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <uv.h>
 
@@ -99,8 +100,67 @@ static void test_addresses(void)
     }
 }
 
+/* Pulls of so many models that fail at once, as their folder can't be made. */
+static void fail(struct vrt_pulls *pulls, uv_loop_t *loop, int first, int n)
+{
+    struct vrt_model_request request = { .name = "" };
+    struct vrt_model_report report;
+    struct vrt_error error = { .id = NULL };
+
+    for (int i = first; i < first + n; i++) {
+        snprintf(request.url, sizeof(request.url), "https://models.example.org/m%d.pth", i);
+        expect_int(vrt_pulls_start(pulls, &request, &report, &error), 0);
+        expect_int(report.state, VRT_MODEL_PULLING);
+        uv_run(loop, UV_RUN_DEFAULT);
+    }
+}
+
+/* So many are told of, the oldest first; `first` is the number of that. */
+static void expect_told(const struct vrt_pulls *pulls, int first)
+{
+    struct vrt_model_report *reports = NULL;
+    size_t n = 0;
+    char name[8];
+
+    expect_int(vrt_pulls_report(pulls, &reports, &n), 0);
+    expect_int(n, VRT_PULLS_KEPT);
+    snprintf(name, sizeof(name), "m%d", first);
+    expect_str(reports[0].name, name);
+    for (size_t i = 0; i < n; i++) {
+        expect_int(reports[i].state, VRT_MODEL_FAILED);
+        expect_contains(reports[i].error, "making the folder of models");
+    }
+    free(reports);
+}
+
+/* Of those that are over the last ones are told of, each once. */
+static void test_kept(void)
+{
+    struct vrt_pulls_params params = { .folder = "/nowhere/models" };
+    struct vrt_pulls *pulls = NULL;
+    bool stopped = false;
+    uv_loop_t loop;
+
+    expect_int(uv_loop_init(&loop), 0);
+    params.loop = &loop;
+    expect_int(vrt_pulls_new(&params, &pulls), 0);
+    fail(pulls, &loop, 0, VRT_PULLS_KEPT);
+    expect_told(pulls, 0);
+    fail(pulls, &loop, VRT_PULLS_KEPT, 2);
+    expect_told(pulls, 2);
+    fail(pulls, &loop, 2, 1);
+    expect_told(pulls, 3);
+    fail(pulls, &loop, 0, 1);
+    expect_told(pulls, 4);
+    vrt_pulls_stop(pulls, on_stopped, &stopped);
+    uv_run(&loop, UV_RUN_DEFAULT);
+    expect_true(stopped);
+    expect_int(uv_loop_close(&loop), 0);
+}
+
 TEST_MAIN(
     { "no-catalogue", test_no_catalogue },
     { "unknown-name", test_unknown_name },
     { "addresses", test_addresses },
+    { "kept", test_kept },
 )

@@ -189,15 +189,48 @@ class FetchTest(unittest.TestCase):
 
     def test_another_part_than_asked_for(self):
         data = bytes_of(200000)
-        stops = [100000]
+        self.server.behaviour['/part'] = lambda h: h.send_words(206, 'x',
+                                                                Content_Range='bytes 0-0/1')
+        self.refused('/part', 'remote.failed', 'another part')
+        self.server.files['/file'] = data
+        self.fetch('/file', 'cancel=100000')
+        rest = os.path.getsize(self.path())
+        for said in ('bytes 5-14/200000', f'bytes {1 << 70}-/200000', 'bytes -5/200000',
+                     f'items {rest}-{rest + 9}/200000', f'bytes {rest}-{rest + 9}',
+                     f'bytes {rest}/200000', 'bytes /9'):
+            self.server.behaviour['/file'] = lambda h, said=said: h.send_words(
+                206, 'x' * 10, Content_Range=said)
+            self.refused('/file', 'remote.failed', 'another part')
+        self.assertEqual(self.ranges()[2:], [f'bytes={rest}-'] * 7)
 
-        def lying(handler):
-            if stops:
-                handler.send_file(data, stop_at=stops.pop())
-                return
-            handler.send_words(206, 'x' * 10, Content_Range='bytes 5-14/200000')
-        self.server.behaviour['/file'] = lying
-        self.refused('/file', 'remote.failed', 'another part')
+    def test_what_versions_are_called(self):
+        """What goes on asks for the version that began, in the server's words, where they can be
+        words of a request, and mean the very same bytes."""
+        data, date = bytes_of(200000), 'Sat, 28 Nov 2026 01:02:03 GMT'
+        for name, value, asked in (('Last-Modified', date, date), ('ETag', '"a b"', '"a b"'),
+                                   ('Last-Modified', 'y' * 255, 'y' * 255),
+                                   ('Last-Modified', 'y' * 256, None), ('ETag', '"\xe4"', None),
+                                   ('ETag', 'W/"weak"', None), ('ETag', '"\x7f"', None)):
+            with self.subTest(name=name, value=value):
+                stops = [100000]
+
+                def versioned(handler):
+                    start = int(handler.headers.get('Range', 'bytes=0-')[6:-1])
+                    handler.send_response(206 if start else 200)
+                    handler.send_header(name, value)
+                    handler.send_header('Content-Range', f'bytes {start}-199999/200000')
+                    handler.send_header('Content-Length', str(len(data) - start))
+                    handler.end_headers()
+                    handler.wfile.write(data[start:stops[0] if stops else None])
+                    if stops:
+                        stops.pop()
+                        handler.break_off()
+                self.server.behaviour['/file'] = versioned
+                self.server.requests.clear()
+                self.fetched('/file', data)
+                os.remove(self.path())
+                self.assertEqual([h.get('If-Range') for _, h in self.server.requests],
+                                 [None, asked])
 
     def test_rest_of_another_version(self):
         old, new = bytes_of(200000), bytes_of(200000, seed=2)
@@ -292,6 +325,8 @@ class FetchTest(unittest.TestCase):
         port = self.server.server_address[1]
         self.fetched(self.server.url('/file', '8.8.8.8'), data, private=False)
         os.remove(self.path())
+        self.refused('http://8.8.8.8:1/', 'remote.failed', 'vrtd has no network here',
+                     private=False)
         for host in ('127.0.0.1', 'localhost', '[::ffff:127.0.0.1]', '10.1.1.1'):
             self.server.requests.clear()
             self.server.behaviour['/away'] = lambda h, host=host: h.redirect(
@@ -303,6 +338,9 @@ class FetchTest(unittest.TestCase):
     def test_statuses(self):
         self.refused('/nothing', 'remote.failed', 'status 404')
         self.assertEqual(len(self.server.requests), 1)
+        self.server.behaviour['/unknown'] = lambda h: h.send_words(501, 'never')
+        self.refused('/unknown', 'remote.failed', 'status 501')
+        self.assertEqual(len(self.server.requests), 2)
         self.server.behaviour['/denied'] = lambda h: h.send_words(403, 'no' * 100000)
         self.refused('/denied', 'remote.failed', 'status 403')
         self.assertEqual(os.path.getsize(self.path()), 0)

@@ -58,11 +58,11 @@ class WebhookTest(unittest.TestCase):
         self.assertEqual(self.send('/hook'), ['delivered'])
 
     def test_tried_again(self):
-        answers = [500, 503, 429]
+        answers = [500, 503, 429, 408, 425]
         self.server.behaviour['/hook'] = lambda h: h.send_words(
             answers.pop(0) if answers else 200, 'x')
         self.assertEqual(self.send('/hook'), ['delivered'])
-        self.assertEqual(len(self.server.posts), 4)
+        self.assertEqual(len(self.server.posts), 6)
         for post in self.server.posts:
             self.check_signature(post)
 
@@ -137,6 +137,13 @@ class WebhookTest(unittest.TestCase):
         self.server.behaviour['/hook'] = lambda h: h.send_words(500, 'x')
         outcomes = self.send('/hook', '/hook', stop_after_ms=300, retry_ms=10000)
         self.assertEqual(outcomes, ['stopped', 'stopped'])
+
+    def test_stopped_while_many_are_due(self):
+        over = threading.Event()
+        self.addCleanup(over.set)
+        self.server.behaviour['/slow'] = lambda h: over.wait(60)
+        self.assertEqual(self.send(*['/slow'] * 9, '/hook', '/slow', stop_after_ms=300),
+                         ['stopped'] * 11)
 
 
 if __name__ == '__main__':
