@@ -109,6 +109,11 @@ static void test_states(void)
         expect_contains(check->result, cases[i].says);
         expect_int(bench.report.n_checks, 1);
     }
+    bench.found.device.state = VRT_DEVICE_QUARANTINED;
+    bench.found.device.retry_in_s = 0;
+    expect_contains(told(&bench, "device.state")->result, "asked again in 0 s");
+    bench.found.device.retry_in_s = -1;
+    expect_contains(told(&bench, "device.state")->result, "being asked again: it fell");
     bench_done(&bench);
 }
 
@@ -141,12 +146,17 @@ static void test_memory(void)
     bench_init(&bench);
     expect_int(told(&bench, "device.memory")->status, VRT_DOCTOR_OK);
     expect_str(told(&bench, "device.memory")->result, "6.0 of 8.0 GiB free, vrtd holds 0 MiB");
-    bench.found.usage.free_bytes = 100 << 20;
+    bench.found.usage.free_bytes = 255 << 20;
     expect_int(told(&bench, "device.memory")->status, VRT_DOCTOR_WARNING);
+    bench.found.usage.free_bytes = 256 << 20;
+    expect_int(told(&bench, "device.memory")->status, VRT_DOCTOR_OK);
+    bench.found.usage.free_bytes = 100 << 20;
     /* What vrtd itself holds is no reason to worry. */
     bench.found.usage.used_bytes = INT64_C(5) << 30;
     expect_int(told(&bench, "device.memory")->status, VRT_DOCTOR_OK);
     bench.found.usage.free_bytes = -1;
+    expect_int(told(&bench, "device.memory")->status, VRT_DOCTOR_NOTE);
+    bench.found.usage = (struct vrt_device_executor_usage){ .total_bytes = -1 };
     expect_int(told(&bench, "device.memory")->status, VRT_DOCTOR_NOTE);
     bench_done(&bench);
 }
@@ -165,6 +175,10 @@ static void test_trouble(void)
     checkup->kernel_result = VRT_BACKEND_E_NOMEM;
     expect_int(told(&bench, "device.kernel")->status, VRT_DOCTOR_FAILED);
     expect_contains(told(&bench, "device.kernel")->cure, "stop other programs");
+    bench.found.usage.used_bytes = (64 << 20) - 1;
+    expect_int(told(&bench, "device.kernel")->status, VRT_DOCTOR_FAILED);
+    bench.found.usage.used_bytes = 64 << 20;
+    expect_int(told(&bench, "device.kernel")->status, VRT_DOCTOR_SKIPPED);
     bench.found.usage.used_bytes = INT64_C(5) << 30;
     expect_int(told(&bench, "device.kernel")->status, VRT_DOCTOR_SKIPPED);
     expect_contains(told(&bench, "device.kernel")->result, "of which vrtd holds 5120 MiB");

@@ -11,6 +11,9 @@
 #include "workers/device/speed.h"
 
 #define CHECKSUM UINT64_C(0xfedcba9876543210)
+/* A tile of 64 for frames of 640 x 4096. */
+#define FIGURE ((double)(UINT64_C(639) << 39 | UINT64_C(4095) << 25 | 64 << 10))
+
 #define REFERENCE "vrtd " VRT_VERSION "; ref; 1 threads"
 
 static void on_stopped(void *ctx)
@@ -127,6 +130,15 @@ static void test_kept(void)
     bench_remove(&bench);
 }
 
+/* The tile that a user's jobs on frames of this width have; 0: none was kept. */
+static int tile_for(const struct vrt_pool *pool, size_t d, uid_t uid, int width)
+{
+    struct vrt_measured_cut cut;
+
+    return vrt_measurements_cut(vrt_pool_measurements(pool), CHECKSUM, d, uid, width, 4096, &cut) ?
+           cut.tile : 0;
+}
+
 /* Figures of other devices, of other versions, and such that make no sense. */
 static void test_strange(void)
 {
@@ -140,7 +152,16 @@ static void test_strange(void)
         { "fedcba9876543210", REFERENCE, "flops_per_s.bf16", INFINITY },
         { "fedcba9876543210", REFERENCE, "", 7 },
         { "fedcba9876543210", REFERENCE, "f32_speedup", -1 },
+        { "fedcba9876543210", REFERENCE, "cut_of_1000.16.0", FIGURE },
+        { "fedcba9876543210", REFERENCE, "cut_of_1000.-1.0", FIGURE },
+        { "fedcba9876543210", REFERENCE, "cut_of_1000.0.-1", FIGURE },
+        { "fedcba9876543210", REFERENCE, "cut_of_1000.1.10000", FIGURE },
+        { "fedcba9876543210", REFERENCE, "cut_of_1000", FIGURE },
+        { "fedcba9876543210", REFERENCE, "cut_of_1000.2.0", -1 },
+        { "fedcba9876543210", REFERENCE, "cut_of_1000.4.0", FIGURE + (UINT64_C(1) << 53) },
     };
+    const struct vrt_store_measure cut = { "fedcba9876543210", REFERENCE, "cut_of_1000.15",
+                                           FIGURE };
     struct vrt_store_measure good = { "fedcba9876543210", REFERENCE, "flops_per_s.f32", 8 };
     struct bench bench;
     struct vrt_pool *pool;
@@ -153,6 +174,8 @@ static void test_strange(void)
             vrt_store_put_measure(bench.store, &strange[i]);
         if (round == 1)
             vrt_store_put_measure(bench.store, &good);
+        if (round == 1)
+            vrt_store_put_measure(bench.store, &cut);
         bench_close(&bench);
         pool = pool_open(&bench, &d);
         for (int i = 0; i < VRT_DTYPE_COUNT; i++)
@@ -160,8 +183,27 @@ static void test_strange(void)
                 expect_near(speed(pool, CHECKSUM, d)[i], 8, 0);
             else
                 expect_true(isnan(speed(pool, CHECKSUM, d)[i]));
+        expect_int(tile_for(pool, d, 1000, 640), round == 1 ? 64 : 0);
         pool_close(&bench, pool);
     }
+    bench_remove(&bench);
+}
+
+/* Networks are forgotten in the order in which they came. */
+static void test_many(void)
+{
+    struct vrt_probe probe = { .f32_speedup = 2 };
+    struct bench bench;
+    size_t d;
+
+    bench_init(&bench);
+    struct vrt_pool *pool = pool_open(&bench, &d);
+    struct vrt_measurements *measurements = vrt_pool_measurements(pool);
+    for (uint64_t i = 1; i <= 65; i++)
+        vrt_measurements_note_probe(measurements, i, d, &probe);
+    for (uint64_t i = 65; i >= 1; i--)
+        expect_int(isnan(vrt_measurements_f32_speedup(measurements, i, d)), i == 1);
+    pool_close(&bench, pool);
     bench_remove(&bench);
 }
 
@@ -203,15 +245,6 @@ static void test_speed(void)
     vrt_worker_task_free(&run->base);
     vrt_job_spec_unref(spec);
     bench_remove(&bench);
-}
-
-/* The tile that a user's jobs on frames of this width have; 0: none was kept. */
-static int tile_for(const struct vrt_pool *pool, size_t d, uid_t uid, int width)
-{
-    struct vrt_measured_cut cut;
-
-    return vrt_measurements_cut(vrt_pool_measurements(pool), CHECKSUM, d, uid, width, 4096, &cut) ?
-           cut.tile : 0;
 }
 
 static void keep_tile(const struct vrt_pool *pool, size_t d, uid_t uid, int width, int tile)
@@ -295,5 +328,6 @@ TEST_MAIN(
     { "cuts", test_cuts },
     { "cuts-stay", test_cuts_stay },
     { "strange", test_strange },
+    { "many", test_many },
     { "speed", test_speed },
 )

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* daemon/devices/trimming: who is asked, who isn't, and who doesn't come to it in time. */
+/* daemon/devices/trimming, doctor: who is asked, who isn't, and who doesn't come to it in time. */
 
 #include "tests/unit/test.h"
 
+#include <errno.h>
 #include <unistd.h>
 
 #include "backend/kind.h"
+#include "daemon/devices/doctor-report.h"
+#include "daemon/devices/doctor.h"
 #include "daemon/devices/pool-job.h"
 #include "daemon/devices/trimming.h"
 #include "tests/unit/environment.h"
@@ -15,9 +18,19 @@
 struct bench {
     struct flow flow;
     struct vrt_trimmed devices[2];
+    struct vrt_doctor_report report;
+    struct vrt_doctor *doctor;
     int n_told;
+    bool ends_hang;                 /* who is told has the device that hangs go on */
     bool is_opened;                 /* the device that hung */
 };
+
+static void note_told(struct bench *bench)
+{
+    bench->n_told++;
+    if (bench->ends_hang)
+        expect_int(unlink(fixture_path("hang")), 0);
+}
 
 static void on_done(void *ctx, const struct vrt_trimmed *devices, size_t n_devices)
 {
@@ -25,7 +38,7 @@ static void on_done(void *ctx, const struct vrt_trimmed *devices, size_t n_devic
 
     expect_int(n_devices, VRT_ARRAY_SIZE(bench->devices));
     memcpy(bench->devices, devices, sizeof(bench->devices));
-    bench->n_told++;
+    note_told(bench);
 }
 
 static void begin(struct bench *bench, const char *device, double patience_s)
@@ -58,6 +71,7 @@ static void bench_init(struct bench *bench)
     static char fault[300];
 
     *bench = (struct bench){ .n_told = 0 };
+    vrt_doctor_report_init(&bench->report);
     snprintf(fault, sizeof(fault), "cpu:1 write:2 hang=%s", fixture_write("hang", "", 0));
     flow_init(&bench->flow, fixture_path(""), (struct vrt_pool_params){
         .registry = { .values = TEST_CPUS(2, 1), .leave_out = 1u << VRT_DEVICE_REFERENCE,
@@ -197,9 +211,178 @@ static void test_stopped(void)
     begin(&bench, "cpu:1", 100);
     flow_run_for(&bench.flow, 20);
     expect_int(bench.n_told, 0);
-    expect_int(unlink(fixture_path("hang")), 0);
+    bench.ends_hang = true;
     flow_done(&bench.flow);
     expect_int(bench.n_told, 1);
+    expect_str(bench.devices[1].message, "it is at a job's work, and does it when that is done");
+}
+
+static void on_examined(void *ctx)
+{
+    note_told(ctx);
+}
+
+/* Return: as vrt_doctor_new(). The report may have checks already. */
+static int examine(struct bench *bench, const char *device, int patience_s,
+                   struct vrt_error *ret_error)
+{
+    bench->n_told = 0;
+    *ret_error = (struct vrt_error){ .id = NULL };
+    return vrt_doctor_new(bench->flow.pool, &(struct vrt_doctor_params){
+        .device = device,
+        .network = bench->flow.network,
+        .model = "",
+        .patience_s = patience_s,
+        .report = &bench->report,
+        .done = on_examined,
+        .ctx = bench,
+    }, &bench->doctor, ret_error);
+}
+
+/* What is said of that, which must be this; NULL: nothing. */
+static void expect_check(const struct bench *bench, const char *id, const char *subject,
+                         enum vrt_doctor_status status, const char *says)
+{
+    const struct vrt_doctor_check *check = NULL;
+
+    for (size_t i = 0; i < bench->report.n_checks; i++)
+        if (strcmp(bench->report.checks[i].id, id) == 0 &&
+            strcmp(bench->report.checks[i].subject, subject) == 0)
+            check = &bench->report.checks[i];
+    expect_int(check != NULL, says != NULL);
+    if (!check)
+        return;
+    expect_int(check->status, status);
+    expect_contains(check->result[0] && check->cure[0] ? check->cure : check->result, says);
+}
+
+static void forget_report(struct bench *bench)
+{
+    vrt_doctor_report_done(&bench->report);
+    vrt_doctor_report_init(&bench->report);
+}
+
+static void test_examined(void)
+{
+    static const struct {
+        const char *device;
+        bool is_meant[2];
+    } cases[] = {
+        { "", { true, true } }, { "auto", { true, true } }, { "cpu", { true, true } },
+        { "cpu:1", { false, true } },
+    };
+    struct vrt_error error;
+    struct bench bench;
+
+    bench_init(&bench);
+    wait_until_ready(&bench);
+    expect_int(unlink(fixture_path("hang")), 0);
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(cases); i++) {
+        expect_int(examine(&bench, cases[i].device, 100, &error), 0);
+        wait_for_answer(&bench);
+        for (int d = 0; d < 2; d++) {
+            const char *name = d ? "cpu:1" : "cpu:0";
+            const bool is_meant = cases[i].is_meant[d];
+            expect_check(&bench, "device.state", name, VRT_DOCTOR_OK, is_meant ? "ready" : NULL);
+            expect_check(&bench, "device.kernel", name, VRT_DOCTOR_OK, is_meant ? "exact" : NULL);
+            expect_check(&bench, "device.network", name, VRT_DOCTOR_SKIPPED,
+                         is_meant ? "the reference device failed" : NULL);
+        }
+        forget_report(&bench);
+    }
+    /* Of a kind that there is none of; what was said of it before is pointed at. */
+    for (int i = 0; i < 2; i++) {
+        expect_int(examine(&bench, "cuda", 100, &error), 0);
+        wait_for_answer(&bench);
+        expect_int(bench.report.n_checks, i + 1);
+        expect_check(&bench, "device.state", "cuda", VRT_DOCTOR_FAILED,
+                     i ? "see what is said of it above" : "vrtctl devices lists");
+        forget_report(&bench);
+        vrt_doctor_report_add(&bench.report, &(struct vrt_doctor_line){
+            .id = "backend.library", .subject = "cuda", .cure = "install it" }, "none");
+    }
+    expect_int(examine(&bench, "moon", 100, &error), -ENODEV);
+    expect_str(error.field, "device");
+    expect_contains(error.message, "no device moon");
+    vrt_doctor_report_done(&bench.report);
+    flow_done(&bench.flow);
+}
+
+/* One that doesn't come to it: in time, before its client goes away, before the pool stops. */
+static void test_not_examined(void)
+{
+    static const struct {
+        int patience_s;
+        bool cancels, stops;
+    } cases[] = { { 0, false, false }, { 100, true, false }, { 100, false, true } };
+    struct vrt_error error;
+
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(cases); i++) {
+        struct bench bench;
+        bench_init(&bench);
+        wait_until_ready(&bench);
+        hang(&bench);
+        expect_int(examine(&bench, "cpu:1", cases[i].patience_s, &error), 0);
+        if (cases[i].cancels)
+            vrt_doctor_cancel(bench.doctor);
+        bench.ends_hang = true;
+        if (!cases[i].stops)
+            wait_for_answer(&bench);
+        flow_done(&bench.flow);
+        expect_int(bench.n_told, 1);
+        expect_check(&bench, "device.state", "cpu:1", VRT_DOCTOR_OK, "ready");
+        expect_check(&bench, "device.kernel", "cpu:1", VRT_DOCTOR_FAILED, "gives up a device");
+        vrt_doctor_report_done(&bench.report);
+    }
+}
+
+static bool has_any(const char *kind)
+{
+    (void)kind;
+    return true;
+}
+
+static bool has_none(const char *kind)
+{
+    (void)kind;
+    return false;
+}
+
+/* What keeps a kind of devices from being there is a warning where it is missed: by who asks for
+ * that kind, or as the machine has such a card. */
+static void test_backends(void)
+{
+    struct bench bench;
+    char why[256];
+
+    bench_init(&bench);
+    const struct vrt_findings *findings = vrt_pool_findings(bench.flow.pool);
+    size_t n_absent = 0;
+    for (size_t i = 0; i < findings->n; i++) {
+        const struct vrt_finding *finding = &findings->list[i];
+        n_absent += finding->kind != VRT_FINDING_THERE;
+        for (int k = 0; k < 4; k++) {
+            vrt_doctor_tell_backends(bench.flow.pool, k & 1 ? finding->backend : NULL,
+                                     k & 2 ? has_any : has_none, &bench.report);
+            for (size_t c = 0; c < bench.report.n_checks && k & 1; c++)
+                expect_str(bench.report.checks[c].subject, finding->backend);
+            char id[VRT_API_WORD_BYTES];
+            snprintf(id, sizeof(id), "backend.%s", finding->what);
+            if (finding->kind == VRT_FINDING_THERE)
+                expect_check(&bench, id, finding->backend, VRT_DOCTOR_OK, finding->text);
+            else if (finding->kind == VRT_FINDING_ABSENT && k > 0)
+                expect_check(&bench, id, finding->backend, VRT_DOCTOR_WARNING, finding->cure);
+            else if (finding->kind == VRT_FINDING_ABSENT)
+                expect_check(&bench, id, finding->backend, VRT_DOCTOR_NOTE, finding->text);
+            forget_report(&bench);
+        }
+    }
+    vrt_doctor_explain(bench.flow.pool, has_none, why, sizeof(why));
+    expect_str(why, "");
+    vrt_doctor_explain(bench.flow.pool, has_any, why, sizeof(why));
+    expect_int(why[0] != '\0', n_absent > 0);
+    wait_until_ready(&bench);
+    flow_done(&bench.flow);
 }
 
 TEST_MAIN_AFTER(fixture_init(),
@@ -208,4 +391,7 @@ TEST_MAIN_AFTER(fixture_init(),
     { "not ready", test_not_ready },
     { "late", test_late },
     { "stopped", test_stopped },
+    { "examined", test_examined },
+    { "not examined", test_not_examined },
+    { "backends", test_backends },
 )
