@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* client: what it prints, what it reads from the command line, which files it opens. */
+/* client: what it reads from the command line, which files and folders it opens. */
 
 #include "tests/unit/test.h"
 
@@ -11,280 +11,7 @@
 #include "client/arguments.h"
 #include "client/conn.h"
 #include "client/files.h"
-#include "client/terminal/format.h"
-#include "client/terminal/progress.h"
-
-static void test_formats(void)
-{
-    char b[64];
-
-    expect_str(vrt_format_bytes(-1, b, sizeof(b)), "-");
-    expect_str(vrt_format_bytes(0, b, sizeof(b)), "0 B");
-    expect_str(vrt_format_bytes(1023, b, sizeof(b)), "1023 B");
-    expect_str(vrt_format_bytes(1536, b, sizeof(b)), "1.5 KiB");
-    expect_str(vrt_format_bytes(1048575, b, sizeof(b)), "1.0 MiB");
-    expect_str(vrt_format_bytes(16LL << 30, b, sizeof(b)), "16 GiB");
-    expect_str(vrt_format_bytes(INT64_MAX, b, sizeof(b)), "8.0 EiB");
-    expect_str(vrt_format_count(0, "shard", b, sizeof(b)), "0 shards");
-    expect_str(vrt_format_count(1, "shard", b, sizeof(b)), "1 shard");
-    expect_str(vrt_format_count(2, "frame", b, sizeof(b)), "2 frames");
-    expect_str(vrt_format_count(-1, "frame", b, sizeof(b)), "- frames");
-    expect_str(vrt_format_duration(NAN, b, sizeof(b)), "-");
-    expect_str(vrt_format_duration(-1, b, sizeof(b)), "-");
-    expect_str(vrt_format_duration(INFINITY, b, sizeof(b)), "-");
-    expect_str(vrt_format_duration(6.6, b, sizeof(b)), "0:07");
-    expect_str(vrt_format_duration(59.6, b, sizeof(b)), "1:00");
-    expect_str(vrt_format_duration(3 * 3600 + 121, b, sizeof(b)), "3:02:01");
-    expect_str(vrt_format_duration(2 * 86400 + 3 * 3600, b, sizeof(b)), "2 d 3:00:00");
-    expect_str(vrt_format_rate(NAN, b, sizeof(b)), "-");
-    expect_str(vrt_format_rate(0, b, sizeof(b)), "0");
-    expect_str(vrt_format_rate(0.0421, b, sizeof(b)), "0.042");
-    expect_str(vrt_format_rate(12.34, b, sizeof(b)), "12.3");
-    expect_str(vrt_format_rate(99.96, b, sizeof(b)), "100");
-    expect_str(vrt_format_percent(1, -1, b, sizeof(b)), "-");
-    expect_str(vrt_format_percent(0, 0, b, sizeof(b)), "-");
-    expect_str(vrt_format_percent(999, 1000, b, sizeof(b)), "99%");
-    expect_str(vrt_format_percent(999999, 1000000, b, sizeof(b)), "99%");
-    expect_str(vrt_format_percent(1, 1, b, sizeof(b)), "100%");
-    expect_str(vrt_format_percent(7, 5, b, sizeof(b)), "100%");
-    expect_str(vrt_format_time(0, b, sizeof(b)), "-");
-}
-
-static void test_widths(void)
-{
-    static const struct {
-        const char *text;
-        int width;
-    } cases[] = {
-        { "", 0 }, { "abc", 3 }, { "caf\u00e9", 4 }, { "cafe\u0301", 4 },
-        { "a\u0300\u036f", 1 }, { "\u1100", 2 }, { "\u6620\u753b.mp4", 8 },
-        { "\U0001f3ac", 2 }, { "\u2588", 1 }, { "a\xff", 2 },
-    };
-    char b[64];
-
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
-        expect_int(vrt_text_width(cases[i].text), cases[i].width);
-    expect_str(vrt_text_cut("video.mp4", 9, b, sizeof(b)), "video.mp4");
-    expect_str(vrt_text_cut("video.mp4", 8, b, sizeof(b)), "video...");
-    expect_str(vrt_text_cut("video.mp4", 2, b, sizeof(b)), "vi");
-    expect_str(vrt_text_cut("video.mp4", 0, b, sizeof(b)), "");
-    expect_str(vrt_text_cut("\u6620\u753b\u6620\u753b", 6, b, sizeof(b)), "\u6620...");
-    expect_str(vrt_text_cut("\u6620\u753b\u6620\u753b", 8, b, 8), "\u6620...");
-}
-
-static struct vrt_job_device devices[] = {
-    { .name = "cpu:0", .shards_running = 2 }, { .name = "cpu:1", .shards_running = 1 },
-    { .name = "cpu:2" }, { .name = "cpu:3" }, { .name = "cpu:4" },
-};
-
-static struct vrt_job_info example_job(void)
-{
-    struct vrt_job_info job;
-
-    vrt_job_info_init(&job);
-    job.id = 12;
-    job.state = VRT_JOB_RUNNING;
-    snprintf(job.input_name, sizeof(job.input_name), "video.mp4");
-    snprintf(job.output_name, sizeof(job.output_name), "out.mp4");
-    job.frames_done = 84;
-    job.frames_total = 200;
-    job.fps = 12.34;
-    job.left_s = 9.4;
-    job.elapsed_s = 7;
-    job.devices = devices;
-    job.n_devices = 2;
-    return job;
-}
-
-static char *bar(const struct vrt_job_info *job, int width, bool utf8)
-{
-    const struct vrt_progress_style style = {
-        .width = width, .bar_width = VRT_UNKNOWN, .utf8 = utf8,
-    };
-    struct vrt_buf buf = { 0 };
-
-    expect_int(vrt_progress_bar(job, &style, &buf), 0);
-    char *text = vrt_buf_steal(&buf);
-    expect_true(text);
-    return text;
-}
-
-static void test_progress_bar(void)
-{
-    static const struct {
-        int width;
-        const char *text;
-    } cases[] = {
-        { 100, "video.mp4  [###########.................]   42%   84/200   12.3 fps  0:09 left  "
-               "cpu:0 cpu:1" },
-        { 80, "video.mp4  [######..........]   42%   84/200   12.3 fps  0:09 left  cpu:0 cpu:1" },
-        { 60, "video.mp4  [###......]   42%   84/200   12.3 fps  0:09 left" },
-        { 50, "video.mp4   42%   84/200   12.3 fps  0:09 left" },
-        { 40, "video.mp4   42%   12.3 fps  0:09 left" },
-        { 30, "video.mp4   42%  0:09 left" },
-        { 16, "video.mp4   42%" },
-    };
-    struct vrt_job_info job = example_job();
-
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        VRT_CLEANUP(vrt_freep) char *text = bar(&job, cases[i].width, false);
-        expect_str(text, cases[i].text);
-    }
-    expect_near(vrt_progress_frames(&job), 84, 0);
-    const struct vrt_progress_style wide = {
-        .width = 100, .name_width = 15, .digits = 4, .bar_width = VRT_UNKNOWN,
-    };
-    struct vrt_buf buf = { 0 };
-    expect_int(vrt_progress_bar(&job, &wide, &buf), 0);
-    expect_contains(buf.data, "video.mp4        [####");
-    /* As wide as beside one of a thousand frames. */
-    expect_contains(buf.data, "]   42%     84/200   12.3 fps");
-    vrt_buf_done(&buf);
-    for (int width = 1; width < 200; width++) {
-        VRT_CLEANUP(vrt_freep) char *text = bar(&job, width, width & 1);
-        if (width >= 16 && vrt_text_width(text) >= width)
-            test_fail("at %d columns: %s", width, text);
-    }
-}
-
-static void test_progress_states(void)
-{
-    struct vrt_job_info job = example_job();
-
-    snprintf(job.input_name, sizeof(job.input_name), "\u6620\u753b\x1b[2J\xff.mp4");
-    VRT_CLEANUP(vrt_freep) char *utf8 = bar(&job, 120, true);
-    expect_contains(utf8, "\u6620\u753b?[2J?.mp4  \u2588\u2588");
-    expect_contains(utf8, "\u2591   42%");
-    job.n_devices = 5;
-    devices[2].shards_running = devices[3].shards_running = 1;
-    VRT_CLEANUP(vrt_freep) char *many = bar(&job, 120, true);
-    devices[2].shards_running = devices[3].shards_running = 0;
-    expect_contains(many, "  4 devices");
-    job.frames_total = VRT_UNKNOWN;
-    job.fps = job.left_s = NAN;
-    VRT_CLEANUP(vrt_freep) char *unknown = bar(&job, 120, false);
-    expect_contains(unknown, "..]     -  84      - fps  - left");
-    job.state = VRT_JOB_QUEUED;
-    VRT_CLEANUP(vrt_freep) char *queued = bar(&job, 120, false);
-    expect_contains(queued, "...]  queued");
-    job.state = VRT_JOB_FINISHING;
-    VRT_CLEANUP(vrt_freep) char *finishing = bar(&job, 120, false);
-    expect_contains(finishing, "###]  finishing");
-    job.state = VRT_UNKNOWN;
-    VRT_CLEANUP(vrt_freep) char *strange = bar(&job, 120, false);
-    expect_contains(strange, "unknown");
-}
-
-/* What waits says for what, and the cure is seen on a narrow terminal too. */
-static void test_progress_waiting(void)
-{
-    static const struct {
-        int state, width;
-        const char *text;
-    } cases[] = {
-        { VRT_JOB_PAUSED, 80, "video.mp4  [###########.................]  paused at 42%: vrtctl "
-                              "resume 12" },
-        { VRT_JOB_PAUSED, 40, "vid...  paused at 42%: vrtctl resume 12" },
-        { VRT_JOB_NEEDS_INPUT, 44, "v...  needs files: vrtctl resume 12 INPU..." },
-        { VRT_JOB_NEEDS_INPUT, 110, "video.mp4  needs files: vrtctl resume 12 INPUT (the disk of "
-                                    "/var/lib/vrtd is full: 2 GiB are needed)" },
-        { VRT_JOB_FETCHING, 50, "video.mp4  [.......]  fetching, 12 MiB of 2.3 GiB" },
-        { VRT_JOB_DISK_FULL, 60, "vid...  the disk of /var/lib/vrtd is full: 2 GiB are needed" },
-        { VRT_JOB_DISK_FULL, 40, "v...  the disk of /var/lib/vrtd is f..." },
-    };
-    struct vrt_job_info job = example_job();
-    char state[VRT_API_TEXT_BYTES];
-
-    job.state = VRT_JOB_PAUSED;
-    expect_contains(vrt_progress_state(&job, state, sizeof(state)), "pausing at 42%: ");
-    expect_contains(state, "under way");
-    job.n_devices = 0;
-    job.fetched_bytes = 12 << 20;
-    job.fetch_bytes = 2400LL << 20;
-    job.has_error = true;
-    snprintf(job.error.message, sizeof(job.error.message),
-             "the disk of /var/lib/vrtd is full: 2 GiB are needed");
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        job.state = cases[i].state;
-        VRT_CLEANUP(vrt_freep) char *text = bar(&job, cases[i].width, false);
-        expect_str(text, cases[i].text);
-        for (int width = 16; width < 200; width++) {
-            VRT_CLEANUP(vrt_freep) char *any = bar(&job, width, width & 1);
-            if (vrt_text_width(any) >= width)
-                test_fail("at %d columns: %s", width, any);
-        }
-    }
-    job.state = VRT_JOB_FETCHING;
-    job.fetch_bytes = VRT_UNKNOWN;
-    expect_str(vrt_progress_state(&job, state, sizeof(state)), "fetching, 12 MiB");
-    job.fetched_bytes = VRT_UNKNOWN;
-    expect_str(vrt_progress_state(&job, state, sizeof(state)), "fetching");
-    job.state = VRT_JOB_DISK_FULL;
-    snprintf(job.error.message, sizeof(job.error.message), "\x1b[2J");
-    expect_str(vrt_progress_state(&job, state, sizeof(state)), "?[2J");
-    job.has_error = false;
-    expect_str(vrt_progress_state(&job, state, sizeof(state)), "waits for room on a disk");
-    job.state = VRT_JOB_PAUSED;
-    job.frames_done = 0;
-    expect_str(vrt_progress_state(&job, state, sizeof(state)), "paused: vrtctl resume 12");
-    job.input_name[0] = '\0';
-    expect_str(vrt_progress_name(&job, state, sizeof(state)), "-");
-    snprintf(job.owner, sizeof(job.owner), "an\x07na");
-    expect_str(vrt_progress_name(&job, state, sizeof(state)), "an?na's");
-}
-
-static void test_progress_lines(void)
-{
-    struct vrt_job_info job = example_job();
-    struct vrt_buf buf = { 0 };
-
-    expect_int(vrt_progress_line(&job, &buf), 0);
-    expect_str(buf.data, "12 video.mp4: 84 of 200 frames (42%), 12.3 fps, 0:09 left, cpu:0 cpu:1");
-    vrt_buf_done(&buf);
-    job.frames_estimated = true;
-    expect_int(vrt_progress_line(&job, &buf), 0);
-    expect_contains(buf.data, "84 of about 200 frames (42%), ");
-    vrt_buf_done(&buf);
-    job.frames_total = VRT_UNKNOWN;
-    expect_int(vrt_progress_line(&job, &buf), 0);
-    expect_contains(buf.data, "84 frames so far, 12.3 fps");
-    vrt_buf_done(&buf);
-    job.state = VRT_JOB_DONE;
-    job.frames_done = 200;
-    expect_int(vrt_progress_result(&job, "/home/a", &buf), 0);
-    expect_str(buf.data, "12 video.mp4 -> out.mp4: 200 frames in 0:07 (28.6 fps) on cpu:0 cpu:1");
-    vrt_buf_done(&buf);
-    snprintf(job.input_path, sizeof(job.input_path), "/home/a/films/video.mp4");
-    snprintf(job.output_path, sizeof(job.output_path), "/home/ab/out.mp4");
-    expect_int(vrt_progress_result(&job, "/home/a", &buf), 0);
-    expect_contains(buf.data, "12 films/video.mp4 -> /home/ab/out.mp4: 200 frames");
-    vrt_buf_done(&buf);
-    job.state = VRT_JOB_FINISHING;
-    job.frames_total = 200;
-    job.frames_compared = 50;
-    expect_int(vrt_progress_line(&job, &buf), 0);
-    expect_str(buf.data, "12 video.mp4: comparing, 25%");
-    vrt_buf_done(&buf);
-    job.state = VRT_JOB_DONE;
-    job.has_comparison = true;
-    job.comparison = (struct vrt_compare_report){ .psnr_rgb = 30.126, .psnr_y = NAN,
-                                                  .ssim_rgb = 0.87654, .ssim_y = 1 };
-    expect_int(vrt_progress_result(&job, "/home/a", &buf), 0);
-    expect_contains(buf.data, "cpu:1; PSNR 30.13 dB (Y equal), SSIM 0.8765 (Y 1.0000)");
-    vrt_buf_done(&buf);
-    job.has_comparison = false;
-    snprintf(job.input_path, sizeof(job.input_path), "https://example.org/films/video.mp4");
-    job.output_path[0] = '\0';
-    job.elapsed_s = 0;
-    job.n_devices = 0;
-    expect_int(vrt_progress_result(&job, "/home/a", &buf), 0);
-    expect_str(buf.data, "12 video.mp4 -> out.mp4: 200 frames in 0:00 (- fps)");
-    vrt_buf_done(&buf);
-    job.state = VRT_JOB_QUEUED;
-    expect_int(vrt_progress_line(&job, &buf), 0);
-    expect_str(buf.data, "12 video.mp4: queued");
-    vrt_buf_done(&buf);
-}
+#include "client/folders.h"
 
 /* Splits at blanks, reads as a command's words; the options stay valid until the next call. */
 static int parse(const char *line, struct vrt_args *args, struct vrt_error *error)
@@ -513,6 +240,121 @@ static void test_files(void)
     expect_true(chdir("/") == 0 && rmdir(folder) == 0);
 }
 
+/* Which operands are folders of pictures, or names in one, and of which kind their results are. */
+static void expect_folders(void)
+{
+    static const struct {
+        const char *operand, *path, *pattern;
+        int codec;
+    } cases[] = {
+        { "frames", "frames", "", VRT_CODEC_JPEG }, { "frames//", "frames", "", VRT_CODEC_JPEG },
+        { "empty/", "empty", "", VRT_CODEC_PNG }, { ".", ".", "", VRT_CODEC_PNG },
+        { "none/%04d.webp", "none", "%04d.webp", VRT_CODEC_WEBP },
+        { "%d.tif", ".", "%d.tif", VRT_CODEC_TIFF }, { "/%d.mkv", "/", "%d.mkv", VRT_CODEC_PNG },
+        { "none", NULL, "" }, { "in.mp4", NULL, "" }, { "100%.mp4", NULL, "" },
+        { "a%d/x.png", NULL, "" }, { "frames/is%d.png", NULL, "" },
+    };
+
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(cases); i++) {
+        struct vrt_folder_input input;
+        expect_int(vrt_folder_parse(cases[i].operand, &input), 0);
+        expect_true(!input.path == !cases[i].path);
+        if (input.path) {
+            expect_str(input.path, cases[i].path);
+            expect_int(vrt_folder_codec(&input), cases[i].codec);
+        }
+        expect_str(input.pattern, cases[i].pattern);
+        free(input.path);
+    }
+    expect_true(vrt_folder_is_empty("empty") && !vrt_folder_is_empty("frames") &&
+                !vrt_folder_is_empty("none"));
+    expect_true(vrt_folder_is_file_name("none.mkv") && vrt_folder_is_file_name("frames/a.jpg") &&
+                !vrt_folder_is_file_name("is.mkv") && !vrt_folder_is_file_name("none.txt") &&
+                !vrt_folder_is_file_name("is.mkv/none"));
+}
+
+static void test_folder_results(void)
+{
+    static const struct {
+        const char *operand, *folder, *output, *made;
+        bool is_one_of_several;
+        int nth;
+    } cases[] = {
+        { "a/frames/", "a/frames", NULL, "a/frames.restored" },
+        { "a/film.mp4", NULL, NULL, "a/film.restored" },
+        { "a/film.mp4", NULL, NULL, "a/film.mp4.restored", true, 1 },
+        { "a/film.mp4", NULL, NULL, "a/film.mp4.2.restored", true, 2 },
+        { "a.b", "a.b", NULL, "a.b.restored" }, { ".film", NULL, NULL, ".film.restored" },
+        { "..", "..", NULL, "../restored" }, { "/", "/", NULL, "//restored" },
+        { "a/film.mp4", NULL, "out//", "out" }, { "a/film.mp4", NULL, "/", "/" },
+        { "a/film.mp4", NULL, "out//", "out/film", true },
+        { "a/film.mp4", NULL, "out", "out/film.mp4", true, 1 },
+        { "a/film.mp4", NULL, "out", "out/film.mp4.2", true, 2 },
+        { "x/%d.png", "x", "out", "out/x", true },
+    };
+
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(cases); i++) {
+        const struct vrt_folder_input input = { (char *)cases[i].folder, "" };
+        VRT_CLEANUP(vrt_freep) char *made = vrt_folder_default_output(
+            cases[i].operand, &input, cases[i].output, cases[i].is_one_of_several, cases[i].nth);
+        expect_str(made, cases[i].made);
+    }
+}
+
+/* Only an empty folder, or a new one, is for results, unless somebody says so. */
+static void expect_folder_outputs(void)
+{
+    static const struct {
+        const char *path, *sentence;
+        bool overwrite, created;
+    } cases[] = {
+        { "new", NULL, false, true }, { "empty", NULL, false, false },
+        { "frames", "this folder holds something", false, false },
+        { "frames", NULL, true, false }, { "is.mkv", "the folder of the input", true, false },
+        { "none/x", "the folder for it does not exist", false, false },
+        { "in.mp4", "Not a directory", true, false },
+        { "in.mp4/x", "Not a directory", true, false },
+    };
+    struct vrt_file input = VRT_FILE_NONE, output = VRT_FILE_NONE;
+    struct vrt_error ignored = { 0 };
+
+    expect_int(vrt_folder_open("is.mkv", &input, &ignored), 0);
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(cases); i++) {
+        struct vrt_error error = { 0 };
+        const int r = vrt_folder_open_output(cases[i].path, cases[i].overwrite, &input, &output,
+                                             &error);
+        if ((r == 0) != !cases[i].sentence)
+            test_fail("%s: %d, %s", cases[i].path, r, error.message);
+        if (r == 0)
+            expect_int(output.created, cases[i].created);
+        else
+            expect_contains(error.message, cases[i].sentence);
+        vrt_file_close(&output);
+    }
+    vrt_file_close(&input);
+}
+
+static void test_folders(void)
+{
+    static const char *const files[] = { "in.mp4", "frames/b.tif", "frames/a.jpg", "frames/.0.exr",
+                                         "frames/0.txt", "frames/is%d.png" };
+    static const char *const folders[] = { "frames", "empty", "is.mkv" };
+    char folder[] = "/tmp/vrt-client-XXXXXX";
+
+    expect_true(mkdtemp(folder) && chdir(folder) == 0);
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(folders); i++)
+        expect_int(mkdir(folders[i], 0700), 0);
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(files); i++)
+        write_file(files[i], "x");
+    expect_folders();
+    expect_folder_outputs();
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(files); i++)
+        unlink(files[i]);
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(folders); i++)
+        rmdir(folders[i]);
+    expect_true(rmdir("new") == 0 && chdir("/") == 0 && rmdir(folder) == 0);
+}
+
 static void test_socket_path(void)
 {
     char folder[] = "/tmp/vrt-client-XXXXXX", path[256], state[48], wanted[64], longer[150];
@@ -551,15 +393,11 @@ static void test_socket_path(void)
 }
 
 TEST_MAIN(
-    { "formats", test_formats },
-    { "widths", test_widths },
-    { "progress-bar", test_progress_bar },
-    { "progress-states", test_progress_states },
-    { "progress-waiting", test_progress_waiting },
-    { "progress-lines", test_progress_lines },
     { "arguments", test_arguments },
     { "argument-refusals", test_argument_refusals },
     { "default-output", test_default_output },
     { "files", test_files },
+    { "folder-results", test_folder_results },
+    { "folders", test_folders },
     { "socket-path", test_socket_path },
 )

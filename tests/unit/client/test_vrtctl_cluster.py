@@ -9,6 +9,7 @@ import json
 import os
 import shutil
 import subprocess
+import time
 import unittest
 
 from fake_vrtd import answer
@@ -278,8 +279,12 @@ class Looked(Cluster):
         self.assertIn('nothing to try again', self.show('retry', status=1)[1])
         self.assertEqual(json.loads(self.ctl('cluster', 'hold', '-j', 'out.mp4')[0])['state'],
                          'done')
-        for name in ('scontrol', 'scancel'):
+        for name in ('scontrol', 'scancel', 'squeue'):
             self.write(name + '.fails', 'x')
+        os.remove(self.path('out.mp4.vrtd/tasks/join.json'))
+        for word in ('show', 'retry'):
+            self.assertEqual(self.show(word, status=1), ('', 'vrtctl: out.mp4: squeue: x\n'))
+        os.remove(self.path('squeue.fails'))
         self.queue(*jobs)
         self.assertIn('scontrol: x', self.show('hold', status=1)[1])
         self.assertIn('scancel: x', self.show('remove', status=1)[1])
@@ -447,6 +452,11 @@ class Followed(Cluster):
         process = self.begin()
         self.write('squeue.fails', 'away')
         self.assertEqual(process.stderr.readline(), 'vrtctl: out.mp4: squeue: away\n')
+        os.remove(self.path('asked'))
+        deadline = time.monotonic() + PATIENCE_S
+        while not os.path.exists(self.path('asked')) or self.read('asked').count('\n') < 2:
+            self.assertLess(time.monotonic(), deadline)
+            time.sleep(0.05)
         self.note('join', state='done')
         out, err = process.communicate(timeout=PATIENCE_S)
         self.assertEqual((process.returncode, err), (0, ''))
