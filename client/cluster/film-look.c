@@ -136,8 +136,7 @@ static void count_segments(const struct vrt_film *film, struct vrt_film_look *lo
 
 /* What Slurm has of it. */
 struct counts {
-    bool plans, any_held;
-    int64_t n_joining;
+    bool plans, joins, any_held;
 };
 
 static void count_jobs(const struct vrt_film *film, const struct vrt_slurm_job *jobs, size_t n,
@@ -148,7 +147,7 @@ static void count_jobs(const struct vrt_film *film, const struct vrt_slurm_job *
         look->tasks_waiting += waits;
         look->tasks_running += !waits;
         counts->plans |= !waits && jobs[i].batch == film->plan;
-        counts->n_joining += !waits && jobs[i].batch == film->join;
+        counts->joins |= !waits && jobs[i].batch == film->join;
         counts->any_held |= waits && strncmp(jobs[i].reason, "JobHeld", 7) == 0;
         if (waits && strcmp(jobs[i].reason, "Dependency") != 0 && !look->reason[0])
             snprintf(look->reason, sizeof(look->reason), "%s", jobs[i].reason);
@@ -262,7 +261,7 @@ int vrt_film_look(const struct vrt_film *film, struct vrt_film_look *ret_look,
     else if (n == 0)
         look.state = film->is_cancelled ? VRT_FILM_CANCELLED : has_failed(film) ? VRT_FILM_FAILED :
                      VRT_FILM_LOST;
-    else if (counts.n_joining)
+    else if (counts.joins)
         look.state = VRT_FILM_JOINING;
     else if (look.tasks_running)
         look.state = counts.plans ? VRT_FILM_PLANNING : VRT_FILM_RESTORING;

@@ -186,7 +186,7 @@ static int submit(const char *url, const struct vrt_slurm_batch *batch, int64_t 
 /* Reads a line of squeue. Return: whether it is one of those. */
 static bool read_line(char *line, const char *comment, struct vrt_slurm_job *job)
 {
-    char *fields[8];
+    char *fields[6];
     size_t n = 0;
 
     while (n < VRT_ARRAY_SIZE(fields) && line) {
@@ -196,18 +196,16 @@ static bool read_line(char *line, const char *comment, struct vrt_slurm_job *job
         fields[n++] = line;
         line = end;
     }
-    if (n < VRT_ARRAY_SIZE(fields) || strncmp(fields[6], comment, strlen(comment)) != 0)
+    if (n < VRT_ARRAY_SIZE(fields) || strncmp(fields[4], comment, strlen(comment)) != 0)
         return false;
     *job = (struct vrt_slurm_job){
         .id = strtoll(fields[0], NULL, 10),
         .batch = strtoll(fields[1], NULL, 10),
-        .task = fields[2][0] >= '0' && fields[2][0] <= '9' ? strtoll(fields[2], NULL, 10) : -1,
     };
-    vrt_slurm_take_word(fields[3], job->state, sizeof(job->state));
-    vrt_slurm_take_word(fields[4], job->reason, sizeof(job->reason));
-    vrt_slurm_take_word(fields[5], job->node, sizeof(job->node));
-    snprintf(job->comment, sizeof(job->comment), "%s", fields[6]);
-    snprintf(job->folder, sizeof(job->folder), "%s", fields[7]);
+    vrt_slurm_take_word(fields[2], job->state, sizeof(job->state));
+    vrt_slurm_take_word(fields[3], job->reason, sizeof(job->reason));
+    snprintf(job->comment, sizeof(job->comment), "%s", fields[4]);
+    snprintf(job->folder, sizeof(job->folder), "%s", fields[5]);
     return true;
 }
 
@@ -224,7 +222,7 @@ static int list(const char *url, const char *comment, struct vrt_slurm_job **ret
     command_add(&command, "--me");
     command_add(&command, "--noheader");
     command_add(&command, "--array");
-    command_add(&command, "--format=%%A|%%F|%%K|%%T|%%r|%%N|%%k|%%Z");
+    command_add(&command, "--format=%%A|%%F|%%T|%%r|%%k|%%Z");
     int r = run(&command, NULL, &out, error);
     char *line = r == 0 ? strtok_r(out.data, "\n", &saved) : NULL;
     for (; line && r == 0; line = strtok_r(NULL, "\n", &saved))

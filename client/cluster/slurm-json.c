@@ -92,8 +92,8 @@ static bool is_over(const char *state)
 }
 
 /* Appends one for each task that waits, of "0-3,7%2". Return: 0; -ENOMEM. */
-static int add_tasks(const char *tasks, struct vrt_slurm_job *job, struct vrt_slurm_job **jobs,
-                     size_t *n)
+static int add_tasks(const char *tasks, const struct vrt_slurm_job *job,
+                     struct vrt_slurm_job **jobs, size_t *n)
 {
     const size_t before = *n;
     char *end;
@@ -102,7 +102,6 @@ static int add_tasks(const char *tasks, struct vrt_slurm_job *job, struct vrt_sl
         const int64_t first = strtoll(at, &end, 10);
         const int64_t last = *end == '-' ? strtoll(end + 1, &end, 10) : first;
         for (int64_t i = first; i <= last && *n - before < TASKS_MAX; i++) {
-            job->task = i;
             int r = vrt_slurm_add(jobs, n, job);
             if (r < 0)
                 return r;
@@ -121,16 +120,10 @@ static bool read_job(const json_t *json, const char *user, const char *comment,
     if (strcmp(word_of(json, "user_name"), user) != 0 ||
         strncmp(said, comment, strlen(comment)) != 0 || is_over(word_of(json, "job_state")))
         return false;
-    *job = (struct vrt_slurm_job){
-        .id = number_of(json, "job_id"),
-        .task = number_of(json, "array_task_id"),
-    };
+    *job = (struct vrt_slurm_job){ .id = number_of(json, "job_id") };
     job->batch = array > 0 ? array : job->id;
-    if (array <= 0)
-        job->task = -1;
     vrt_slurm_take_word(word_of(json, "job_state"), job->state, sizeof(job->state));
     vrt_slurm_take_word(word_of(json, "state_reason"), job->reason, sizeof(job->reason));
-    vrt_slurm_take_word(word_of(json, "nodes"), job->node, sizeof(job->node));
     snprintf(job->comment, sizeof(job->comment), "%s", said);
     snprintf(job->folder, sizeof(job->folder), "%s", word_of(json, "current_working_directory"));
     return job->id > 0;

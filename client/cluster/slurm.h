@@ -48,8 +48,7 @@ struct vrt_slurm_batch {
 struct vrt_slurm_job {
     int64_t id;
     int64_t batch;                  /* what vrt_slurm_submit() said: of an array that of all */
-    int64_t task;                   /* of an array; -1: it is none */
-    char state[24], reason[64], node[64];       /* Slurm's words; "": none */
+    char state[24], reason[64];     /* Slurm's words; "": none */
     char comment[64];
     char folder[VRT_API_PATH_BYTES];
 };
