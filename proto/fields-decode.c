@@ -408,6 +408,18 @@ int vrt_fields_decode(const struct vrt_field *fields, const struct json_t *json,
     return r;
 }
 
+int vrt_fields_parse(const struct vrt_field *fields, const void *text, size_t size, void *object,
+                     struct vrt_error *error)
+{
+    json_t *json = NULL;
+
+    int r = vrt_json_parse(text, size, &json, error);
+    if (r == 0)
+        r = vrt_fields_decode(fields, json, VRT_FIELDS_STRICT, object, error);
+    json_decref(json);
+    return vrt_fold(r);
+}
+
 void vrt_fields_done(const struct vrt_field *fields, void *object)
 {
     for (const struct vrt_field *f = fields; f->key; f++) {

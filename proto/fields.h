@@ -121,6 +121,13 @@ int vrt_fields_decode(const struct vrt_field *fields, const struct json_t *json,
                       struct vrt_error *error) VRT_MUST_CHECK;
 
 /*
+ * vrt_json_parse() and a strict vrt_fields_decode() of a request's body, into what its caller has
+ * filled with what is absent. Return: as these.
+ */
+int vrt_fields_parse(const struct vrt_field *fields, const void *text, size_t size, void *object,
+                     struct vrt_error *error) VRT_MUST_CHECK;
+
+/*
  * The JSON object of `object`, every field of the table in its order; the caller's. Text that is
  * no valid UTF-8 is made printable first. Return: NULL: no memory.
  */

@@ -4,7 +4,6 @@
 
 #include <ctype.h>
 #include <errno.h>
-#include <jansson.h>
 #include <string.h>
 
 const char *const vrt_device_state_names[] = {
@@ -255,20 +254,6 @@ static int check_model_request(struct vrt_model_request *request, struct vrt_err
     return 0;
 }
 
-/* A body, strictly by its table, into what is all zeros. */
-static int parse_body(const void *text, size_t size, const struct vrt_field *fields, void *object,
-                      struct vrt_error *error)
-{
-    json_t *json = NULL;
-
-    int r = vrt_json_parse(text, size, &json, error);
-    if (r < 0)
-        return vrt_fold(r);
-    r = vrt_fields_decode(fields, json, VRT_FIELDS_STRICT, object, error);
-    json_decref(json);
-    return vrt_fold(r);
-}
-
 /* Nothing says that what a daemon tells adds up to an int64_t. */
 int64_t vrt_device_held_bytes(const struct vrt_device_usage *memory)
 {
@@ -283,7 +268,7 @@ int vrt_devices_request_parse(const void *text, size_t size,
 {
     struct vrt_devices_request request = { 0 };
 
-    int r = parse_body(text, size, vrt_devices_request_fields, &request, error);
+    int r = vrt_fields_parse(vrt_devices_request_fields, text, size, &request, error);
     if (r < 0)
         return vrt_fold(r);
     if (!request.trim && !request.reset_peak) {
@@ -300,7 +285,7 @@ int vrt_model_request_parse(const void *text, size_t size, struct vrt_model_requ
 {
     struct vrt_model_request request = { 0 };
 
-    int r = parse_body(text, size, vrt_model_request_fields, &request, error);
+    int r = vrt_fields_parse(vrt_model_request_fields, text, size, &request, error);
     if (r < 0)
         return vrt_fold(r);
     r = check_model_request(&request, error);

@@ -3,7 +3,6 @@
 #include "msg_doctor.h"
 
 #include <errno.h>
-#include <jansson.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -125,14 +124,9 @@ int vrt_doctor_request_parse(const void *text, size_t size, struct vrt_doctor_re
                              struct vrt_error *error)
 {
     struct vrt_doctor_request request = { 0 };
-    json_t *json = NULL;
 
-    int r = vrt_json_parse(text, size, &json, error);
-    if (r < 0)
-        return vrt_fold(r);
     vrt_fields_reset(vrt_doctor_request_fields, &request);
-    r = vrt_fields_decode(vrt_doctor_request_fields, json, VRT_FIELDS_STRICT, &request, error);
-    json_decref(json);
+    int r = vrt_fields_parse(vrt_doctor_request_fields, text, size, &request, error);
     if (r < 0)
         return vrt_fold(r);
     *ret_request = request;

@@ -14,7 +14,6 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <jansson.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -427,27 +426,13 @@ static int check_request(const struct vrt_job_request *q, struct vrt_error *erro
     return 0;
 }
 
-/* A body, strictly by its table, into what its caller filled with what is absent. */
-static int parse_body(const void *text, size_t size, const struct vrt_field *fields, void *object,
-                      struct vrt_error *error)
-{
-    json_t *json = NULL;
-
-    int r = vrt_json_parse(text, size, &json, error);
-    if (r < 0)
-        return vrt_fold(r);
-    r = vrt_fields_decode(fields, json, VRT_FIELDS_STRICT, object, error);
-    json_decref(json);
-    return vrt_fold(r);
-}
-
 int vrt_job_request_parse(const void *text, size_t size, struct vrt_job_request *ret_request,
                           struct vrt_error *error)
 {
     struct vrt_job_request request;
 
     vrt_job_request_init(&request);
-    int r = parse_body(text, size, vrt_job_request_fields, &request, error);
+    int r = vrt_fields_parse(vrt_job_request_fields, text, size, &request, error);
     if (r < 0)
         return vrt_fold(r);
     r = check_request(&request, error);
@@ -491,7 +476,7 @@ int vrt_job_files_request_parse(const void *text, size_t size,
 
     vrt_job_files_request_init(&request);
     if (size > 0)
-        r = parse_body(text, size, vrt_job_files_request_fields, &request, error);
+        r = vrt_fields_parse(vrt_job_files_request_fields, text, size, &request, error);
     if (r < 0)
         return vrt_fold(r);
     r = check_files_request(&request, error);
@@ -506,7 +491,7 @@ int vrt_job_change_parse(const void *text, size_t size, struct vrt_job_change *r
 {
     struct vrt_job_change change = { 0 };
 
-    int r = parse_body(text, size, vrt_job_change_fields, &change, error);
+    int r = vrt_fields_parse(vrt_job_change_fields, text, size, &change, error);
     if (r < 0)
         return vrt_fold(r);
     *ret_change = change;

@@ -3,7 +3,6 @@
 #include "msg_plan.h"
 
 #include <errno.h>
-#include <jansson.h>
 
 #define NULLABLE VRT_FIELD_NULLABLE
 #define COUNT(type, member, flags) VRT_FIELD_INT(type, member, flags, 0, INT64_MAX)
@@ -167,23 +166,16 @@ int vrt_profile_request_parse(const void *text, size_t size,
                               struct vrt_profile_request *ret_request, struct vrt_error *error)
 {
     struct vrt_profile_request request;
-    json_t *json = NULL;
 
-    int r = vrt_json_parse(text, size, &json, error);
-    if (r < 0)
-        return vrt_fold(r);
     vrt_profile_request_init(&request);
-    r = vrt_fields_decode(vrt_profile_request_fields, json, VRT_FIELDS_STRICT, &request, error);
-    json_decref(json);
+    int r = vrt_fields_parse(vrt_profile_request_fields, text, size, &request, error);
     if (r < 0)
         return vrt_fold(r);
     if (request.model.fd >= 0 && !request.model.name[0]) {
         vrt_error_set_field(error, "model");
-        r = vrt_refuse(error, vrt_raise(-EINVAL), VRT_E(REQUEST_FIELD),
-                       "model.name: a name is needed, it is empty");
+        return vrt_refuse(error, vrt_raise(-EINVAL), VRT_E(REQUEST_FIELD),
+                          "model.name: a name is needed, it is empty");
     }
-    if (r < 0)
-        return vrt_fold(r);
     *ret_request = request;
     return 0;
 }

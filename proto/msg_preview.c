@@ -2,8 +2,6 @@
 
 #include "msg_preview.h"
 
-#include <jansson.h>
-
 #define T struct vrt_preview_file
 const struct vrt_field vrt_preview_file_fields[] = {
     VRT_FIELD_INT(T, fd, VRT_FIELD_REQUIRED, 0, VRT_API_DESCRIPTORS_MAX - 1),
@@ -37,14 +35,9 @@ int vrt_preview_request_parse(const void *text, size_t size,
                               struct vrt_preview_request *ret_request, struct vrt_error *error)
 {
     struct vrt_preview_request request = { 0 };
-    json_t *json = NULL;
 
-    int r = vrt_json_parse(text, size, &json, error);
-    if (r < 0)
-        return vrt_fold(r);
     vrt_fields_reset(vrt_preview_request_fields, &request);
-    r = vrt_fields_decode(vrt_preview_request_fields, json, VRT_FIELDS_STRICT, &request, error);
-    json_decref(json);
+    int r = vrt_fields_parse(vrt_preview_request_fields, text, size, &request, error);
     if (r < 0)
         return vrt_fold(r);
     *ret_request = request;

@@ -2,8 +2,6 @@
 
 #include "compare/msg_compare.h"
 
-#include <jansson.h>
-
 #define T struct vrt_compare_request
 const struct vrt_field vrt_compare_request_fields[] = {
     VRT_FIELD_OBJECT(T, a, VRT_FIELD_REQUIRED, vrt_preview_file_fields),
@@ -40,13 +38,8 @@ int vrt_compare_request_parse(const void *text, size_t size,
                               struct vrt_compare_request *ret_request, struct vrt_error *error)
 {
     struct vrt_compare_request request = { .crop = 0 };
-    json_t *json = NULL;
 
-    int r = vrt_json_parse(text, size, &json, error);
-    if (r < 0)
-        return vrt_fold(r);
-    r = vrt_fields_decode(vrt_compare_request_fields, json, VRT_FIELDS_STRICT, &request, error);
-    json_decref(json);
+    int r = vrt_fields_parse(vrt_compare_request_fields, text, size, &request, error);
     if (r < 0)
         return vrt_fold(r);
     *ret_request = request;

@@ -2,8 +2,6 @@
 
 #include "web/msg_token.h"
 
-#include <jansson.h>
-
 #define T struct vrt_token_request
 const struct vrt_field vrt_token_request_fields[] = {
     VRT_FIELD_TEXT(T, name, VRT_FIELD_REQUIRED),
@@ -48,24 +46,12 @@ const struct vrt_field vrt_session_fields[] = {
 };
 #undef T
 
-static int parse(const struct vrt_field *fields, const void *text, size_t size, void *object,
-                 struct vrt_error *error)
-{
-    json_t *json = NULL;
-
-    int r = vrt_json_parse(text, size, &json, error);
-    if (r == 0)
-        r = vrt_fields_decode(fields, json, VRT_FIELDS_STRICT, object, error);
-    json_decref(json);
-    return vrt_fold(r);
-}
-
 int vrt_token_request_parse(const void *text, size_t size, struct vrt_token_request *ret_request,
                             struct vrt_error *error)
 {
     struct vrt_token_request request = { .expires_s = VRT_UNKNOWN };
 
-    int r = parse(vrt_token_request_fields, text, size, &request, error);
+    int r = vrt_fields_parse(vrt_token_request_fields, text, size, &request, error);
     if (r < 0)
         return vrt_fold(r);
     *ret_request = request;
@@ -77,7 +63,7 @@ int vrt_session_request_parse(const void *text, size_t size,
 {
     struct vrt_session_request request = { .token = "" };
 
-    int r = parse(vrt_session_request_fields, text, size, &request, error);
+    int r = vrt_fields_parse(vrt_session_request_fields, text, size, &request, error);
     if (r < 0)
         return vrt_fold(r);
     *ret_request = request;

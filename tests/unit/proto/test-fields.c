@@ -5,9 +5,14 @@
 
 #include <errno.h>
 #include <jansson.h>
+#include <math.h>
 
 #include "base/cleanup.h"
+#include "compare/msg_compare.h"
 #include "fields.h"
+#include "msg_device.h"
+#include "msg_preview.h"
+#include "web/msg_token.h"
 
 struct point {
     int64_t x, y;
@@ -335,6 +340,48 @@ static void test_queries(void)
     }
 }
 
+/* What there is to ask of two videos, of models and of who comes by TCP. */
+static void test_other_requests(void)
+{
+    static const char sha[] = "{\"name\":\"x\",\"sha256\":\"ABCDEF0123456789abcdef0123456789abcdef"
+                              "0123456789abcdef0123456789\"}";
+    static const char compare[] = "{\"a\":{\"fd\":0,\"name\":\"x\"},\"b\":{\"fd\":1,\"name\":"
+                                  "\"y\"},\"crop\":1024,\"fvd\":{\"fd\":2,\"name\":\"z\"}}";
+    static const char preview[] = "{\"before\":{\"fd\":0,\"name\":\"x\"},\"after\":{\"fd\":1,"
+        "\"name\":\"y\"},\"picture\":{\"fd\":2,\"name\":\"z\"},\"time_s\":1.5}";
+    static const char token[] = "{\"name\":\"anna\",\"admin\":true}";
+    struct vrt_compare_request c = { .crop = 7 };
+    struct vrt_preview_request p = { .time_s = 7 };
+    struct vrt_model_request m = { .name = "as before" };
+    struct vrt_token_request t = { .expires_s = 7 };
+    struct vrt_session_request s = { .token = "as before" };
+    struct vrt_error error = { 0 };
+
+    /* All but the last letter: no JSON; with a field more: none that is known. */
+    expect_int(vrt_compare_request_parse(compare, sizeof(compare) - 2, &c, &error), -EINVAL);
+    expect_int(vrt_preview_request_parse(preview, sizeof(preview) - 2, &p, &error), -EINVAL);
+    expect_int(vrt_model_request_parse("{\"nam\":\"x\"}", 11, &m, &error), -EINVAL);
+    expect_int(vrt_token_request_parse("{\"nam\":\"x\"}", 11, &t, &error), -EINVAL);
+    expect_int(vrt_session_request_parse("{}", 2, &s, &error), -EINVAL);
+    expect_str(m.name, "as before");
+    expect_str(s.token, "as before");
+    expect_true(c.crop == 7 && p.time_s == 7 && t.expires_s == 7);
+    expect_int(vrt_compare_request_parse(compare, sizeof(compare) - 1, &c, &error), 0);
+    expect_true(c.a.fd == 0 && c.b.fd == 1 && c.crop == 1024 && c.has_fvd && c.fvd.fd == 2);
+    expect_int(vrt_preview_request_parse(preview, sizeof(preview) - 1, &p, &error), 0);
+    expect_true(p.picture.fd == 2 && isnan(p.start_s) && p.time_s == 1.5);
+    expect_int(vrt_token_request_parse(token, sizeof(token) - 1, &t, &error), 0);
+    expect_true(t.admin && t.expires_s == VRT_UNKNOWN);
+    expect_int(vrt_session_request_parse("{\"token\":\"abc\"}", 15, &s, &error), 0);
+    expect_str(s.token, "abc");
+    expect_int(vrt_model_request_parse(sha, sizeof(sha) - 1, &m, &error), 0);
+    expect_contains(m.sha256, "abcdef0123456789abcdef");
+    error = (struct vrt_error){ 0 };
+    expect_int(vrt_model_request_parse("{\"name\":\"x\",\"sha256\":\"0\"}", 25, &m, &error),
+               -EINVAL);
+    expect_str(error.field, "sha256");
+}
+
 TEST_MAIN(
     { "all-types", test_all_types },
     { "nulls", test_nulls },
@@ -346,4 +393,5 @@ TEST_MAIN(
     { "print-limit", test_print_limit },
     { "times", test_times },
     { "queries", test_queries },
+    { "requests", test_other_requests },
 )
