@@ -15,9 +15,11 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/codecs.h"
 #include "base/error.h"
 #include "base/folder.h"
 #include "base/home.h"
+#include "base/io/model-file.h"
 #include "base/io/write.h"
 #include "base/list.h"
 #include "base/log.h"
@@ -184,6 +186,95 @@ static void test_folder_make(void)
     expect_int(vrt_folder_make("/dev/null/a/b", 0755, 0700), -ENOTDIR);
     snprintf(path, sizeof(path), "rm -r %s", folder);
     expect_int(system(path), 0);
+}
+
+/* Both halves of an ncnn network as one file, and what is called as one but is none. */
+static void test_model_files(void)
+{
+    static const struct {
+        const char *path, *param, *bin;         /* NULL: it isn't there */
+        int n;                                  /* bytes of the .bin */
+        const char *joined;                     /* NULL: it is refused, and as `says` says */
+        const char *says;
+    } cases[] = {
+        { "a.param", "text\n", "weights", 7, "text\nweights", NULL },
+        { "a.BIN", "text", "weights", 7, "text\nweights", NULL },
+        { "a.bin", NULL, "weights, many", 13, NULL, "half of an ncnn network" },
+        { "a.param", "text", NULL, 0, NULL, "put a.bin beside it" },
+        { "a.bin", "text", NULL, 0, NULL, "a.bin: No such file" },
+        { "a.bin", NULL, "short", 5, NULL, "half of" },
+        { "a.bin", NULL, "PK\3\4zip file", 12, "PK\3\4zip file", NULL },
+        { "a.bin", NULL, "PK\3\5zip file", 12, NULL, "half of" },
+        { "a.bin", NULL, "\200\2a pickle", 10, "\200\2a pickle", NULL },
+        { "a.bin", NULL, "\200\5a pickle", 10, "\200\5a pickle", NULL },
+        { "a.bin", NULL, "\200\1a pickle", 10, NULL, "half of" },
+        { "a.bin", NULL, "\200\6a pickle", 10, NULL, "half of" },
+        { "a.bin", NULL, "\2\0\0\0\0\0\0\0{}", 10, "\2", NULL },
+        { "a.bin", NULL, "\377\377\377\377\0\0\0\0{}", 10, "\377\377\377\377", NULL },
+        { "a.bin", NULL, "\1\0\0\0\0\0\0\0{}", 10, NULL, "half of" },
+        { "a.bin", NULL, "\0\0\0\0\1\0\0\0{}", 10, NULL, "half of" },
+        { "a.bin", NULL, "\2\0\0\0\0\0\0\0[]", 10, NULL, "half of" },
+    };
+    char folder[] = "/tmp/vrt-model-XXXXXX", found[32];
+
+    expect_true(!vrt_model_file_is_pair(".bin") && !vrt_model_file_is_pair("a.bins"));
+    expect_true(mkdtemp(folder));
+    const int at = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(cases); i++) {
+        const char *const texts[] = { cases[i].param, cases[i].bin };
+        const char *const names[] = { "a.param",
+                                      strcmp(cases[i].path, "a.BIN") ? "a.bin" : "a.BIN" };
+        struct vrt_error error = { 0 };
+        int fd = -1;
+        for (int k = 0; k < 2; k++) {
+            const int made = texts[k] ? openat(at, names[k], O_WRONLY | O_CREAT | O_CLOEXEC, 0600) :
+                                        -1;
+            if (texts[k])
+                expect_int(vrt_write_at(made, texts[k], k ? (size_t)cases[i].n : strlen(texts[k]),
+                                        0), 0);
+            vrt_closep(&(int){ made });
+        }
+        const int r = vrt_model_file_join(at, cases[i].path, &fd, &error);
+        expect_int(r == 0, cases[i].joined != NULL);
+        const ssize_t n = r == 0 ? pread(fd, found, sizeof(found) - 1, 0) : 0;
+        expect_true(n >= 0);
+        found[n] = '\0';
+        if (r == 0)
+            expect_str(found, cases[i].joined);
+        else
+            expect_contains(error.message, cases[i].says);
+        vrt_closep(&fd);
+        for (int k = 0; k < 2; k++)
+            unlinkat(at, names[k], 0);
+    }
+    expect_int(mkdirat(at, "a.bin", 0700), 0);
+    struct vrt_error error = { 0 };
+    int fd = -1;
+    expect_int(vrt_model_file_join(at, "a.bin", &fd, &error), -EISDIR);
+    unlinkat(at, "a.bin", AT_REMOVEDIR);
+    close(at);
+    expect_int(rmdir(folder), 0);
+}
+
+/* What a container is given where nobody chose: one that holds its frames' depth. */
+static void test_codecs(void)
+{
+    static const struct {
+        enum vrt_container container;
+        int depth;
+        enum vrt_codec codec;
+    } cases[] = {
+        { VRT_CONTAINER_MP4, 8, VRT_CODEC_H264 }, { VRT_CONTAINER_MP4, 9, VRT_CODEC_HEVC },
+        { VRT_CONTAINER_MP4, 16, VRT_CODEC_HEVC }, { VRT_CONTAINER_MKV, 12, VRT_CODEC_HEVC },
+        { VRT_CONTAINER_MKV, 13, VRT_CODEC_FFV1 }, { VRT_CONTAINER_WEBM, 16, VRT_CODEC_VP9 },
+        { VRT_CONTAINER_MXF, 8, VRT_CODEC_DNXHR },
+    };
+
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(cases); i++)
+        expect_int(vrt_codec_for(cases[i].container, cases[i].depth), cases[i].codec);
+    expect_int(vrt_preset_find("ultrafast"), 0);
+    expect_int(vrt_preset_find("placebo"), 9);
+    expect_int(vrt_preset_find("p"), -1);
 }
 
 /* Names that one key has in one place another has all over it. */
@@ -354,6 +445,7 @@ TEST_MAIN(
     { "at", test_at },           { "printable", test_printable },
     { "cleanup", test_cleanup }, { "folder", test_folder },
     { "folder-make", test_folder_make }, { "hash", test_hash },
+    { "model-files", test_model_files }, { "codecs", test_codecs },
     { "program-path", test_program_path },
     { "clock", test_clock },
     { "wrong-wall-clock", test_wrong_wall_clock },
