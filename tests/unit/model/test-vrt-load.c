@@ -171,7 +171,7 @@ static void list(struct vrt_sizes_visitor *visitor, enum vrt_sizes_kind kind, co
     snprintf(lister->names[lister->n_names++], sizeof(lister->names[0]), "%s", name);
 }
 
-/* Whether stages, blocks and levels of the flow like this one are tried by another tensor's name. */
+/* Whether another tensor's name tries such stages, blocks and levels of the flow, too. */
 static bool is_repeated(const char *name)
 {
     const char *block = strstr(name, ".blocks.");
