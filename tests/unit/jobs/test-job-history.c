@@ -10,6 +10,7 @@
 #include <dirent.h>
 #include <signal.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -520,6 +521,32 @@ static void test_order_of_ends(void)
     play_stop(&play);
 }
 
+/* A row that makes no sense is left out, and keeps its files until somebody mends it; those of no
+ * job go. */
+static void test_left_out(void)
+{
+    struct play play;
+    struct vrt_job_info info;
+    char path[96], orphan[96];
+
+    play_start(&play, "");
+    expect_int(play_submit(&play, "fail-6", ""), 1);
+    play_expect_state(&play, 1, VRT_JOB_FAILED);
+    snprintf(path, sizeof(path), "%s/spool/1", play.folder);
+    snprintf(orphan, sizeof(orphan), "%s/spool/99", play.folder);
+    expect_int(mkdir(orphan, 0700), 0);
+    play_restart_with(&play, "UPDATE jobs SET priority = 1000");
+    expect_int(play_show(&play, 1, &info), 404);
+    expect_int(access(path, F_OK), 0);
+    expect_int(access(orphan, F_OK), -1);
+    expect_int(play_submit(&play, "run-1", ""), 2);
+    play_restart_with(&play, "UPDATE jobs SET priority = 3");
+    expect_int(play_show(&play, 1, &info), 200);
+    expect_int(info.segments_done, 1);
+    vrt_job_info_done(&info);
+    play_stop(&play);
+}
+
 /* What a job that failed has stored goes when nobody will retry it any more, and all that is known
  * of it later. */
 static void test_long_ago(void)
@@ -563,5 +590,6 @@ TEST_MAIN_AFTER(signal(SIGPIPE, SIG_IGN),
     { "kept-files", test_kept_files },
     { "odd-segments", test_odd_segments },
     { "order-of-ends", test_order_of_ends },
+    { "left-out", test_left_out },
     { "long-ago", test_long_ago },
 )

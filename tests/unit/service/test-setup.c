@@ -280,6 +280,9 @@ static void test_read(void)
     setup.options.log_level = "warning";
     expect_int(vrt_setup_read(&setup, &conf, NULL, &error), 0);
     expect_str(conf.log.level, "warning");
+    expect_int(vrt_setup_log(&conf, &error), 0);
+    expect_true(vrt_log_enabled(VRT_LOG_WARNING, "main") && !vrt_log_enabled(VRT_LOG_INFO, "main"));
+    vrt_log_set_level(VRT_LOG_ERROR);
     setup.options.log_level = "loud";
     expect_true(vrt_setup_read(&setup, &conf, NULL, &error) < 0);
     /* Blanks are no mistake, but there may be too many. */
