@@ -15,7 +15,7 @@
  */
 static int64_t share(int64_t all)
 {
-    return VRT_MAX(all - all / 4, 1);
+    return all - all / 4;
 }
 
 void vrt_limits_fill(const struct vrt_conf *conf,

@@ -157,8 +157,22 @@ static void test_config_path(void)
     expect_contains(vrt_paths_list_configs(places, sizeof(places)), in_folder("vrtd/vrtd.conf"));
     expect_contains(places, ", /etc/vrtd/vrtd.conf");
     expect_true(strlen(vrt_paths_list_configs(places, strlen(buffer) + 1)) <= strlen(buffer));
-    unlink(in_folder("vrtd/vrtd.conf"));
-    rmdir(in_folder("vrtd"));
+    expect_int(vrt_paths_config(buffer, 10, NULL), -ENAMETOOLONG);
+    /* Without a variable of its own it is below the home, and without that nowhere. */
+    snprintf(variable, sizeof(variable), "HOME=%s", folder);
+    set_environment((const char *[]){ variable, NULL });
+    expect_int(mkdir(in_folder(".config"), 0700), 0);
+    expect_int(rename(in_folder("vrtd"), in_folder(".config/vrtd")), 0);
+    expect_int(vrt_paths_config(buffer, sizeof(buffer), NULL), 0);
+    expect_str(buffer, in_folder(".config/vrtd/vrtd.conf"));
+    expect_contains(vrt_paths_list_configs(places, sizeof(places)), buffer);
+    expect_contains(places, ", /etc/vrtd/vrtd.conf");
+    clearenv();
+    expect_contains(vrt_paths_list_configs(places, sizeof(places)), "/etc/vrtd/vrtd.conf");
+    expect_true(!strstr(places, folder));
+    unlink(in_folder(".config/vrtd/vrtd.conf"));
+    rmdir(in_folder(".config/vrtd"));
+    rmdir(in_folder(".config"));
 }
 
 static void conf_of(const char *text, struct vrt_conf *ret_conf)
@@ -401,6 +415,7 @@ static void test_listen(void)
     expect_int(stat(path, &st), 0);
     expect_int(st.st_mode & 0777, 0660);
     expect_int(umask(022), 022);
+    expect_true(fcntl(fd, F_GETFD) & FD_CLOEXEC && fcntl(fd, F_GETFL) & O_NONBLOCK);
     expect_int(vrt_claim_listen(path, &other, &error), -EADDRINUSE);
     expect_contains(error.message, "listens");
     close(fd);
@@ -415,12 +430,14 @@ static void test_listen(void)
     expect_int(access(path, F_OK), 0);
     unlink(path);
 
-    char longer[200];
+    char longer[400];
     memset(longer, 'a', sizeof(longer) - 1);
     longer[0] = '/';
     longer[sizeof(longer) - 1] = '\0';
     error = (struct vrt_error){ .id = NULL };
     expect_int(vrt_claim_listen(longer, &fd, &error), -ENAMETOOLONG);
+    struct vrt_claim claim = VRT_CLAIM_NONE;
+    expect_int(vrt_claim_take(longer, "the thing", &claim, &error), -ENAMETOOLONG);
     error = (struct vrt_error){ .id = NULL };
     expect_int(vrt_claim_listen(in_folder("none/socket"), &fd, &error), -ENOENT);
 }

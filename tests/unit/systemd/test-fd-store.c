@@ -126,6 +126,10 @@ static void test_put_and_drop(void)
     expect_notice(&told, "FDSTORE=1\nFDNAME=12o\nFDPOLL=0", true);
     /* What was put isn't handed over: it is the caller's already. */
     expect_int(vrt_fd_store_take(fd_store, 12, VRT_FD_STORE_INPUT), -ENOENT);
+    /* One of which nobody could be told takes nothing of the others away. */
+    setenv("NOTIFY_SOCKET", "/tmp/vrt-keep-nowhere/notify", 1);
+    vrt_fd_store_put(fd_store, 12, VRT_FD_STORE_MODEL, fd);
+    setenv("NOTIFY_SOCKET", told.path, 1);
     vrt_fd_store_drop(fd_store, 12);
     expect_notice(&told, "FDSTOREREMOVE=1\nFDNAME=12i", false);
     expect_notice(&told, "FDSTOREREMOVE=1\nFDNAME=12o", false);
@@ -164,8 +168,12 @@ static void test_adopt_take_sweep(void)
     vrt_fd_store_drop(fd_store, 5);
     expect_notice(&told, "FDSTOREREMOVE=1\nFDNAME=5i", false);
     expect_notice(&told, "FDSTOREREMOVE=1\nFDNAME=5o", false);
-    close(input);
-    close(output);
+    /* What nobody has taken is closed at the end. */
+    vrt_fd_store_adopt(fd_store, "1i", input);
+    vrt_fd_store_adopt(fd_store, "2o", output);
+    fd_store = vrt_fd_store_free(fd_store);
+    expect_int(fcntl(input, F_GETFD), -1);
+    expect_int(fcntl(output, F_GETFD), -1);
     end_notices(&told);
 }
 
@@ -223,6 +231,11 @@ static void test_full(void)
     expect_notice(&told, "FDSTOREREMOVE=1\nFDNAME=1o", false);
     vrt_fd_store_put(fd_store, 2, VRT_FD_STORE_INPUT, fd);
     expect_notice(&told, "FDSTORE=1\nFDNAME=2i\nFDPOLL=0", true);
+    /* One that comes back twice is one. */
+    vrt_fd_store_adopt(fd_store, "2i", open_null(O_RDONLY));
+    vrt_fd_store_adopt(fd_store, "2i", open_null(O_RDONLY));
+    vrt_fd_store_put(fd_store, 3, VRT_FD_STORE_INPUT, fd);
+    expect_notice(&told, "FDSTORE=1\nFDNAME=3i\nFDPOLL=0", true);
     setenv("FDSTORE", "0", 1);
     VRT_CLEANUP(vrt_fd_store_freep) struct vrt_fd_store *none = new_keep();
     unsetenv("FDSTORE");
