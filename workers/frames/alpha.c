@@ -16,8 +16,6 @@
 #include "frames/pixfmt.h"
 #include "frames/view.h"
 
-#define ALPHA 3                     /* the place among R, G, B, A */
-
 enum AVPixelFormat vrt_alpha_pixfmt(enum AVPixelFormat pixfmt)
 {
     static const struct {
@@ -68,81 +66,9 @@ static int scale(const AVFrame *from, AVFrame *to)
     return r < 0 ? vrt_raise(vrt_av_errno(r)) : 0;
 }
 
-/* Copies the alpha of `rgba` to `gray`, both of 8 or 16 bits. Return: whether any of it isn't
- * opaque. */
-static bool take_alpha(const AVFrame *rgba, AVFrame *gray, int sample_bytes)
-{
-    const unsigned int opaque = sample_bytes == 1 ? 0xff : 0xffff;
-    bool is_transparent = false;
-
-    for (int y = 0; y < gray->height; y++) {
-        const uint8_t *in = rgba->data[0] + (ptrdiff_t)y * rgba->linesize[0] + ALPHA * sample_bytes;
-        uint8_t *out = gray->data[0] + (ptrdiff_t)y * gray->linesize[0];
-        for (int x = 0; x < gray->width; x++, in += 4 * sample_bytes, out += sample_bytes) {
-            const unsigned int value = sample_bytes == 1 ? *in : AV_RL16(in);
-            is_transparent |= value != opaque;
-            if (sample_bytes == 1)
-                *out = (uint8_t)value;
-            else
-                AV_WL16(out, value);
-        }
-    }
-    return is_transparent;
-}
-
 static bool has_alpha(const AVPixFmtDescriptor *desc)
 {
     return desc && desc->flags & (AV_PIX_FMT_FLAG_ALPHA | AV_PIX_FMT_FLAG_PAL);
-}
-
-/* The alpha of `picture` as it is, in 16 bits or 8. Return: 0, *ret_alpha NULL where all of it is
- * opaque; -ENOTSUP; -ENOMEM. */
-static int extract(const AVFrame *picture, bool is_deep, AVFrame **ret_alpha)
-{
-    VRT_CLEANUP(vrt_av_frame_freep) AVFrame *rgba = NULL, *alpha = NULL;
-    const AVPixFmtDescriptor *desc = av_pix_fmt_desc_get(picture->format);
-    const int width = picture->width, height = picture->height;
-
-    *ret_alpha = NULL;
-    if (!has_alpha(desc))
-        return 0;
-    int r = make_frame(width, height, is_deep ? AV_PIX_FMT_RGBA64LE : AV_PIX_FMT_RGBA, &rgba);
-    if (r < 0)
-        return vrt_fold(r);
-    r = scale(picture, rgba);
-    if (r < 0)
-        return vrt_fold(r);
-    r = make_frame(width, height, is_deep ? AV_PIX_FMT_GRAY16LE : AV_PIX_FMT_GRAY8, &alpha);
-    if (r < 0)
-        return vrt_fold(r);
-    if (take_alpha(rgba, alpha, is_deep ? 2 : 1))
-        *ret_alpha = VRT_STEAL(alpha);
-    return 0;
-}
-
-bool vrt_alpha_shows(const AVFrame *picture)
-{
-    VRT_CLEANUP(vrt_av_frame_freep) AVFrame *alpha = NULL;
-
-    return extract(picture, false, &alpha) == 0 && alpha;
-}
-
-int vrt_alpha_read(const AVFrame *picture, const AVFrame *like, AVFrame **ret_alpha)
-{
-    VRT_CLEANUP(vrt_av_frame_freep) AVFrame *small = NULL, *alpha = NULL;
-
-    *ret_alpha = NULL;
-    int r = extract(picture, av_pix_fmt_desc_get(like->format)->comp[0].depth > 8, &small);
-    if (r < 0 || !small)
-        return vrt_fold(r);
-    r = make_frame(like->width, like->height, small->format, &alpha);
-    if (r < 0)
-        return vrt_fold(r);
-    r = scale(small, alpha);
-    if (r < 0)
-        return vrt_fold(r);
-    *ret_alpha = VRT_STEAL(alpha);
-    return 0;
 }
 
 void vrt_alpha_format(enum AVPixelFormat pixfmt, struct vrt_frame_format *format)
@@ -276,4 +202,57 @@ int vrt_alpha_fit(struct vrt_frame *alpha, const struct vrt_frame_format *like,
     }
     *ret_alpha = VRT_STEAL(view);
     return 0;
+}
+
+static bool is_opaque(const struct vrt_frame *alpha)
+{
+    const unsigned int max = (1U << alpha->format.depth) - 1;
+
+    for (int y = 0; y < alpha->format.height; y++) {
+        const uint8_t *row = alpha->planes[0].data + (size_t)y * alpha->planes[0].stride_bytes;
+        for (int x = 0; x < alpha->format.width; x++)
+            if ((alpha->format.depth > 8 ? AV_RN16(row + 2 * x) : row[x]) != max)
+                return false;
+    }
+    return true;
+}
+
+/* The alpha of `picture` as it is. Return: 0, *ret_alpha NULL where all of it is opaque; -ENOTSUP;
+ * -ENOMEM. */
+static int find_alpha(const AVFrame *picture, struct vrt_frame **ret_alpha)
+{
+    VRT_CLEANUP(vrt_frame_unrefp) struct vrt_frame *alpha = NULL;
+    struct vrt_frame_format format = { .width = picture->width, .height = picture->height };
+
+    *ret_alpha = NULL;
+    if (!has_alpha(av_pix_fmt_desc_get(picture->format)))
+        return 0;
+    vrt_alpha_format(picture->format, &format);
+    int r = vrt_alpha_extract(picture, &format, &alpha);
+    if (r < 0)
+        return vrt_fold(r);
+    if (!is_opaque(alpha))
+        *ret_alpha = VRT_STEAL(alpha);
+    return 0;
+}
+
+bool vrt_alpha_shows(const AVFrame *picture)
+{
+    VRT_CLEANUP(vrt_frame_unrefp) struct vrt_frame *alpha = NULL;
+
+    return find_alpha(picture, &alpha) == 0 && alpha;
+}
+
+int vrt_alpha_read(const AVFrame *picture, const AVFrame *like, AVFrame **ret_alpha)
+{
+    VRT_CLEANUP(vrt_frame_unrefp) struct vrt_frame *alpha = NULL;
+    const struct vrt_frame_format format = {
+        .width = like->width,
+        .height = like->height,
+        .depth = av_pix_fmt_desc_get(like->format)->comp[0].depth > 8 ? 16 : 8,
+    };
+
+    *ret_alpha = NULL;
+    int r = find_alpha(picture, &alpha);
+    return r < 0 || !alpha ? vrt_fold(r) : vrt_fold(vrt_alpha_fit(alpha, &format, ret_alpha));
 }

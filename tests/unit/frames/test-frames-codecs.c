@@ -13,6 +13,7 @@
 
 #include "tests/unit/frames/frames-fixture.h"
 #include "tests/unit/frames/frames-restore.h"
+#include "frames/join/join-loops.h"
 #include "tests/unit/test.h"
 
 #define YUV VRT_LAYOUT_YUV
@@ -497,6 +498,75 @@ static void test_rates(void)
     }
 }
 
+/* Whole pictures become an animation, which is played as often as the film is. */
+static void test_animations(void)
+{
+    static const struct {
+        enum vrt_codec codec;
+        const char *in, *out, *times;
+        double psnr_db;
+        int late_ms, n_warnings;
+    } rows[] = {
+        { VRT_CODEC_APNG, "in.apng", "out.apng", "0 100 200 300 400 500 ", 100, 0, 0 },
+        { VRT_CODEC_GIF, "in.apng", "out.gif", "0 100 200 300 400 500 ", 25, 0, 0 },
+        { VRT_CODEC_APNG, "fast.apng", "out.apng", "0 10 20 30 40 50 ", 100, 0, 0 },
+        { VRT_CODEC_GIF, "fast.apng", "out.gif", "0 20 40 60 80 100 ", 25, 50, 1 },
+    };
+
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(rows); i++) {
+        const struct restore_params params = { .codec = rows[i].codec, .quality = VRT_UNKNOWN,
+                                               .segment_frames = 4 };
+        const bool is_fast = rows[i].in[0] == 'f';
+        struct restore_result result;
+        fprintf(stderr, "  %s to %s\n", rows[i].in, rows[i].out);
+        const char *in = fixture_make(rows[i].in, "-f lavfi -i testsrc2=size=64x48:rate=%d "
+                                      "-frames:v 6 -plays 3 -pix_fmt rgb24 -final_delay %s -f "
+                                      "apng", is_fast ? 100 : 10, is_fast ? "1/100" : "1/4");
+        restore_ok(in, fixture_path(rows[i].out), &params, &result);
+        expect_int(result.joined.n_frames, 6);
+        expect_int(result.joined.duration_ns, is_fast ? 60000000 : 750000000);
+        expect_int(result.joined.late_ns, rows[i].late_ms * 1000000);
+        expect_int(result.joined.warnings.n, rows[i].n_warnings);
+        expect_str(list_times(rows[i].out), rows[i].times);
+        fixture_run("cp %s in.mkv", rows[i].in);
+        expect_true(measure_psnr(rows[i].out) >= rows[i].psnr_db);
+        VRT_CLEANUP(vrt_closep) int fd = fixture_open(fixture_path(rows[i].out));
+        expect_int(vrt_join_plays(fd), 3);
+        /* The last stays as long as it did. */
+        const char *last = fixture_run("ffprobe -v error -show_entries packet=duration_time -of "
+                                       "csv=p=0 %s | tail -1", rows[i].out);
+        expect_near(strtod(last, NULL), !is_fast ? 0.25 : rows[i].late_ms ? 0.02 : 0.01, 1e-6);
+    }
+}
+
+/* What is said of a frame's size: half of it where the scale of qualities says so. */
+static void test_sizes(void)
+{
+    struct vrt_encoder_params params = { .codec = VRT_CODEC_AV1, .quality = 22, .fps = { 25, 1 },
+        .format = { .width = 64, .height = 48, .depth = 8, .layout = YUV, .chroma_shift_x = 1,
+                    .chroma_shift_y = 1 } };
+    const double bytes = vrt_encoder_frame_bytes(&params);
+
+    expect_near(bytes, 64 * 48 * 0.12 / 8, 0.01);
+    params.quality += 9;
+    expect_near(vrt_encoder_frame_bytes(&params), bytes / 2, 1e-9);
+    params.quality = VRT_UNKNOWN;
+    const double usual = vrt_encoder_frame_bytes(&params);
+    params.quality = vrt_codec_facts(VRT_CODEC_AV1)->quality;
+    expect_near(vrt_encoder_frame_bytes(&params), usual, 1e-9);
+    params.bitrate = 1000000;
+    expect_near(vrt_encoder_frame_bytes(&params), 5000, 1e-9);
+    params.fps.num = 0;
+    expect_near(vrt_encoder_frame_bytes(&params), usual, 1e-9);
+    /* Without a quality: by samples, and by their bits. */
+    params = (struct vrt_encoder_params){ .codec = VRT_CODEC_FFV1, .quality = VRT_UNKNOWN,
+                                          .format = params.format };
+    const double samples = 64 * 48 * 1.5;
+    expect_near(vrt_encoder_frame_bytes(&params), samples * 1.58 / 8, 1e-6);
+    params.format.depth = 10;
+    expect_near(vrt_encoder_frame_bytes(&params), samples * (1.58 + 2 * 0.56) / 8, 1e-6);
+}
+
 /* The facts hold together. */
 static void test_facts(void)
 {
@@ -523,4 +593,6 @@ TEST_MAIN_AFTER(fixture_init(),
     { "lists of pixfmts", test_lists },
     { "picks", test_picks },
     { "pairs", test_pairs },
+    { "animations", test_animations },
+    { "sizes", test_sizes },
 )

@@ -7,8 +7,10 @@
 #include <libavutil/dovi_meta.h>
 #include <libavutil/intreadwrite.h>
 #include <libavutil/mastering_display_metadata.h>
+#include <libavutil/pixdesc.h>
 
 #include "base/macro.h"
+#include "frames/alpha.h"
 #include "frames/av.h"
 #include "frames/decode/side-data.h"
 #include "frames/encode/pack.h"
@@ -101,6 +103,109 @@ static void test_refusals(void)
     expect_int(vrt_pack(planar, NULL, AV_PIX_FMT_P010LE, &packed), -EINVAL);
     expect_int(vrt_pack(planar, NULL, AV_PIX_FMT_NV16, &packed), -EINVAL);
     av_frame_free(&planar);
+}
+
+/* Three by two, with this alpha, of floats in 65535 parts; an index into as many colours. */
+static AVFrame *make_alpha(const char *pixfmt, const int values[6])
+{
+    const AVPixFmtDescriptor *desc = av_pix_fmt_desc_get(av_get_pix_fmt(pixfmt));
+    const AVComponentDescriptor *c = &desc->comp[desc->nb_components - 1];
+    AVFrame *frame = av_frame_alloc();
+
+    frame->width = 3;
+    frame->height = 2;
+    frame->format = av_get_pix_fmt(pixfmt);
+    expect_int(av_frame_get_buffer(frame, 0), 0);
+    for (int i = 0; i < 6; i++) {
+        uint8_t *at = frame->data[c->plane] + i / 3 * frame->linesize[c->plane] + i % 3 * c->step +
+                      c->offset;
+        const float share = (float)values[i] / 65535;
+        if (desc->flags & AV_PIX_FMT_FLAG_PAL) {
+            frame->data[0][i / 3 * frame->linesize[0] + i % 3] = (uint8_t)i;
+            AV_WN32(frame->data[1] + 4 * i, (uint32_t)values[i] << 24 | 0x123456);
+        } else if (desc->flags & AV_PIX_FMT_FLAG_FLOAT) {
+            memcpy(at, &share, sizeof(share));
+        } else if (c->depth <= 8) {
+            *at = (uint8_t)values[i];
+        } else if (desc->flags & AV_PIX_FMT_FLAG_BE) {
+            AV_WB16(at, (unsigned int)values[i]);
+        } else {
+            AV_WL16(at, (unsigned int)values[i]);
+        }
+    }
+    return frame;
+}
+
+/* Transparency as a frame of its own, and deeper or less deep. */
+static void test_alpha(void)
+{
+    static const struct {
+        const char *pixfmt;
+        int depth, values[6], wanted[6];
+    } rows[] = {
+        { "yuva420p", 8, { 0, 255, 128, 1, 254, 77 }, { 0, 255, 128, 1, 254, 77 } },
+        { "rgba", 8, { 0, 255, 128, 1, 254, 77 }, { 0, 255, 128, 1, 254, 77 } },
+        { "ya8", 8, { 0, 255, 128, 1, 254, 77 }, { 0, 255, 128, 1, 254, 77 } },
+        { "yuva444p10le", 10, { 0, 1023, 512, 1, 2, 3 }, { 0, 1023, 512, 1, 2, 3 } },
+        { "rgba64be", 16, { 0, 65535, 32768, 1, 2, 3 }, { 0, 65535, 32768, 1, 2, 3 } },
+        { "gbrapf32le", 16, { 0, 65535, 32768, 1, -70, 70000 }, { 0, 65535, 32768, 1, 0, 65535 } },
+        { "pal8", 8, { 0, 255, 128, 1, 254, 77 }, { 0, 255, 128, 1, 254, 77 } },
+        { "rgb24", 8, { 0 }, { 255, 255, 255, 255, 255, 255 } },
+    };
+
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(rows); i++) {
+        VRT_CLEANUP(vrt_av_frame_freep) AVFrame *picture = make_alpha(rows[i].pixfmt,
+                                                                      rows[i].values);
+        struct vrt_frame_format format = { .width = 3, .height = 2 };
+        struct vrt_frame *frame;
+        AVFrame *deep;
+
+        fprintf(stderr, "  %s\n", rows[i].pixfmt);
+        vrt_alpha_format(picture->format, &format);
+        expect_int(format.depth, rows[i].depth);
+        expect_true(format.layout == VRT_LAYOUT_GRAY && format.full_range);
+        expect_int(vrt_alpha_extract(picture, &format, &frame), 0);
+        struct vrt_frame_format like = format;
+        like.depth = format.depth == 8 ? 16 : 8;
+        expect_int(vrt_alpha_fit(frame, &like, &deep), 0);
+        for (int k = 0; k < 6; k++) {
+            const uint8_t *at = frame->planes[0].data +
+                                (size_t)(k / 3) * frame->planes[0].stride_bytes;
+            const uint8_t *other = deep->data[0] + k / 3 * deep->linesize[0];
+            const int max = (1 << format.depth) - 1;
+            expect_int(format.depth > 8 ? AV_RN16(at + 2 * (k % 3)) : at[k % 3], rows[i].wanted[k]);
+            expect_int(format.depth == 8 ? AV_RN16(other + 2 * (k % 3)) : other[k % 3],
+                       lrint(rows[i].wanted[k] * (format.depth == 8 ? 65535.0 : 255.0) / max));
+        }
+        av_frame_free(&deep);
+        vrt_frame_unref(frame);
+    }
+}
+
+/* Whether any of it isn't opaque; of what has none there is nothing to read. */
+static void test_opaque(void)
+{
+    static const int opaque[6] = { 255, 255, 255, 255, 255, 255 };
+    static const int last[6] = { 255, 255, 255, 255, 255, 254 };
+    static const char *const pixfmts[] = { "rgba", "ya8", "pal8", "rgb24" };
+
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(pixfmts); i++)
+        for (int k = 0; k < 2; k++) {
+            VRT_CLEANUP(vrt_av_frame_freep) AVFrame *picture = make_alpha(pixfmts[i],
+                                                                          k ? last : opaque);
+            VRT_CLEANUP(vrt_av_frame_freep) AVFrame *like = make_alpha("gray16le", opaque);
+            VRT_CLEANUP(vrt_av_frame_freep) AVFrame *alpha = NULL;
+            const bool shows = k && i < 3;
+            fprintf(stderr, "  %s %d\n", pixfmts[i], k);
+            expect_int(vrt_alpha_shows(picture), shows);
+            expect_int(vrt_alpha_read(picture, like, &alpha), 0);
+            expect_int(alpha != NULL, shows);
+            if (!shows)
+                continue;
+            const uint8_t *row = alpha->data[0] + alpha->linesize[0];
+            expect_true(AV_RL16(row + 4) < 65535 && AV_RL16(row + 4) > 65000);
+            expect_int(AV_RL16(row), 65535);
+        }
 }
 
 /* BT.2020's colours, and 1000 cd/m2. */
@@ -457,6 +562,8 @@ static void test_carried(void)
 TEST_MAIN(
     { "pairs", test_pairs },
     { "refusals", test_refusals },
+    { "alpha", test_alpha },
+    { "opaque", test_opaque },
     { "insert", test_insert },
     { "insert-nowhere", test_insert_nowhere },
     { "hdr10plus", test_hdr10plus },
