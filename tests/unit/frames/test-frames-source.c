@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 
-/* What hostile files make FFmpeg do: read for ever, or open other files. And which of a file's
- * streams go on, by which clock. */
+/* What hostile files make FFmpeg do: read for ever, or open other files; and what the process has
+ * given up that reads them. And which of a file's streams go on, by which clock. */
 
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/inotify.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "frames/av.h"
 #include "frames/decode/source.h"
+#include "frames/process/child.h"
 #include "frames/streams/select.h"
 #include "tests/unit/frames/frames-fixture.h"
 #include "tests/unit/test.h"
@@ -405,10 +407,46 @@ static void test_joined(void)
     }
 }
 
+/* A process that reads others' files has no more of anything than it needs. */
+static void test_sandbox(void)
+{
+    static const char *const given_up[] = {
+        "Max open files +64 +64 ", "Max core file size +0 +0 ",
+        "Max locked memory +0 +0 ", "Max msgqueue size +0 +0 ", "CapPrm:.0+$", "CapEff:.0+$",
+        "NoNewPrivs:.1$", "Seccomp:.2$", "^1000$",
+    };
+    VRT_CLEANUP(vrt_child_freep) struct vrt_child *child = NULL;
+    struct vrt_error error = { .id = NULL };
+    struct rlimit was, few;
+
+    expect_int(getrlimit(RLIMIT_NPROC, &was), 0);
+    few = was;
+    few.rlim_cur = VRT_MIN(was.rlim_cur, 60000);
+    expect_int(setrlimit(RLIMIT_NPROC, &few), 0);
+    const int r = vrt_child_new(NULL, &child, &error);
+    expect_int(setrlimit(RLIMIT_NPROC, &was), 0);
+    expect_int(r, 0);
+    const char *missing = vrt_child_missing(child, &error);
+    expect_true(missing && !strstr(missing, "limits"));
+    if (missing[0]) {
+        fprintf(stderr, "  not here: %s\n", missing);
+        return;
+    }
+    fixture_run("for p in $(cat /proc/%d/task/%d/children); do grep -qs media /proc/$p/comm && "
+                "cat /proc/$p/limits /proc/$p/status /proc/$p/oom_score_adj; done >given-up; true",
+                getpid(), getpid());
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(given_up); i++)
+        fixture_run("grep -Eq '%s' given-up", given_up[i]);
+    /* Half of what there is stays for others' threads. */
+    fixture_run("grep -Eq 'Max processes +%d +%d ' given-up", (int)few.rlim_cur / 2,
+                (int)few.rlim_cur / 2);
+}
+
 TEST_MAIN_AFTER(fixture_init(),
     { "deadline", test_deadline },
     { "nested", test_nested },
     { "packed", test_packed },
+    { "sandbox", test_sandbox },
     { "select", test_select },
     { "joined", test_joined },
 )
