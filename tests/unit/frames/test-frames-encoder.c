@@ -8,7 +8,9 @@
 
 #include "tests/unit/frames/frames-fixture.h"
 #include "tests/unit/frames/frames-restore.h"
+#include "frames/av.h"
 #include "frames/encode/encoder-kinds.h"
+#include "frames/encode/segment.h"
 #include "tests/unit/test.h"
 
 #define YUV VRT_LAYOUT_YUV
@@ -473,6 +475,87 @@ static void test_levels(void)
 #undef BYTES
 }
 
+/* A segment of one packet, whose checksums are right whatever it holds. Return: what reading it
+ * comes to. */
+static int read_segment(const struct vrt_segment_head *head,
+                        const struct vrt_segment_packet *packet, const struct vrt_segment_end *end)
+{
+    VRT_CLEANUP(vrt_closep) int fd = open(fixture_path("segment"), O_RDWR | O_CREAT, 0600);
+    VRT_CLEANUP(vrt_segment_reader_closep) struct vrt_segment_reader *reader = NULL;
+    VRT_CLEANUP(vrt_sink_closep) struct vrt_sink *sink = NULL;
+    VRT_CLEANUP(vrt_av_packet_freep) AVPacket *data = av_packet_alloc();
+    struct vrt_segment_packet taken;
+    struct vrt_error error = { .id = NULL };
+
+    expect_int(av_new_packet(data, 5), 0);
+    memcpy(data->data, "hello", 5);
+    memcpy(av_packet_new_side_data(data, AV_PKT_DATA_MATROSKA_BLOCKADDITIONAL, 3), "abc", 3);
+    expect_int(vrt_sink_open(fd, &sink, &error), 0);
+    expect_int(vrt_segment_write_head(sink, head, (const uint8_t *)"extra", 5, &error), 0);
+    expect_int(vrt_segment_write_packet(sink, packet, data, &error), 0);
+    expect_int(vrt_segment_write_end(sink, end, &error), 0);
+    int r = vrt_segment_reader_open(fd, 1, &reader, &error);
+    if (r == 0)
+        r = vrt_segment_reader_next(reader, &taken, data, &error);
+    if (r < 0) {
+        expect_str(error.id, "segment.damaged");
+        return r;
+    }
+    size_t size = 0;
+    expect_true(data->size == 5 && memcmp(data->data, "hello", 5) == 0);
+    const uint8_t *beside = av_packet_get_side_data(data, AV_PKT_DATA_MATROSKA_BLOCKADDITIONAL,
+                                                    &size);
+    expect_true(size == 3 && memcmp(beside, "abc", 3) == 0);
+    expect_true(memcmp(&taken, packet, sizeof(taken)) == 0);
+    expect_true(reader->extradata_size == 5 && memcmp(reader->extradata, "extra", 5) == 0);
+    expect_true(memcmp(&reader->end, end, sizeof(*end)) == 0);
+    r = vrt_segment_reader_next(reader, &taken, data, &error);
+    return r == VRT_SEGMENT_END ? 0 : r;
+}
+
+/* Each number of a segment is taken up to its ends: see frames/encode/segment.h. */
+static void test_segment(void)
+{
+#define MAX_PTS ((INT64_C(1) << 60) - 1)
+    static struct vrt_segment_head head;
+    static struct vrt_segment_packet packet;
+    static struct vrt_segment_end end;
+    static const struct {
+        int *number;
+        int64_t *large;
+        int64_t least, most, usual;
+    } rows[] = {
+        { &head.time_base.num, NULL, 1, INT32_MAX, 1 },
+        { &head.time_base.den, NULL, 1, INT32_MAX, 25 },
+        { (int *)&head.codec, NULL, 0, VRT_CODEC_COUNT - 1, 0 },
+        { &head.format.width, NULL, 1, VRT_FRAME_MAX_SIDE, 64 },
+        { NULL, &packet.index, 0, 0, 0 }, { NULL, &packet.pts, -MAX_PTS, MAX_PTS, 0 },
+        { NULL, &packet.duration, -MAX_PTS, MAX_PTS, 1 },
+        { NULL, &end.delay, 0, VRT_SEGMENT_MAX_DELAY, 0 },
+        { NULL, &end.n_first, 0, VRT_SEGMENT_MAX_DELAY + 1, 1 },
+        { NULL, &end.end_pts, -MAX_PTS, MAX_PTS, 1 },
+        { NULL, &end.first_pts[0], -MAX_PTS, MAX_PTS, 0 }, { NULL, &end.n_packets, 1, 1, 1 },
+    };
+
+    head.format = good_params().format;
+    head.fps = (struct vrt_rational){ 25, 1 };
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(rows); i++)
+        rows[i].number ? (*rows[i].number = (int)rows[i].usual) : (*rows[i].large = rows[i].usual);
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(rows); i++) {
+        const int64_t tried[] = { rows[i].least, rows[i].most, rows[i].least - 1, rows[i].most + 1,
+                                  rows[i].usual };
+        for (int k = 0; k < 5; k++) {
+            fprintf(stderr, "  row %zu, %lld\n", i, (long long)tried[k]);
+            if (rows[i].number)
+                *rows[i].number = (int)tried[k];
+            else
+                *rows[i].large = tried[k];
+            expect_int(read_segment(&head, &packet, &end), k == 2 || k == 3 ? -EBADMSG : 0);
+        }
+    }
+#undef MAX_PTS
+}
+
 TEST_MAIN_AFTER(fixture_init(),
     { "pick-format", test_pick_format },
     { "lossless", test_lossless },
@@ -485,4 +568,5 @@ TEST_MAIN_AFTER(fixture_init(),
     { "unwritable", test_unwritable },
     { "hardware", test_hardware },
     { "levels", test_levels },
+    { "segment", test_segment },
 )

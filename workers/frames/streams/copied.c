@@ -15,9 +15,7 @@ int vrt_copied_set(AVStream *out, const AVStream *in, const AVOutputFormat *muxe
     if (avcodec_parameters_copy(par, in->codecpar) < 0)
         return vrt_raise(-ENOMEM);
     /* The input's tag stands where the output's container gives it the same meaning. */
-    if (muxer->codec_tag && av_codec_get_id(muxer->codec_tag, par->codec_tag) != par->codec_id)
-        par->codec_tag = 0;
-    if (!muxer->codec_tag)
+    if (!muxer->codec_tag || av_codec_get_id(muxer->codec_tag, par->codec_tag) != par->codec_id)
         par->codec_tag = 0;
     /* AVI's values here, which are not those of the frames. */
     if (par->codec_id == AV_CODEC_ID_AC3 || par->codec_id == AV_CODEC_ID_MP3)
