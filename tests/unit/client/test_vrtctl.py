@@ -510,6 +510,23 @@ class Submit(Case):
         self.complaint('submit', '-o', 'x.mkv', 'video.mp4', 'b.avi', status=2,
                        says='--output names one file, and there are 2 inputs')
 
+    def test_called_alike(self):
+        """Inputs of one name have results of their own."""
+        self.serve(lambda r: answer(job(7, 'queued'), 201))
+        os.mkdir(self.path('made'))
+        inputs = ['a.mkv', 'a.avi', './a.avi', 'b/a.mkv']
+        os.mkdir(self.path('b'))
+        for name in inputs:
+            shutil.copy(self.path('video.mp4'), self.path(name))
+        for options, names in (
+                ([], ['a.restored.mkv', 'a.avi.restored.mkv', 'a.avi.2.restored.mkv',
+                      'a.mkv.restored.mkv']),
+                (['--codec', 'png'], ['a', 'a.avi', 'a.avi.2', 'a.mkv'])):
+            del self.server.requests[:]
+            self.run_it('submit', *options, '-o', 'made/', *inputs)
+            self.assertEqual([r.json()['output']['path'] for r in self.server.requests],
+                             [self.path('made/' + name) for name in names])
+
     def test_empty_words(self):
         """As of an unset variable of a shell: it must not be taken for the default."""
         self.serve(self.accepts)

@@ -195,6 +195,8 @@ class Submit(Cluster):
         self.assertIn('there is no squeue here', self.submit(status=1)[1])
         self.environment['XDG_STATE_HOME'] = self.path('video.mp4')
         self.assertIn("vrtctl list won't show it: ", self.submit(status=1)[1])
+        del self.environment['XDG_STATE_HOME'], self.environment['HOME']
+        self.assertIn("won't show it: the folder of the user's state", self.submit(status=1)[1])
 
     def test_rival(self):
         """Who has submitted the film meanwhile keeps it: ours are taken back."""

@@ -547,6 +547,23 @@ class Series(Answered):
             'again, vrtctl clean 5 forgets it\n', left_out(1, 0)])
         self.assertEqual(self.posted, [])
 
+    def test_misused(self):
+        for arguments, says in (
+                (['-r', 'video.mp4', '--output-dir', 'x'], '--recursive takes one folder'),
+                (['-r', 'top', 'top', '--output-dir', 'x'], '--recursive takes one folder'),
+                (['-r', 'top'], '--recursive needs --output-dir'),
+                (['-r', 'top', '--output-dir', ''], '--recursive needs --output-dir'),
+                (['-r', 'top', '-o', 'x/'], 'say --output-dir'),
+                (['video.mp4', '--output-dir', 'x'], '--output-dir goes with --recursive'),
+                (['video.mp4', '--skip-done'], '--skip-done goes with'),
+                (['video.mp4', '--settled', 1], '--settled goes with'),
+                (['video.mp4', '--match', '*'], '--match goes with')):
+            self.complaint('submit', *arguments, status=2, says=says)
+        self.complaint('submit', '-r', 'top', '--output-dir', 'top/.', status=1,
+                       says='the folder of the inputs')
+        self.complaint('submit', '-r', 'top', '--output-dir', 'video.mp4/x', status=1,
+                       says='Not a directory')
+
     def test_unreadable(self):
         """It is told, and holds up no others."""
         os.mkdir(self.path('top/b'), 0)

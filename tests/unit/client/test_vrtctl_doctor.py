@@ -116,13 +116,17 @@ class Doctor(Case):
     def test_wrapped_on_a_terminal(self):
         words = ' '.join(f'word{i}' for i in range(60))
         self.examines(check('device.kernel', 'cpu:0', 'failed', words, words),
-                      check('environment', 'A_VARIABLE_WITH_A_VERY_LONG_NAME'))
+                      check('environment', 'A_VARIABLE_WITH_A_VERY_LONG_NAME'),
+                      check('device.network.bf16', 'cpu:0'))
         for columns in 80, 45:
             out = self.on_terminal(columns, 'doctor', status=1)
             lines = out.splitlines()
             self.assertLessEqual(max(map(len, lines)), columns, out)
             self.assertGreater(len(lines), 16)
             self.assertEqual(' '.join(out.split()).count(words), 2)
+            # Below its label stands what the label leaves no room for.
+            self.assertEqual('\nok       cpu:0 network bf16  all is well\n' in out, columns == 80)
+            self.assertRegex(out, 'LONG_NAME *\n +all is well\n')
 
     def test_refused(self):
         self.serve(lambda _: refusal(422, 'device.unknown', 'there is no device cuda:7'))

@@ -243,6 +243,27 @@ class Follow(FollowCase):
         self.assertEqual(posted, [])
         self.assertIn('vrtctl: video.mp4: needs files: vrtctl resume 7\n', err)
 
+    def test_restart_without_files_of_several(self):
+        """Each job is given its own."""
+        with open(self.path('b.mp4'), 'w', encoding='utf-8') as f:
+            f.write('other pictures')
+        posted = []
+
+        def respond(request):
+            number = request.path.rsplit('/', 1)[1]
+            if request.method == 'POST':
+                posted.append((request.path, os.pread(request.files[0], 99, 0)))
+                return answer(job(6 + len(posted), 'queued'), 201)
+            if request.path.startswith('/v1/events'):
+                return iter([STREAM + event('job', job(7, 'done')) +
+                             event('job', job(8, 'needs_input')) + event('job', job(8, 'done'))])
+            return answer({} if number == 'status' else
+                          job(int(number), 'done' if len(posted) > 2 else 'running'))
+        self.serve(respond)
+        self.run_it('submit', '--follow', 'video.mp4', 'b.mp4')
+        self.assertEqual(posted, [('/v1/jobs', b'moving pictures'), ('/v1/jobs', b'other pictures'),
+                                  ('/v1/jobs/8/resume', b'other pictures')])
+
     def test_another_one_returns(self):
         """With a state folder of its own: its job of the same number is another's, or none."""
         for instance, command in ((None, ['wait', 7]), ('b', ['watch', 7]), ('b', ['wait', 7, 8])):

@@ -99,12 +99,13 @@ class DryRun(Case):
                      'nvdec, 2 encoder threads;', '  Streams    0:v,0:a\n'):
             self.assertIn(line, out)
         # What is as usual isn't told.
-        recipe = dict(PLAN['recipe'], strength=1, times=1)
+        recipe = dict(PLAN['recipe'], strength=1, times=1, denoise=0, sigma=0)
         out, _ = self.run_it('submit', '--dry-run', 'video.mp4')
-        self.assertIn('of up to 8\n', out)
+        self.assertIn('of up to 8, denoise 0\n', out)
         self.assertIn('1280x720, h264 CRF 18 medium\n', out)
-        self.assertIn('clips of 8 frames, not tiled, f32\n', self.run_it('show', 12)[0])
-        recipe['tile_height'] = 359
+        self.assertIn('clips of 8 frames, not tiled, denoise 0, sigma 0, f32\n',
+                      self.run_it('show', 12)[0])
+        recipe.update(tile_height=359, denoise=None, sigma=None)
         self.assertIn('tiles of 640x359 overlapping by 16, f32', self.run_it('show', 12)[0])
 
     def test_streams(self):
