@@ -532,7 +532,51 @@ static void test_wrong_tensors(void)
     vrt_network_unref(network);
 }
 
+static struct vrt_network *compact_of(struct fixture_compact sizes, uint64_t seed)
+{
+    struct fixture f = { .seed = seed };
+
+    if (sizes.act == 'l')
+        f.metadata = "{\"activation\":\"leakyrelu\"}";
+    fixture_add_compact(&f, &sizes);
+    return fixture_network(&f);
+}
+
+/* Each weight lies between those of two networks that are alike, and nothing between others. */
+static void test_between(void)
+{
+    static const struct fixture_compact others[] = {
+        { 3, 8, 2, 4, 'p' }, { 3, 9, 2, 2, 'p' }, { 3, 8, 3, 2, 'p' }, { 3, 8, 2, 2, 'l' },
+        { 1, 8, 2, 2, 'p' },
+    };
+    const struct fixture_compact sizes = { 3, 8, 2, 2, 'p' };
+    struct vrt_network *a = compact_of(sizes, 5), *b = compact_of(sizes, 6), *between;
+    struct vrt_error error = { .id = NULL };
+    size_t n;
+    const struct vrt_param *x = vrt_network_params(a, &n), *y = vrt_network_params(b, &n);
+
+    expect_int(vrt_network_blend(a, b, 0.25, &between, &error), 0);
+    const struct vrt_param *z = vrt_network_params(between, &n);
+    for (size_t i = 0; i < n; i++) {
+        expect_str(z[i].name, x[i].name);
+        for (int k = 0; k < z[i].dims[0]; k++)
+            expect_near(z[i].data[k], 0.25 * x[i].data[k] + 0.75 * y[i].data[k], 1e-7);
+    }
+    expect_true(vrt_network_checksum(between) != vrt_network_checksum(a) &&
+                vrt_network_checksum(between) != vrt_network_checksum(b));
+    vrt_network_unref(between);
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(others); i++) {
+        struct vrt_network *other = compact_of(others[i], 5);
+
+        expect_int(vrt_network_blend(a, other, 0.5, &between, &error), -EINVAL);
+        vrt_network_unref(other);
+    }
+    vrt_network_unref(a);
+    vrt_network_unref(b);
+}
+
 TEST_MAIN(
+    { "between", test_between },
     { "compact-variants", test_compact_variants },
     { "esrgan-variants", test_esrgan_variants },
     { "padding", test_padding },

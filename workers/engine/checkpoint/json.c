@@ -48,14 +48,12 @@ bool vrt_json_size(struct vrt_json *json, int64_t *ret_size)
     return true;
 }
 
-/* Four hexadecimal digits. */
+/* Four hexadecimal digits. Within a text its closing quote, which is there, is the end. */
 static bool take_unit(struct vrt_json *json, uint32_t *ret_unit)
 {
     static const char digits[] = "0123456789abcdef";
     uint32_t unit = 0;
 
-    if (json->end - json->at < 4)
-        return false;
     for (int i = 0; i < 4; i++) {
         char c = *json->at++;
         const char *digit = memchr(digits, c >= 'A' && c <= 'F' ? c - 'A' + 'a' : c, 16);
@@ -93,7 +91,7 @@ static bool take_code_point(struct vrt_json *json, char **to)
     if (!take_unit(json, &code) || code == 0 || (code >= 0xdc00 && code < 0xe000))
         return false;
     if (code >= 0xd800 && code < 0xdc00) {
-        if (json->end - json->at < 2 || *json->at++ != '\\' || *json->at++ != 'u' ||
+        if (*json->at++ != '\\' || *json->at++ != 'u' ||
             !take_unit(json, &low) || low < 0xdc00 || low >= 0xe000)
             return false;
         code = 0x10000 + ((code - 0xd800) << 10 | (low - 0xdc00));
@@ -106,11 +104,9 @@ static bool take_code_point(struct vrt_json *json, char **to)
 static bool take_escape(struct vrt_json *json, char **to)
 {
     static const char from[] = "\"\\/bfnrt", plain[] = "\"\\/\b\f\n\r\t";
+    const char c = *json->at++;
     const char *found;
 
-    if (json->at == json->end)
-        return false;
-    char c = *json->at++;
     if (c == 'u')
         return take_code_point(json, to);
     found = memchr(from, c, sizeof(from) - 1);
