@@ -230,6 +230,7 @@ static void test_choices(void)
         { 0, 0, 0, -1, -1, -1, NAN, 13, NULL, NULL, 18, 4, 640 },
         { 0, 0, 0, -1, -1, -1, NAN, 3, NULL, NULL, 6, 3, 640 },
         { 0, 0, 0, 0, -1, -1, NAN, 13, NULL, NULL, 18, 4, 640 },
+        { 0, 0, 0, 0, -1, -1, NAN, 18, NULL, NULL, 18, 4, 640 },
         { 0, 0, 0, 0, -1, -1, NAN, 3, NULL, NULL, 6, 3, 640 },
         { 0, 0, 0, 0, -1, -1, NAN, 0, "clip", "isn't known: ask for clips of 6 to 60", 0, 0, 0 },
         { 0, 0, 0, 0, -1, -1, NAN, 61, "clip", "clips of 66 frames don't suit N", 0, 0, 0 },
