@@ -377,6 +377,23 @@ static void test_metadata(void)
     expect_true(s.info->format.full_range);
     expect_int(s.info->format.chroma_location, VRT_CHROMA_LOCATION_CENTER);
     end(&s);
+    open_ok(&s, fixture_make("few.mov", CLIP "-frames:v 2 -c:v mjpeg"));
+    expect_str(s.info->container, "mov");
+    expect_true(s.info->n_frames_estimate == 2 && !s.info->is_by_duration);
+    expect_true(!s.info->variable_rate && !s.info->has_display_matrix && !s.info->is_still);
+    end(&s);
+    open_ok(&s, fixture_make("slower.mov", CLIP "-frames:v 20 -vf \"setpts='if(lt(N,10),N/25,"
+                             "0.4+(N-10)/5)/TB'\" -vsync passthrough -c:v mjpeg"));
+    expect_true(s.info->variable_rate);
+    end(&s);
+    /* What the muxer says that it counted, if it did. */
+    for (int n = 0; n < 8; n += 7) {
+        open_ok(&s, fixture_make("counted.mkv", CLIP "-t 0.4 -c:v ffv1 -metadata:s:v "
+                                 "NUMBER_OF_FRAMES=%d", n));
+        expect_int(s.info->n_frames_estimate, n ? n : 10);
+        expect_int(s.info->is_by_duration, !n);
+        end(&s);
+    }
     open_ok(&s, fixture_make("fields.mpg", CLIP "-t 0.4 -c:v mpeg2video -flags +ilme+ildct"));
     expect_true(s.info->interlaced);
     end(&s);
