@@ -71,7 +71,8 @@ struct name {
 };
 
 struct vrt_models {
-    char *folder;                   /* immutable */
+    char *folder;                   /* immutable, as the next one */
+    int64_t kept_bytes;
     pthread_mutex_t name_lock;      /* never held while anything is waited for */
     struct name *default_name;      /* under name_lock */
     pthread_mutex_t lock;
@@ -82,7 +83,7 @@ struct vrt_models {
     unsigned turn;
 };
 
-int vrt_models_new(const char *folder, const char *default_name, struct vrt_models **ret_models)
+int vrt_models_new(const struct vrt_models_params *params, struct vrt_models **ret_models)
 {
     VRT_CLEANUP(vrt_models_freep) struct vrt_models *models = calloc(1, sizeof(*models));
 
@@ -91,8 +92,10 @@ int vrt_models_new(const char *folder, const char *default_name, struct vrt_mode
     pthread_mutex_init(&models->lock, NULL);
     pthread_cond_init(&models->was_read, NULL);
     pthread_mutex_init(&models->name_lock, NULL);
-    models->folder = strdup(folder);
-    int r = models->folder ? vrt_models_set_default(models, default_name) : vrt_raise(-ENOMEM);
+    models->kept_bytes = params->kept_bytes ? params->kept_bytes : VRT_MODELS_KEPT_BYTES;
+    models->folder = strdup(params->folder);
+    int r = models->folder ? vrt_models_set_default(models, params->default_name) :
+            vrt_raise(-ENOMEM);
     if (r < 0)
         return vrt_fold(r);
     *ret_models = VRT_STEAL(models);
@@ -271,7 +274,7 @@ static int64_t kept_bytes(const struct vrt_models *models, uid_t uid)
  * turns may begin anew. */
 static void trim(struct vrt_models *models)
 {
-    while (kept_bytes(models, VRT_MODELS_NOBODY) > VRT_MODELS_KEPT_BYTES) {
+    while (kept_bytes(models, VRT_MODELS_NOBODY) > models->kept_bytes) {
         struct entry *oldest = NULL;
         int64_t most_bytes = 0;
         for (size_t i = 0; i < models->n_entries; i++) {

@@ -36,17 +36,20 @@ struct vrt_models;
 /* Who asks for what belongs to the daemon itself. */
 #define VRT_MODELS_NOBODY ((uid_t)-1)
 
-/*
- * `folder` need not exist; `default_name` is the model of jobs that name none, "" for the one
- * that is built in. Both are copied. Return: 0, -ENOMEM. It is freed by vrt_models_free().
- */
-int vrt_models_new(const char *folder, const char *default_name, struct vrt_models **ret_models)
-    VRT_MUST_CHECK;
+struct vrt_models_params {
+    const char *folder;             /* need not exist; copied, as the next one */
+    const char *default_name;       /* of jobs that name none; "": the one that is built in */
+    int64_t kept_bytes;             /* 0: VRT_MODELS_KEPT_BYTES */
+};
+
+/* Return: 0, -ENOMEM. It is freed by vrt_models_free(). */
+int vrt_models_new(const struct vrt_models_params *params,
+                   struct vrt_models **ret_models) VRT_MUST_CHECK;
 
 /* Nobody may be asking it any more. Return: NULL. */
 struct vrt_models *vrt_models_free(struct vrt_models *models);
 
-/* From now on this is the model of jobs that name none, as for vrt_models_new(). Thread: any.
+/* From now on this is the model of jobs that name none, as of the params. Thread: any.
  * Return: 0; -ENOMEM, it stays as it was. */
 int vrt_models_set_default(struct vrt_models *models, const char *name) VRT_MUST_CHECK;
 

@@ -109,8 +109,10 @@ static int start_media(struct vrt_server *server, struct vrt_error *error)
 
 static int start_models(struct vrt_server *server, struct vrt_error *error)
 {
-    int r = vrt_models_new(server->params->models_dir, server->conf.jobs.model,
-                           &server->models);
+    int r = vrt_models_new(&(struct vrt_models_params){
+        .folder = server->params->models_dir,
+        .default_name = server->conf.jobs.model,
+    }, &server->models);
 
     server->api.models = server->models;
     return r < 0 ? vrt_refuse_errno(error, vrt_fold(r), "starting") : 0;

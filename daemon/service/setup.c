@@ -251,7 +251,10 @@ static int check_model(const struct vrt_setup *setup, const struct vrt_conf *con
 
     if (!name[0])
         return 0;
-    int r = vrt_models_new(setup->models_dir, "", &models);
+    int r = vrt_models_new(&(struct vrt_models_params){
+        .folder = setup->models_dir,
+        .default_name = "",
+    }, &models);
     if (r < 0)
         return vrt_refuse_errno(error, vrt_fold(r), "looking for the model");
     r = vrt_models_find(models, name, &network, error);

@@ -3,12 +3,15 @@
 
 #include "tests/unit/test.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/macro.h"
+#include "daemon/models/models.h"
 #include "msg_event.h"
 #include "tests/unit/api/fake-flow.h"
 #include "tests/unit/http/http-client.h"
@@ -377,6 +380,100 @@ static void test_reload(void)
     expect_near(fake_flow.memory_fractions[1], 0.25, 0);
 }
 
+/* Models of a folder, and what they are like: a to d, of which e is a copy of the last. */
+struct shelf {
+    char folder[64];
+    struct vrt_models *models;
+    struct vrt_network *seen[32];       /* references, so that none's place is another's */
+    int n_seen;
+};
+
+static void shelf_init(struct shelf *shelf, int64_t kept_bytes)
+{
+    char path[80];
+
+    *shelf = (struct shelf){ .folder = "/tmp/vrt-models-XXXXXX" };
+    expect_true(mkdtemp(shelf->folder) != NULL);
+    for (char name = 'a'; name <= 'e'; name++) {
+        snprintf(path, sizeof(path), "%s/%c.safetensors", shelf->folder, name);
+        copy_file(MODEL_PATH, path);
+        FILE *file = fopen(path, "r+b");
+        expect_true(file && fseek(file, -2, SEEK_END) == 0);
+        fputc(VRT_MIN(name, 'd'), file);
+        fclose(file);
+    }
+    expect_int(vrt_models_new(&(struct vrt_models_params){
+        .folder = shelf->folder, .default_name = "", .kept_bytes = kept_bytes,
+    }, &shelf->models), 0);
+}
+
+static void shelf_done(struct shelf *shelf)
+{
+    char command[80];
+
+    for (int i = 0; i < shelf->n_seen; i++)
+        vrt_network_unref(shelf->seen[i]);
+    vrt_models_free(shelf->models);
+    snprintf(command, sizeof(command), "rm -r %s", shelf->folder);
+    expect_int(system(command), 0);
+}
+
+/* The network of a file, as a user's; 0: by its name, as nobody's. */
+static struct vrt_network *read_model(struct shelf *shelf, char name, uid_t uid)
+{
+    struct vrt_network **network = &shelf->seen[shelf->n_seen++];
+    struct vrt_error error = { .id = NULL };
+    char path[80];
+
+    snprintf(path, sizeof(path), "%s/%c.safetensors", shelf->folder, name);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    expect_int(uid ? vrt_models_read(shelf->models, &(struct vrt_models_file){ fd, path, uid },
+                                     network, &error) :
+                     vrt_models_find(shelf->models, strrchr(path, '/') + 1, network, &error), 0);
+    close(fd);
+    return *network;
+}
+
+/* Of what is kept that goes first which was not used for the longest time, of who has most. */
+static void test_models_kept(void)
+{
+    struct shelf shelf;
+
+    shelf_init(&shelf, 0);
+    const int64_t one = 4 * vrt_network_info(read_model(&shelf, 'a', 0))->n_parameters;
+    shelf_done(&shelf);
+
+    shelf_init(&shelf, 2 * one);
+    const struct vrt_network *a = read_model(&shelf, 'a', 0), *b = read_model(&shelf, 'b', 0);
+    expect_true(a != b && read_model(&shelf, 'a', 0) == a);
+    const struct vrt_network *c = read_model(&shelf, 'c', 0);
+    expect_true(read_model(&shelf, 'c', 0) == c && read_model(&shelf, 'a', 0) == a);
+    expect_true(read_model(&shelf, 'b', 0) != b);
+    expect_true(read_model(&shelf, 'a', 0) == a && read_model(&shelf, 'c', 0) != c);
+    shelf_done(&shelf);
+
+    shelf_init(&shelf, 3 * one);
+    a = read_model(&shelf, 'a', 1);
+    b = read_model(&shelf, 'b', 2);
+    c = read_model(&shelf, 'c', 2);
+    const struct vrt_network *d = read_model(&shelf, 'd', 2);
+    expect_true(read_model(&shelf, 'a', 1) == a && read_model(&shelf, 'c', 2) == c);
+    /* Once more what the same user has already: it is that. */
+    expect_true(read_model(&shelf, 'e', 2) == d);
+    expect_true(read_model(&shelf, 'a', 1) == a && read_model(&shelf, 'c', 2) == c);
+    expect_true(read_model(&shelf, 'b', 2) != b);
+    shelf_done(&shelf);
+
+    /* The one that is asked for is kept, however large. */
+    shelf_init(&shelf, 1);
+    a = read_model(&shelf, 'a', 1);
+    expect_true(read_model(&shelf, 'a', 1) == a);
+    /* Nor is another user's taken over. */
+    d = read_model(&shelf, 'd', 1);
+    expect_true(read_model(&shelf, 'e', 2) != d);
+    shelf_done(&shelf);
+}
+
 /* The list comes in pages, and what is over may be left out. */
 static void test_pages(void)
 {
@@ -483,5 +580,6 @@ TEST_MAIN_AFTER(signal(SIGPIPE, SIG_IGN),
     { "routes", test_routes },
     { "pages", test_pages },
     { "models", test_models },
+    { "models-kept", test_models_kept },
     { "reload", test_reload },
 )
