@@ -241,8 +241,7 @@ static void on_looked(uv_work_t *work, int status)
     struct vrt_error error = doctoring->error;
     int r = doctoring->network ? 0 : -ENOENT;
 
-    if (status < 0)
-        r = vrt_refuse_errno(&error, status, "looking around");
+    (void)status;
     if (r == 0 && doctoring->is_gone)
         r = -ECANCELED;
     if (r == 0)
@@ -292,8 +291,6 @@ void vrt_api_doctor(const struct vrt_call *call)
     if (r == 0)
         r = vrt_descriptors_take(request->files, doctoring->request.model.fd, "model.fd",
                                  &doctoring->model_fd, &error);
-    if (r == 0)
-        r = uv_queue_work(call->api->loop, &doctoring->work, on_thread, on_looked);
     if (r < 0) {
         vrt_refuse_errno(&error, r, "examining");
         vrt_conn_refuse(call->conn, &error);
@@ -301,5 +298,7 @@ void vrt_api_doctor(const struct vrt_call *call)
         return;
     }
     call->api->doctoring = doctoring;
+    r = uv_queue_work(call->api->loop, &doctoring->work, on_thread, on_looked);
+    vrt_assert(r == 0);
     vrt_conn_watch(call->conn, &doctoring->watch);
 }

@@ -107,8 +107,9 @@ static void on_listed(uv_work_t *work, int status)
     struct listing *listing = work->data;
     struct vrt_error error = { .id = NULL };
     struct vrt_conn *conn = listing->watch.conn;
-    int r = status < 0 ? status : listing->result;
+    int r = listing->result;
 
+    (void)status;
     if (r == 0 && conn && listing->api->remote)
         r = vrt_remote_report_models(listing->api->remote, &listing->reports,
                                      &listing->n_reports);
@@ -133,19 +134,16 @@ void vrt_api_models(const struct vrt_call *call)
     struct vrt_error error = { .id = NULL };
     struct listing *listing = calloc(1, sizeof(*listing));
 
-    int r = listing ? 0 : vrt_raise(-ENOMEM);
-    if (r == 0) {
-        listing->api = call->api;
-        listing->work.data = listing;
-        listing->watch.gone = on_gone;
-        r = uv_queue_work(call->api->loop, &listing->work, list, on_listed);
-    }
-    if (r < 0) {
-        free(listing);
-        vrt_refuse_errno(&error, r, "listing the models");
+    if (!listing) {
+        vrt_refuse_errno(&error, vrt_raise(-ENOMEM), "listing the models");
         vrt_conn_refuse(call->conn, &error);
         return;
     }
+    listing->api = call->api;
+    listing->work.data = listing;
+    listing->watch.gone = on_gone;
+    int r = uv_queue_work(call->api->loop, &listing->work, list, on_listed);
+    vrt_assert(r == 0);
     vrt_conn_watch(call->conn, &listing->watch);
 }
 

@@ -110,8 +110,7 @@ static void on_model_found(uv_work_t *work, int status)
     struct vrt_error error = profiling->error;
     int r = profiling->network ? 0 : -ENOENT;
 
-    if (status < 0)
-        r = vrt_refuse_errno(&error, status, "looking at the model");
+    (void)status;
     if (r == 0 && profiling->is_gone)
         r = -ECANCELED;
     if (r == 0)
@@ -176,8 +175,6 @@ void vrt_api_profile(const struct vrt_call *call)
     if (r == 0)
         r = vrt_descriptors_take(request->files, profiling->request.model.fd, "model.fd",
                                  &profiling->model_fd, &error);
-    if (r == 0)
-        r = uv_queue_work(call->api->loop, &profiling->work, find_model, on_model_found);
     if (r < 0) {
         vrt_refuse_errno(&error, r, "making a profile");
         vrt_conn_refuse(call->conn, &error);
@@ -185,5 +182,7 @@ void vrt_api_profile(const struct vrt_call *call)
         return;
     }
     call->api->profiling = profiling;
+    r = uv_queue_work(call->api->loop, &profiling->work, find_model, on_model_found);
+    vrt_assert(r == 0);
     vrt_conn_watch(call->conn, &profiling->watch);
 }

@@ -142,8 +142,9 @@ static void on_looked(uv_work_t *work, int status)
     struct asking *asking = work->data;
     struct vrt_api *api = asking->api;
     struct vrt_job *job = NULL;
-    int r = status < 0 ? status : asking->r;
+    int r = asking->r;
 
+    (void)status;
     vrt_turns_leave(&api->looks, &asking->turn);
     if (r == 0 && !api->queue)
         r = vrt_refuse(&asking->error, -ESHUTDOWN, VRT_E(SHUTTING_DOWN), "vrtd is about to end");
