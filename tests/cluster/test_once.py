@@ -257,8 +257,27 @@ class Once(harness.Case):
         made.write('plan.json', plan)
         for part in ('1/2', '0/2'):
             self.expect(made, part)
-        made.write('plan.json', dict(plan, version=3))
-        self.expect(made, '0/1', FAILED, 'all nodes need the same')
+        first, second, *rest = plan['segments']
+        for wrong in ({'version': 3}, {'version': 0}, {'segments': []},
+                      {'segments': [first, dict(second, next_shard=first['next_shard'],
+                                                prime_shard=0), *rest]},
+                      {'segments': [dict(first, prime_shard=first['next_shard'] + 1), second,
+                                    *rest]}):
+            made.write('plan.json', dict(plan, **wrong))
+            self.expect(made, '0/1', FAILED, 'all nodes need the same')
+        made.write('plan.json', plan)
+        self.expect_joined(made, self.wanted(self.source, 'in.mp4'))
+
+    def test_another_film(self):
+        """Whose segments aren't those that were planned."""
+        made = self.film('another.mp4')
+        self.expect(made, 'plan')
+        plan = made.read('plan.json')
+        *others, last = plan['segments']
+        for key in ('n_frames', 'next_shard'):
+            made.write('plan.json', dict(plan, segments=[*others, {**last, key: last[key] + 1}]))
+            self.expect(made, '1/2', FAILED, "isn't what was planned")
+            self.assertNotIn(f'{len(others):05}.seg', made.segments())
         made.write('plan.json', plan)
         self.expect_joined(made, self.wanted(self.source, 'in.mp4'))
 

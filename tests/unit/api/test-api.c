@@ -131,7 +131,7 @@ static void test_routes(void)
         { "POST", "/v1/jobs", "Content-Length: 0\r\n", 400, "request.json" },
     };
     struct play play;
-    char *body;
+    char wanted[64], *body;
 
     play_start(&play, "");
     for (size_t i = 0; i < VRT_ARRAY_SIZE(cases); i++) {
@@ -139,6 +139,10 @@ static void test_routes(void)
         if (status != cases[i].status || !strstr(play_answer, cases[i].says))
             test_fail("case %zu: %s", i, play_answer);
     }
+    /* One was none. */
+    snprintf(wanted, sizeof(wanted), "\"requests\":%zu,\"connections\":1", VRT_ARRAY_SIZE(cases));
+    expect_int(play_ask(&play, "GET", "/v1/status", "", &body), 200);
+    expect_contains(body, wanted);
     play_stop(&play);
 }
 
