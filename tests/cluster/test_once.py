@@ -430,7 +430,7 @@ class Once(harness.Case):
         self.assertIn('/nowhere', gone.stderr)
 
         with open(self.path('jobs'), 'w', encoding='utf-8') as f:
-            f.write(f'7|7|N/A|PENDING|Priority||{made.read("slurm.json")["tag"]}|{made.folder}\n')
+            f.write(f'7|7|PENDING|Priority|{made.read("slurm.json")["tag"]}|{made.folder}\n')
         for verb, wanted in (('pause', 'scontrol hold 7'), ('resume', 'scontrol release 7'),
                              ('cancel', 'scancel --quiet 7')):
             ctl(verb, target)
