@@ -34,7 +34,7 @@ static void *run(void *ctx)
 static int reread(void *ctx, struct vrt_conf *ret_conf, struct vrt_error *error)
 {
     struct play *play = ctx;
-    const char *text = play->reread;
+    const char *text = atomic_load(&play->reread);
 
     atomic_fetch_add(&play->n_reread, 1);
     while (atomic_load(&play->is_reading_held))
@@ -118,7 +118,7 @@ static void send_signal(struct play *play, int number)
 
 void play_reload(struct play *play, const char *text)
 {
-    play->reread = text;
+    atomic_store(&play->reread, text);
     send_signal(play, SIGHUP);
 }
 

@@ -15,7 +15,7 @@
 
 struct play {
     struct vrt_conf conf;
-    const char *reread;                 /* the configuration that a reload finds */
+    _Atomic(const char *) reread;       /* the configuration that a reload finds */
     atomic_int n_reread;                /* reloads that began to read it */
     atomic_bool is_reading_held;        /* they don't come to its end */
     char folder[64], socket[80], models[80];
