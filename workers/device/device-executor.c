@@ -226,16 +226,14 @@ static struct vrt_held_session *find_session(const struct vrt_device_executor *e
 }
 
 /* The device's memory as the driver sees it, within the limit that we were given. Devices that
- * share a memory see the same free bytes, of which each takes its part. */
-static int ask_memory(const struct vrt_device_executor *executor, int n_sharing,
-                      struct vrt_memory_info *ret_memory)
+ * share a memory see the same free bytes, of which each takes its part. -1: unknown. */
+static struct vrt_memory_info ask_memory(const struct vrt_device_executor *executor, int n_sharing)
 {
     int64_t limit_bytes = executor->params.memory_limit_bytes;
     struct vrt_memory_info memory = { -1, -1 };
-    int r = vrt_device_memory(executor->device, &memory);
 
-    if (r != 0)
-        return r;
+    if (vrt_device_memory(executor->device, &memory) != 0)
+        return memory;
     if (memory.free_bytes >= 0)
         memory.free_bytes /= n_sharing;
     if (limit_bytes > 0) {
@@ -246,8 +244,7 @@ static int ask_memory(const struct vrt_device_executor *executor, int n_sharing,
         memory.free_bytes = memory.free_bytes < 0 ? left_bytes :
                             VRT_MIN(memory.free_bytes, left_bytes);
     }
-    *ret_memory = memory;
-    return 0;
+    return memory;
 }
 
 /* What letting a replica go frees of what is this device's part: of bytes that several share, only
@@ -263,12 +260,12 @@ static int64_t freed_bytes(const struct vrt_device_executor *executor,
 int64_t vrt_device_executor_free_bytes(struct vrt_device_executor *executor,
                                        const struct vrt_held_replica *keep, bool is_due)
 {
-    struct vrt_memory_info memory = { -1, -1 };
+    const struct vrt_memory_info memory = ask_memory(executor, executor->params.n_sharing);
     struct vrt_held_replica *held;
     struct vrt_held_session *session;
     int64_t idle_bytes = 0;
 
-    if (ask_memory(executor, executor->params.n_sharing, &memory) || memory.free_bytes < 0)
+    if (memory.free_bytes < 0)
         return -1;
     /* The replica that the job will use is on the device already, and part of what it plans. */
     VRT_LIST_FOREACH(held, &executor->replicas, link) {
@@ -486,15 +483,16 @@ int64_t vrt_device_executor_reset_peak(struct vrt_device_executor *executor)
 void vrt_device_executor_usage(struct vrt_device_executor *executor,
                                struct vrt_device_executor_usage *ret_usage)
 {
-    struct vrt_device_executor_usage usage = { .peak_bytes = executor->peak_bytes };
-    struct vrt_memory_info memory = { -1, -1 };
+    const struct vrt_memory_info memory = ask_memory(executor, 1);
+    struct vrt_device_executor_usage usage = {
+        .peak_bytes = executor->peak_bytes,
+        .total_bytes = memory.total_bytes,
+        .free_bytes = memory.free_bytes,
+        .used_bytes = vrt_device_used_bytes(executor->device),
+    };
     struct vrt_held_replica *replica;
     struct vrt_held_session *session;
 
-    int r = ask_memory(executor, 1, &memory);
-    usage.total_bytes = r != 0 ? -1 : memory.total_bytes;
-    usage.free_bytes = r != 0 ? -1 : memory.free_bytes;
-    usage.used_bytes = vrt_device_used_bytes(executor->device);
     VRT_LIST_FOREACH(replica, &executor->replicas, link) {
         usage.replica_bytes += (int64_t)vrt_replica_bytes(executor->device, replica->replica);
         usage.n_replicas++;
