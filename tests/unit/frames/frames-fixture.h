@@ -23,7 +23,8 @@ const char *fixture_path(const char *name);
 const char *fixture_make(const char *name, const char *arguments, ...) VRT_PRINTF(2, 3);
 
 /* Runs a command line of the shell's in the folder. Return: its output, without the last newline,
- * valid until the next call; the test fails where the command does. */
+ * valid until the next call; the test fails where the command does. What "ffprobe -v error" says is
+ * kept, too. */
 const char *fixture_run(const char *command, ...) VRT_PRINTF(1, 2);
 
 /* The video of a file, to be shown turned a quarter clockwise. Return: its path. */
