@@ -54,8 +54,8 @@ static uint64_t hash_on(uint64_t hash, uint8_t byte)
 static const char kept_ffprobe[] =
     "ffprobe() { for file; do :; done; "
     "kept=$VRT_KEPT/clips/$({ echo \"$@\"; cat \"$file\"; } | md5sum | cut -c 1-32).out; "
-    "[ -e \"$kept\" ] || { command ffprobe \"$@\" >\"$kept.$$\" && mv \"$kept.$$\" \"$kept\"; } || "
-    "{ status=$?; cat \"$kept.$$\"; rm \"$kept.$$\"; return $status; }; cat \"$kept\"; }";
+    "[ -e \"$kept\" ] || { command ffprobe \"$@\" >\"$kept.$$\" && mv \"$kept.$$\" \"$kept\"; } "
+    "|| { status=$?; cat \"$kept.$$\"; rm \"$kept.$$\"; return $status; }; cat \"$kept\"; }";
 
 static const char *run(const char *format, va_list args)
 {
