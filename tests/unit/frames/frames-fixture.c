@@ -63,7 +63,8 @@ static const char *run(const char *format, va_list args)
     char command[4096];
     bool keeps = getenv("VRT_KEPT") && strstr(format, "ffprobe -v error");
 
-    int n = snprintf(command, sizeof(command), "%s\ncd '%s' && ", keeps ? kept_ffprobe : "", folder);
+    int n = snprintf(command, sizeof(command), "%s\ncd '%s' && ", keeps ? kept_ffprobe : "",
+                     folder);
     vsnprintf(command + n, sizeof(command) - (size_t)n, format, args);
     FILE *pipe = popen(command, "r");
     expect_true(pipe);
