@@ -117,7 +117,7 @@ run_lane()
 # more, alone: a test that then passes is named as unstable.
 report()
 {
-    local name=$1 dir=$out/$1 failed
+    local name=$1 dir=$out/$1 log failed
     echo "== $name"
     if grep -qs ^failed "$out/$name.result"; then
         tail -n 20 "$out/$name.setup.log"
@@ -125,8 +125,11 @@ report()
         return
     fi
     cat "$dir"/meson-logs/{programs,others}.json >"$out/$name.json" 2>/dev/null
-    cat "$out/$name".{programs,others}.log >"$out/$name.test.log" 2>/dev/null
-    sed -n '/^ *[0-9]*\/[0-9]* .*\(FAIL\|TIMEOUT\|ERROR\|SKIP\)/p' "$out/$name.test.log"
+    for log in "$out/$name".{programs,others}.log; do
+        [ -e "$log" ] || continue
+        sed -n '/^ *[0-9]*\/[0-9]* .*\(FAIL\|TIMEOUT\|ERROR\|SKIP\)/p' "$log"
+        ! grep -qE 'FAIL|TIMEOUT|ERROR' "$log" || tail -n 150 "$log"
+    done
     if [ ! -e "$out/$name.result" ]; then
         echo "ran 0" >"$out/$name.result"
         return
@@ -137,7 +140,6 @@ report()
             >"$out/$name.again.log" 2>&1
         cp "$dir/meson-logs/testlog.json" "$out/$name.again.json" 2>/dev/null
     fi
-    tail -n 150 "$out/$name.test.log"
 }
 
 export TSAN_OPTIONS="ignore_noninstrumented_modules=1:halt_on_error=1:second_deadlock_stack=1"

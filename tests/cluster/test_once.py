@@ -270,7 +270,7 @@ class Once(harness.Case):
 
     def test_another_film(self):
         """Whose segments aren't those that were planned."""
-        made = self.film('another.mp4')
+        made = self.film('unplanned.mp4')
         self.expect(made, 'plan')
         plan = made.read('plan.json')
         *others, last = plan['segments']

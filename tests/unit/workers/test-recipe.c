@@ -279,7 +279,7 @@ static void test_choices(void)
 static void test_recut(void)
 {
     static const struct asked plain = { 0, 0, 0, -1, -1, -1, NAN, 0, NULL, NULL, 0, 0, 0 };
-    static const struct {
+    const struct {
         struct asked asked;
         int tile, clip, tile_w, clip_frames, shared;
     } cases[] = {
