@@ -2,6 +2,7 @@
 
 #include "frames/join/join-part.h"
 
+#include <libavutil/common.h>
 #include <libavutil/mathematics.h>
 
 #include "base/macro.h"
@@ -21,7 +22,7 @@ static int64_t time_of(const struct vrt_join_stream *stream, const AVPacket *pac
 static bool shorten(const struct vrt_join_stream *stream, AVPacket *packet, int64_t start_us)
 {
     int64_t start = av_rescale_q(start_us, AV_TIME_BASE_Q, stream->in->time_base);
-    int64_t left = packet->pts + packet->duration - start;
+    int64_t left = av_sat_sub64(av_sat_add64(packet->pts, packet->duration), start);
 
     if (packet->pts == AV_NOPTS_VALUE || packet->duration <= 0 || left <= 0)
         return false;
