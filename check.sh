@@ -37,7 +37,8 @@ ccache=$(command -v ccache) && ccache+=' '
 export CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=yes
 ! command -v ld.lld >/dev/null || export CC_LD=lld CXX_LD=lld
 # What simulated cards and Intel's driver have compiled, for this processor by this compiler, is kept
-# likewise, what nvcc has for the former, and clips that this ffmpeg made; of others what is old goes.
+# likewise, what nvcc has for the former, clips that this ffmpeg made, and what it says of files; of
+# others what is old goes, and files that nobody wanted for two weeks.
 kept=${XDG_CACHE_HOME:-$HOME/.cache}/vrtd-check
 export VRT_KEPT
 VRT_KEPT=$kept/$({ clang --version; ffmpeg -version; grep -m 1 ^flags /proc/cpuinfo; } | md5sum |
@@ -45,6 +46,7 @@ VRT_KEPT=$kept/$({ clang --version; ffmpeg -version; grep -m 1 ^flags /proc/cpui
 mkdir -p "$VRT_KEPT"
 touch "$VRT_KEPT"
 find "$kept" -mindepth 1 -maxdepth 1 -mtime +60 -exec rm -rf {} +
+[ ! -d "$VRT_KEPT/clips" ] || find "$VRT_KEPT/clips" -maxdepth 1 -type f -atime +14 -delete
 
 # build NAME SUITES SETUP-OPTION...: configures one variant anew, with the compiler CC, and builds
 # what is installed and what the suites need; everything where they are ''. What went wrong is in

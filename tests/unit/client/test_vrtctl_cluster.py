@@ -19,7 +19,7 @@ from vrtctl_case import PATIENCE_S, Case
 SLURM = '''#!/bin/sh
 name=${0##*/}
 env | grep -E '^(SQUEUE|SCANCEL|SBATCH)_' >"$FAKE/environment"
-{ printf '%s' $name; for a; do printf '|%s' "$a"; done; echo; } >>"$FAKE/asked"
+{ printf '%s' $name; for a; do printf '|%s' "$a"; done; echo; } >>"${FAKE:?}/asked"
 if [ -e "$FAKE/$name.fails" ]; then cat "$FAKE/$name.fails" >&2; exit 1; fi
 case $name in
 sbatch)
