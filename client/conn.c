@@ -281,8 +281,7 @@ static CURLcode perform(struct vrt_conn *conn, struct exchange *exchange)
     return code;
 }
 
-/* The daemon's id as one that lasts; a newer daemon's may be none of ours. */
-static const char *known_id(const char *id)
+const char *vrt_conn_known_id(const char *id)
 {
     for (int i = 0; i < VRT_API_ERROR_COUNT; i++)
         if (strcmp(vrt_api_errors[i].id, id) == 0)
@@ -308,7 +307,7 @@ int vrt_conn_refused(const struct vrt_conn *conn, long status, const struct vrt_
     vrt_error_set_field(error, said.field);
     r = strcmp(said.id, VRT_E(JOB_NOT_FOUND)) == 0 ? VRT_CONN_E_NOT_FOUND :
         strcmp(said.id, VRT_E(SHUTTING_DOWN)) == 0 ? VRT_CONN_E_UNREACHABLE : VRT_CONN_E_REFUSED;
-    return vrt_refuse(error, r, known_id(said.id), "%s",
+    return vrt_refuse(error, r, vrt_conn_known_id(said.id), "%s",
                       vrt_printable(said.message, message, sizeof(message)));
 }
 

@@ -36,6 +36,9 @@ enum vrt_conn_outcome {
 /* error->id of a refusal: one of api.h, or this where the daemon's is unknown. */
 #define VRT_CONN_REFUSED_ID "client.refused"
 
+/* The daemon's id as such a one, which lasts. */
+const char *vrt_conn_known_id(const char *id);
+
 /* error->id where an answer is none of vrtd's; otherwise it is that of the decoder's refusal. */
 #define VRT_CONN_BROKEN_ID "client.broken"
 

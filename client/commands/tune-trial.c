@@ -152,15 +152,14 @@ static int conclude(struct vrt_tune *tune, const struct trace *trace,
                     const struct vrt_job_info *job, struct vrt_error *error)
 {
     const int64_t n_total = tune->plan.frames_total;
+    const char *id = job->has_error ? vrt_conn_known_id(job->error.id) : VRT_CONN_REFUSED_ID;
 
     if (job->state == VRT_JOB_DISK_FULL || job->state == VRT_JOB_NEEDS_INPUT)
-        return vrt_refuse(error, VRT_CONN_E_REFUSED,
-                          job->has_error ? job->error.id : VRT_CONN_REFUSED_ID,
+        return vrt_refuse(error, VRT_CONN_E_REFUSED, id,
                           "the trial can't go on: %s", job->has_error ? job->error.message :
                           "vrtd was started anew meanwhile; tune once more");
     if (job->state != VRT_JOB_DONE)
-        return vrt_refuse(error, VRT_CONN_E_REFUSED,
-                          job->has_error ? job->error.id : VRT_CONN_REFUSED_ID, "the trial %s%s%s",
+        return vrt_refuse(error, VRT_CONN_E_REFUSED, id, "the trial %s%s%s",
                           vrt_name_of(vrt_job_state_phrases, job->state),
                           job->has_error ? ": " : "", job->has_error ? job->error.message : "");
     tune->n_tried = job->frames_done;
