@@ -91,13 +91,22 @@ of_lane()
     done
 }
 
+# test_variant VARIANT ARGUMENT...: runs tests of it. What runs in the background gets back the signals
+# that a shell has it ignore. The sanitizers' options come from the environment.
+test_variant()
+{
+    local variant=$1 environment=("--default-signal=INT,QUIT")
+    shift
+    [ "$long $variant" != "yes gcc" ] || environment+=(VRTD_LONG=1)
+    env "${environment[@]}" meson test -C "$out/$variant" --no-rebuild --timeout-multiplier 3 "$@"
+}
+
 # run_lane LANE NICENESS PROCESSES: runs the tests of one lane, a variant after the other, each once it
 # is built. No higher than the threads of vrtd's that compute: those of other tests would starve them.
-# What runs in the background gets back the signals that a shell has it ignore. The sanitizers' options
-# come from the environment.
 run_lane()
 {
-    local lane=$1 nice=$2 processes=$3 variant picked started
+    local lane=$1 variant picked started
+    renice -n "$2" $BASHPID >/dev/null
     for variant in "${variants[@]}"; do
         until [ -e "$out/$variant.built" ]; do sleep 1; done
         # shellcheck disable=SC2086
@@ -105,11 +114,8 @@ run_lane()
         if [ ${#picked[@]} -eq 0 ] || grep -qs ^failed "$out/$variant.result"; then
             continue
         fi
-        local environment=("--default-signal=INT,QUIT")
-        [ "$long $variant" != "yes gcc" ] || environment+=(VRTD_LONG=1)
         started=$SECONDS
-        nice -n "$nice" env "${environment[@]}" meson test -C "$out/$variant" --no-rebuild \
-            --logbase "$lane" --num-processes "$processes" --timeout-multiplier 3 --print-errorlogs \
+        test_variant "$variant" --logbase "$lane" --num-processes "$3" --print-errorlogs \
             "${picked[@]}" >"$out/$variant.$lane.log" 2>&1 || echo "ran $?" >"$out/$variant.result"
         echo "   $variant: $lane: $((SECONDS - started)) s"
     done
@@ -138,8 +144,7 @@ report()
     fi
     mapfile -t failed < <(python3 tests/summary.py --failed "$out/$name.json")
     if [ ${#failed[@]} -gt 0 ]; then
-        meson test -C "$dir" --no-rebuild --num-processes 1 --timeout-multiplier 3 "${failed[@]}" \
-            >"$out/$name.again.log" 2>&1
+        test_variant "$name" --num-processes 1 "${failed[@]}" >"$out/$name.again.log" 2>&1
         cp "$dir/meson-logs/testlog.json" "$out/$name.again.json" 2>/dev/null
     fi
 }
