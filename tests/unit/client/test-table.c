@@ -231,57 +231,67 @@ static void test_progress_waiting(void)
     expect_str(vrt_progress_name(&job, state, sizeof(state)), "an?na's");
 }
 
+/* Its text, which stays until the next call. */
+static const char *taken(struct vrt_buf *buf)
+{
+    static char text[512];
+
+    snprintf(text, sizeof(text), "%s", buf->data);
+    vrt_buf_done(buf);
+    return text;
+}
+
+static const char *line_of(const struct vrt_job_info *job)
+{
+    struct vrt_buf buf = { 0 };
+
+    expect_int(vrt_progress_line(job, &buf), 0);
+    return taken(&buf);
+}
+
+/* Seen from /home/a. */
+static const char *result_of(const struct vrt_job_info *job)
+{
+    struct vrt_buf buf = { 0 };
+
+    expect_int(vrt_progress_result(job, "/home/a", &buf), 0);
+    return taken(&buf);
+}
+
 static void test_progress_lines(void)
 {
     struct vrt_job_info job = example_job();
-    struct vrt_buf buf = { 0 };
 
-    expect_int(vrt_progress_line(&job, &buf), 0);
-    expect_str(buf.data, "12 video.mp4: 84 of 200 frames (42%), 12.3 fps, 0:09 left, cpu:0 cpu:1");
-    vrt_buf_done(&buf);
+    expect_str(line_of(&job),
+               "12 video.mp4: 84 of 200 frames (42%), 12.3 fps, 0:09 left, cpu:0 cpu:1");
     job.frames_estimated = true;
-    expect_int(vrt_progress_line(&job, &buf), 0);
-    expect_contains(buf.data, "84 of about 200 frames (42%), ");
-    vrt_buf_done(&buf);
+    expect_contains(line_of(&job), "84 of about 200 frames (42%), ");
     job.frames_total = VRT_UNKNOWN;
-    expect_int(vrt_progress_line(&job, &buf), 0);
-    expect_contains(buf.data, "84 frames so far, 12.3 fps");
-    vrt_buf_done(&buf);
+    expect_contains(line_of(&job), "84 frames so far, 12.3 fps");
     job.state = VRT_JOB_DONE;
     job.frames_done = 200;
-    expect_int(vrt_progress_result(&job, "/home/a", &buf), 0);
-    expect_str(buf.data, "12 video.mp4 -> out.mp4: 200 frames in 0:07 (28.6 fps) on cpu:0 cpu:1");
-    vrt_buf_done(&buf);
+    expect_str(result_of(&job),
+               "12 video.mp4 -> out.mp4: 200 frames in 0:07 (28.6 fps) on cpu:0 cpu:1");
     snprintf(job.input_path, sizeof(job.input_path), "/home/a/films/video.mp4");
     snprintf(job.output_path, sizeof(job.output_path), "/home/ab/out.mp4");
-    expect_int(vrt_progress_result(&job, "/home/a", &buf), 0);
-    expect_contains(buf.data, "12 films/video.mp4 -> /home/ab/out.mp4: 200 frames");
-    vrt_buf_done(&buf);
+    expect_contains(result_of(&job), "12 films/video.mp4 -> /home/ab/out.mp4: 200 frames");
     job.state = VRT_JOB_FINISHING;
     job.frames_total = 200;
     job.frames_compared = 50;
-    expect_int(vrt_progress_line(&job, &buf), 0);
-    expect_str(buf.data, "12 video.mp4: comparing, 25%");
-    vrt_buf_done(&buf);
+    expect_str(line_of(&job), "12 video.mp4: comparing, 25%");
     job.state = VRT_JOB_DONE;
     job.has_comparison = true;
     job.comparison = (struct vrt_compare_report){ .psnr_rgb = 30.126, .psnr_y = NAN,
                                                   .ssim_rgb = 0.87654, .ssim_y = 1 };
-    expect_int(vrt_progress_result(&job, "/home/a", &buf), 0);
-    expect_contains(buf.data, "cpu:1; PSNR 30.13 dB (Y equal), SSIM 0.8765 (Y 1.0000)");
-    vrt_buf_done(&buf);
+    expect_contains(result_of(&job), "cpu:1; PSNR 30.13 dB (Y equal), SSIM 0.8765 (Y 1.0000)");
     job.has_comparison = false;
     snprintf(job.input_path, sizeof(job.input_path), "https://example.org/films/video.mp4");
     job.output_path[0] = '\0';
     job.elapsed_s = 0;
     job.n_devices = 0;
-    expect_int(vrt_progress_result(&job, "/home/a", &buf), 0);
-    expect_str(buf.data, "12 video.mp4 -> out.mp4: 200 frames in 0:00 (- fps)");
-    vrt_buf_done(&buf);
+    expect_str(result_of(&job), "12 video.mp4 -> out.mp4: 200 frames in 0:00 (- fps)");
     job.state = VRT_JOB_QUEUED;
-    expect_int(vrt_progress_line(&job, &buf), 0);
-    expect_str(buf.data, "12 video.mp4: queued");
-    vrt_buf_done(&buf);
+    expect_str(line_of(&job), "12 video.mp4: queued");
 }
 
 static void test_table(void)
