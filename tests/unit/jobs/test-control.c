@@ -486,6 +486,8 @@ static void test_media(void)
         expect_contains(info.warnings[0], "went on from its last segment");
         vrt_job_info_done(&info);
     }
+    /* Nor was it a start of which the daemon died. */
+    play_restart_with(&play, "SELECT json('two starts are counted') FROM jobs WHERE starts > 1");
     play_stop(&play);
 }
 
