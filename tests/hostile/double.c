@@ -4,14 +4,15 @@
  * In the place of vrt-media (VRTD_MEDIA_PROGRAM): what decoders become when their input takes them
  * over. It decodes nothing: it answers as if it did, up to where it doesn't any more.
  *
- * VRT_DOUBLE says how: "lie SEED": any answer may be anything; "exploit": tells what could be done
- * that is forbidden; "PROGRAM": by the input's name. One of crash*, hang*, fill* is answered here,
- * and with any other name PROGRAM, vrt-media itself, takes this one's place. But while there is a
- * seed in the file VRT_DOUBLE_SEED, who is asked something lies. The file VRT_DOUBLE_ONCE is for
- * one process, which removes it: with "crash", "grow" or "dawdle" in it the next that is asked
- * about a segment crashes, or an encoder writes to its segments that are complete, or doesn't go
- * on; with "late" a decoder crashes that is to begin in the midst; with "orphan" the zygote leaves
- * what it would if it were killed while it divides.
+ * VRT_DOUBLE says how: "lie SEED": any answer may be anything; "change N": what is said of a video
+ * is another thing at its end; "exploit": tells what could be done that is forbidden; "PROGRAM": by
+ * the input's name. One of crash*, hang*, fill* is answered here, and with any other name PROGRAM,
+ * vrt-media itself, takes this one's place. But while there is a seed in the file VRT_DOUBLE_SEED,
+ * who is asked something lies. The file VRT_DOUBLE_ONCE is for one process, which removes it: with
+ * "crash", "grow" or "dawdle" in it the next that is asked about a segment crashes, or an encoder
+ * writes to its segments that are complete, or doesn't go on; with "late" a decoder crashes that is
+ * to begin in the midst; with "orphan" the zygote leaves what it would if it were killed while it
+ * divides.
  */
 
 #include <errno.h>
@@ -39,7 +40,7 @@
 #define THREADS 3000
 #define STACK_BYTES ((size_t)64 << 10)
 
-enum harm { LIE, CRASH, HANG, FILL, CROWD, GROW, DAWDLE };
+enum harm { LIE, CRASH, HANG, FILL, CROWD, GROW, DAWDLE, CHANGE };
 
 static const struct {
     const char *prefix;
@@ -49,6 +50,7 @@ static const struct {
 struct hostile {
     enum harm harm;
     struct double_dice dice;
+    int changed;                /* of the film at its end; 0: nothing */
     bool is_reading;            /* a job's frames, not only its head */
     int64_t n_frames;
     int64_t n_good;             /* of those before it does harm */
@@ -127,6 +129,15 @@ static void take_frame(struct hostile *hostile, const struct vrt_message_frame *
     hostile->files.is_only_shown = is_only_shown;
 }
 
+/* At its end the film has changed, one thing of it. */
+static void change_film(int what, struct vrt_message_info *info)
+{
+    info->n_frames += what == 1;
+    info->format.width += what == 2;
+    info->time_base.num += what == 3;
+    info->time_base.den += what == 4;
+}
+
 static size_t next_frame(struct hostile *hostile, struct vrt_message *message,
                          struct vrt_message_fds *fds)
 {
@@ -136,8 +147,10 @@ static size_t next_frame(struct hostile *hostile, struct vrt_message *message,
     if (hostile->n_frames == hostile->n_good)
         do_harm(hostile->harm);
     if (hostile->n_frames == FRAMES) {
+        size_t size = tell_film(hostile, message);
+        change_film(hostile->changed, &message->body.info);
         message->result = VRT_READER_END;
-        return tell_film(hostile, message);
+        return size;
     }
     take_frame(hostile, frame, fds, false);
     *frame = (struct vrt_message_frame){
@@ -444,6 +457,10 @@ int main(int argc, char **argv)
         return tell_exploits();
     if (sscanf(how, "lie %" SCNu64, &seed) == 1) {
         roll_seed(&hostile.dice, seed);
+        return serve(&hostile);
+    }
+    if (sscanf(how, "change %d", &hostile.changed) == 1) {
+        hostile.harm = CHANGE;
         return serve(&hostile);
     }
     if (!is_asked_for(&hostile))

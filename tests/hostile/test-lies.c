@@ -401,6 +401,22 @@ static void test_lies(void)
     expect_true(n < 100 || seen.n_distrusted > n / 4);
 }
 
+/* What was said of a video holds at its end. */
+static void test_changes(void)
+{
+    input_fd = memfd_create("input", MFD_CLOEXEC);
+    for (int what = 0; what <= 4; what++) {
+        VRT_CLEANUP(vrt_child_freep) struct vrt_child *child = NULL;
+        struct vrt_error error = { .id = NULL };
+        char how[40];
+        snprintf(how, sizeof(how), "change %d", what);
+        setenv("VRT_DOUBLE", how, 1);
+        expect_int(vrt_child_new(NULL, &child, &error), 0);
+        expect_int(read_film(child, &error), what == 0);
+    }
+    expect_int(seen.n_distrusted, 4);
+}
+
 /* Who may use cards may ask them, and do nothing else. */
 static void test_exploits_of_devices(void)
 {
@@ -450,6 +466,7 @@ static void test_exploits(void)
 
 TEST_MAIN(
     { "lies", test_lies },
+    { "changes", test_changes },
     { "exploits", test_exploits },
     { "exploits-of-devices", test_exploits_of_devices },
 )

@@ -48,7 +48,7 @@ TREE = os.path.join(WORK, 'tree')
 # As in check.sh: whole programs wait for time to pass and compute for a third of it.
 JOBS = 2 * len(os.sched_getaffinity(0))
 
-SUITES = 'unit,unit-slow,flow,conformance,fuzz,e2e,e2e-twice,fault'
+SUITES = 'unit,unit-slow,client,flow,conformance,fuzz,e2e,e2e-twice,fault'
 PRODUCT = 'daemon', 'workers', 'proto', 'client'
 KERNELS = ['workers/backend/*']
 QUICK = 2.0                     # seconds: of the tests below so many run, and all the others

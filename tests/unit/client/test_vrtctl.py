@@ -504,7 +504,7 @@ class Submit(Case):
                          ['video.restored.mp4', 'b.restored.mkv'])
         self.assertIn('missing.mp4: No such file or directory; nothing is called so in '
                       + self.folder, err)
-        for cuts in ('0', '1.5', 'nan', 'often'):
+        for cuts in ('0', '1.5', '0.5x', 'nan', 'often'):
             self.complaint('submit', '--scene-cuts', cuts, 'video.mp4', status=2,
                            says='--scene-cuts: expected off, on or a number')
         self.complaint('submit', '-o', 'x.mkv', 'video.mp4', 'b.avi', status=2,

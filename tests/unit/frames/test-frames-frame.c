@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <stdint.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/macro.h"
@@ -94,6 +95,32 @@ static void test_pool(void)
     vrt_frame_unref(second);
     vrt_frame_unref(third);
     expect_true(!vrt_frame_pool_free(NULL));
+}
+
+/* Without a descriptor for more of what is shared a frame has memory of its own. */
+static void test_pool_without_descriptors(void)
+{
+    static const struct vrt_frame_format format = {
+        .width = 1920, .height = 1080, .depth = 16, .layout = VRT_LAYOUT_GBR,
+    };
+    struct vrt_frame *frames[20] = { NULL };
+    struct vrt_frame_pool *pool = NULL;
+    struct rlimit limit, none;
+
+    expect_int(vrt_frame_pool_new(&format, &pool), 0);
+    expect_int(getrlimit(RLIMIT_NOFILE, &limit), 0);
+    none = (struct rlimit){ 0, limit.rlim_max };
+    expect_int(setrlimit(RLIMIT_NOFILE, &none), 0);
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(frames); i++)
+        expect_int(vrt_frame_pool_get(pool, &frames[i]), 0);
+    expect_int(setrlimit(RLIMIT_NOFILE, &limit), 0);
+    expect_true(frames[0]->share.fd >= 0);
+    expect_true(frames[VRT_ARRAY_SIZE(frames) - 1]->share.fd < 0);
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(frames); i++) {
+        frames[i]->planes[0].data[0] = 0xab;
+        vrt_frame_unref(frames[i]);
+    }
+    expect_true(!vrt_frame_pool_free(pool));
 }
 
 /* What another process says of where a frame is, which has samples beyond its depth. */
@@ -547,6 +574,7 @@ TEST_MAIN(
     { "rational-scale", test_rational_scale },
     { "planes", test_planes },
     { "pool", test_pool },
+    { "pool-without-descriptors", test_pool_without_descriptors },
     { "shared", test_shared },
     { "invalid", test_invalid },
     { "guess", test_guess },

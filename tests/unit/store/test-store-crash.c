@@ -245,22 +245,29 @@ static void fill_limited(struct bench *bench)
     bench_close(bench);
 }
 
-/* The system says no in the middle of a write, and later yes. */
+/* The system says no in the middle of a write, and later yes; the daemon's log says why. */
 static void test_no_room(void)
 {
+    FILE *log = tmpfile();
+    char said[1000] = "";
     struct bench bench;
     int status;
     pid_t child;
 
     bench_init(&bench);
     child = fork();
-    expect_true(child >= 0);
+    expect_true(log && child >= 0);
     if (child == 0) {
+        dup2(fileno(log), STDERR_FILENO);
         fill_limited(&bench);
         _exit(0);
     }
     expect_int(waitpid(child, &status, 0), child);
-    expect_int(status, 0);
+    expect_true(pread(fileno(log), said, sizeof(said) - 1, 0) > 0);
+    fclose(log);
+    if (status != 0)
+        test_fail("%s", said);
+    expect_contains(said, "cannot be written: No space left on device");
     bench_remove(&bench);
 }
 
