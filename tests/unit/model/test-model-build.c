@@ -10,6 +10,7 @@
 #include <errno.h>
 
 #include "engine/plan.h"
+#include "model/parts/layers.h"
 #include "tests/unit/model/model-fixture.h"
 #include "tests/unit/model/weight-rule.h"
 
@@ -498,6 +499,15 @@ static void test_frames(void)
     vrt_network_unref(network);
 }
 
+/* How many frames a layer computes at a time, which is memory. */
+static void test_chunks(void)
+{
+    expect_int(vrt_layer_chunk(32, 64), 8);
+    expect_int(vrt_layer_chunk(64, 64), 4);
+    expect_int(vrt_layer_chunk(128, 128), 1);
+    expect_int(vrt_layer_chunk(2160, 3840), 1);
+}
+
 /* What doesn't fit the network is refused, not built. */
 static void test_wrong_tensors(void)
 {
@@ -582,5 +592,6 @@ TEST_MAIN(
     { "padding", test_padding },
     { "radius", test_radius },
     { "frames", test_frames },
+    { "chunks", test_chunks },
     { "wrong-tensors", test_wrong_tensors },
 )

@@ -2,6 +2,7 @@
 
 /* vrt-media: gives up what it can, then does what vrtd asks until that is gone. */
 
+#include <errno.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -18,10 +19,12 @@
 static void *watch(void *ctx)
 {
     struct pollfd peer = { .fd = VRT_SERVE_SOCKET, .events = POLLRDHUP };
+    int r;
 
     (void)ctx;
-    while (poll(&peer, 1, -1) < 0 || !(peer.revents & (POLLRDHUP | POLLHUP | POLLERR)))
-        continue;
+    do
+        r = poll(&peer, 1, -1);
+    while (r < 0 && errno == EINTR);
     _exit(EXIT_SUCCESS);
 }
 
