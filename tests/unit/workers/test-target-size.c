@@ -90,6 +90,8 @@ static void test_sum(void)
             vrt_target_size_note(&course, n, (int64_t)took + 500 + 36 * n);
         }
         expect_near(size_bytes / (2e6 / 8 * N_FRAMES / FPS), 1, 0.01);
+        /* What its container takes is none of the encoder's. */
+        expect_near(course.took_bytes, size_bytes, 1.0 * N_FRAMES / segment + 1);
     }
 }
 
