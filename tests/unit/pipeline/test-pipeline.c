@@ -526,6 +526,16 @@ static void test_shares(void)
     vrt_progress_forget_run(&progress, 0, &runs[0]);
     expect_int(progress.devices[0].in_flight, 2);
     expect_true(!progress.devices[0].runs[0] && progress.devices[0].runs[1] == &runs[1]);
+    /* Three of the four frames that it has are computed, beside the one that is done. */
+    struct vrt_job_spec spec = { .network = flow.network, .grid = { { .n = 1 }, { .n = 1 } } };
+    runs[1].spec = &spec;
+    runs[1].tile_flops = 100;
+    runs[1].frames = (struct vrt_shard_frames){ .n = 4, .n_new = 4 };
+    runs[1].done_flops = 300;
+    now = told_after(&progress, 8, VRT_PIPELINE_RUNNING);
+    expect_near(now.devices[0].frames_underway, 3, 0);
+    expect_near(now.devices[0].fps, 4 / now.elapsed_s, 1e-9);
+    progress.devices[0].runs[1] = NULL;
     /* No sentence twice, and no more than there is room for. */
     for (int i = 0; i < 4 * VRT_PIPELINE_WARNINGS_MAX; i++)
         vrt_progress_warn(&progress, "warning %d", i / 2);
