@@ -222,6 +222,19 @@ static void test_snapshot(void)
     expect_int(told.state, VRT_DEVICE_QUARANTINED);
 }
 
+/* Nothing is tried out any more by a vrtd that is about to end. */
+static void test_stopping(void)
+{
+    struct bench bench;
+
+    bench_init(&bench);
+    vrt_pool_device_quarantine(&bench.device, "it is hot");
+    bench.device.retry_ns = 1;
+    bench.shared.is_stopping = true;
+    vrt_pool_device_tick(&bench.device);
+    expect_int(bench.device.retry_ns, 1);
+}
+
 /* Since when the loop has looked: a tick that comes late is the first. */
 static void test_awake(void)
 {
@@ -247,5 +260,6 @@ TEST_MAIN(
     { "judged", test_judged },
     { "quarantine", test_quarantine },
     { "snapshot", test_snapshot },
+    { "stopping", test_stopping },
     { "awake", test_awake },
 )

@@ -85,9 +85,9 @@ int vrt_join_plays(int fd)
     struct head head = { .at = 0 };
     const ssize_t n = pread(fd, head.bytes, sizeof(head.bytes), 0);
 
-    head.size = n > 0 ? (size_t)n : 0;
-    if (head.size < 8)
+    if (n < 8)
         return -1;
+    head.size = (size_t)n;
     return memcmp(head.bytes, "GIF8", 4) == 0 ? plays_of_gif(&head)
            : memcmp(head.bytes, png, 8) == 0  ? plays_of_apng(&head)
                                               : -1;
