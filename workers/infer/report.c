@@ -108,7 +108,8 @@ void vrt_infer_print_json(FILE *stream, const char *model, const struct vrt_infe
     print_string(stream, "model", vrt_printable(model, printable, sizeof(printable)));
     print_string(stream, "architecture", report->architecture);
     print_string(stream, "description", report->description);
-    fprintf(stream, "\"parameters\": %" PRId64 ", ", report->n_parameters);
+    fprintf(stream, "\"parameters\": %" PRId64 ", \"radius\": %d, ", report->n_parameters,
+            report->radius);
     print_string(stream, "device", report->device);
     print_string(stream, "device_description", report->device_description);
     fprintf(stream, "\"threads\": %d, ", report->n_threads);

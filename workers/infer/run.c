@@ -437,6 +437,7 @@ static int run_between(struct run *run, const struct vrt_npy *x, struct vrt_npy_
              info->architecture);
     snprintf(run->report->description, sizeof(run->report->description), "%s", info->description);
     run->report->n_parameters = info->n_parameters;
+    run->report->radius = info->radius;
     if (run->params->sigma > 0 && !info->takes_noise)
         return vrt_refuse(run->error, -EINVAL, E_INVALID,
                           "the network isn't told how strong noise is: leave --sigma out");

@@ -5,6 +5,7 @@
 
 usage: test-graph-files.py VRT_INFER [onnx]
 """
+import json
 import math
 import os
 import subprocess
@@ -310,11 +311,11 @@ def values(channels, H=H, W=W):
     return [(i * 37 % 101) / 101 for i in range(channels * H * W)]
 
 
-def picture(channels, H=H, W=W):
+def picture(channels, H=H, W=W, x=None):
     text = (f"{{'descr': '<f4', 'fortran_order': False, 'shape': (1, {channels}, {H}, {W}), "
             '}\n').encode()
     return (b'\x93NUMPY\x01\x00' + struct.pack('<H', len(text)) + text +
-            packed(values(channels, H, W)))
+            packed(x or values(channels, H, W)))
 
 
 class GraphFiles(unittest.TestCase):
@@ -414,6 +415,36 @@ class GraphFiles(unittest.TestCase):
             for file, path in self.each_file(graph(make)):
                 with self.subTest(name, file=file):
                     self.refuse(path, part)
+
+    def seen_from(self, path, size):
+        """How far from a pixel the results change with it, whatever its place in a square of 4."""
+        def run(at=None):
+            x = values(3, size, size)
+            for c in range(3) if at else ():
+                x[(c * size + at[0]) * size + at[1]] += 0.5
+            self.write('x.npy', picture(3, size, size, x))
+            data = self.result(path)
+            scale = math.isqrt((len(data) - 128) // (12 * size * size))
+            return scale, struct.unpack(f'<{(size * scale) ** 2}f', data[-4 * (size * scale) ** 2:])
+
+        scale, plain = run()
+        most, centre = 0, size // 8 * 4
+        for phase in range(4):
+            at = centre + phase, centre + 3 - phase
+            for i, (a, b) in enumerate(zip(plain, run(at)[1])):
+                if a != b:
+                    y, x = divmod(i, size * scale)
+                    most = max(most, abs(y // scale - at[0]), abs(x // scale - at[1]))
+        return most
+
+    def test_radius(self):
+        """Beyond it nothing makes a difference, and what lies there does."""
+        for name in ('kernels', 'gate', 'squares', 'enlarged linearly', 'enlarged by cubes',
+                     'smaller, larger', 'smaller by cubes', 'by one and a half'):
+            path = self.write('a.ncnn', Ncnn(graph(GRAPHS[name])).joined())
+            radius = json.loads(self.infer(path, '--json').stdout)['radius']
+            with self.subTest(name):
+                self.assertEqual(self.seen_from(path, 8 * (radius // 4 + 1)), radius)
 
     @unittest.skipUnless(HAS_ONNX, 'built without libprotobuf-c')
     def test_edges(self):
