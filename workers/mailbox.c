@@ -49,7 +49,6 @@ struct vrt_outbox {
         struct vrt_list returned;       /* of struct vrt_task.link */
         struct vrt_list ended;          /* of struct vrt_mailbox.ended_link */
         int n_refs;                     /* the loop, each mailbox */
-        bool is_closed;
         bool has_news;                  /* the lists got longer since the lock was taken */
     } locked;
 };
@@ -181,7 +180,7 @@ static void deliver(uv_poll_t *poll, int status, int events)
     pthread_mutex_lock(&outbox->lock);
     /* A callback may close the outbox, but the lock is needed until the end of this. */
     outbox->locked.n_refs++;
-    while (!outbox->locked.is_closed) {
+    for (;;) {
         struct vrt_task *task = VRT_LIST_FIRST(&outbox->locked.returned, struct vrt_task, link);
         struct vrt_mailbox *mailbox = task ? NULL :
             VRT_LIST_FIRST(&outbox->locked.ended, struct vrt_mailbox, locked.ended_link);
@@ -248,9 +247,8 @@ void vrt_outbox_close(struct vrt_outbox *outbox, void (*closed)(void *ctx), void
     outbox->closed = closed;
     outbox->ctx = ctx;
     pthread_mutex_lock(&outbox->lock);
-    vrt_assert(!outbox->locked.is_closed && vrt_list_is_empty(&outbox->locked.returned) &&
+    vrt_assert(vrt_list_is_empty(&outbox->locked.returned) &&
                vrt_list_is_empty(&outbox->locked.ended));
-    outbox->locked.is_closed = true;
     pthread_mutex_unlock(&outbox->lock);
     uv_close((uv_handle_t *)&outbox->poll, on_closed);
 }

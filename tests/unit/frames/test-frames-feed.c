@@ -237,6 +237,18 @@ static void test_cut_off(void)
     read_all(fd, NULL, &part);
     expect_int(part.n, 74);
     expect_true(strstr(part.warning, "cannot be read beyond frame 74"));
+
+    const struct vrt_reader_params strict = { .n_threads = 1, .name = "a pipe", .strict = true };
+    VRT_CLEANUP(vrt_reader_closep) struct vrt_reader *reader = NULL;
+    struct vrt_error error = { 0 };
+    int r = vrt_reader_open(fd, &strict, &reader, &error);
+    for (int n = 0; r == 0 && n < 80; n++) {
+        struct vrt_frame *frame = NULL;
+        r = vrt_reader_next(reader, &frame, &error);
+        vrt_frame_unref(frame);
+    }
+    expect_int(r, -EBADMSG);
+    expect_contains(error.message, "a pipe cannot be read beyond frame 74");
 }
 
 TEST_MAIN_AFTER(fixture_init(),

@@ -83,7 +83,10 @@ class Infer(unittest.TestCase):
     # What works.
 
     def test_json(self):
+        before = os.umask(0o027)
+        self.addCleanup(os.umask, before)
         report = json.loads(self.infer('--json', '--repeat', '3', '--threads', '1').stdout)
+        self.assertEqual(os.stat(self.y).st_mode & 0o7777, 0o640)
         self.assertEqual(report['model'], 'compact-x2')
         self.assertEqual(report['architecture'], 'compact')
         self.assertEqual(report['parameters'], 45156)
