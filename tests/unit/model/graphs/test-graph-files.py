@@ -522,6 +522,20 @@ class GraphFiles(unittest.TestCase):
         self.write('w.ncnn', NCNN_F16 + net.weights)
         self.refuse(self.path('w.ncnn'), 'name that')
 
+    def test_blobs(self):
+        """As many as a layer may have: the highest number of them."""
+        net = Ncnn(compact())
+        wanted = self.result(self.write('a.ncnn', net.joined()))
+        for n, part in (64, None), (65, "doesn't say how many blobs"):
+            with self.subTest(blobs=n):
+                more = f'1 {n} data data_0 data_1' + ''.join(f' more_{i}' for i in range(n - 2))
+                path = self.write('b.ncnn', net.joined().replace(b'1 2 data data_0 data_1',
+                                                                 more.encode()))
+                if part:
+                    self.refuse(path, part)
+                else:
+                    self.assertEqual(self.result(path), wanted)
+
     def test_broken_ncnn(self):
         whole = Ncnn(compact())
         for name, (change, part) in BROKEN_NCNN.items():
