@@ -138,20 +138,6 @@ static void test_exact(void)
     }
 }
 
-/* What is wrong with a frame that isn't shown needs no word. */
-static void test_without_warnings(void)
-{
-    static struct reading whole, part;
-    const char *path = fixture_make("back.mkv", CLIP "-c:v libx264 -g 1000 -bf 0 "
-                                    "-bsf:v 'setts=pts=PTS-100*eq(N\\,30):dts=DTS-100*eq(N\\,30)'");
-
-    expect_int(read_range(path, (struct vrt_reader_range){ 0 }, 2, &whole), VRT_READER_END);
-    expect_int(whole.info.warnings.n, 1);
-    expect_int(read_range(path, (struct vrt_reader_range){ 2 * VRT_NS_PER_S, 0 }, 2, &part),
-               VRT_READER_END);
-    expect_int(part.info.warnings.n, 0);
-}
-
 /* What is kept until the part begins is bounded: beyond, decoding begins earlier. */
 static void test_large_packets(void)
 {
@@ -585,7 +571,6 @@ static void test_lost_by_damage(void)
 
 TEST_MAIN_AFTER(fixture_init(),
     { "exact", test_exact },
-    { "without-warnings", test_without_warnings },
     { "late", test_late },
     { "late-filtered", test_late_filtered },
     { "new-parameters", test_new_parameters },
