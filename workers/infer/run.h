@@ -27,7 +27,7 @@ struct vrt_infer_report {
     int n_threads;
     int in_dims[4], out_dims[4];    /* [D,C,H,W] */
     int64_t n_parameters;
-    int radius;                     /* pixels of the input around one that its result depends on */
+    int radius;                     /* as of struct vrt_network_info */
     int n_runs;
     double min_s, median_s;
     double gflop;                   /* of one run, counted from the graph */
