@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# Has nvcc write PTX, which ccache doesn't keep: where VRT_KEPT names a folder it is kept there, under
-# a name that is made of all the files that it depended on when it was compiled last.
+# Has nvcc write PTX, which ccache doesn't keep: where VRT_KEPT names a folder it is kept there,
+# under a name that is made of all the files that it depended on when it was compiled last.
 #
 # usage: keep.sh ROOT OUTPUT DEPFILE NVCC ARGUMENT...
 set -eu
