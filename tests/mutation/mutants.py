@@ -110,8 +110,10 @@ class Source:
         for m in NUMBER.finditer(code):
             if any(first <= m.start() < end for first, end in same):
                 continue
+            digits = m.group(1)
+            more = f'0{int(digits, 8) + 1:o}' if digits[0] == '0' < digits else str(int(digits) + 1)
             found.append(Mutant(self, number, 'constant', [
-                (start + m.start(1), start + m.end(1), str(int(m.group(1)) + 1))]))
+                (start + m.start(1), start + m.end(1), more)]))
         for m in [] if self.lacks_memory(number) else re.finditer(r'\bif \(', code):
             opens = start + m.end() - 1
             closes = closing(self.code, opens)
