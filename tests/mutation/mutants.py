@@ -8,8 +8,7 @@ OPAQUE = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])
 
 # Lines of which a mistake changes what is said, or nothing.
 UNTOUCHED = re.compile(r'^\s*(#|case |static_assert|\w*assert)|_log_|_LOG|\bPRI\w\d+|snprintf|'
-                       r'return r < 0 \? vrt_fold\(r\) : r;|'
-                       r'calloc')
+                       r'return r < 0 \? vrt_fold\(r\) : r;|calloc')
 
 # A call on a line of its own; what only gives memory back, or locks, is for a sanitizer to notice.
 STATEMENT = re.compile(r'^\s+[a-z_]\w*\([^;{}]*\);$')

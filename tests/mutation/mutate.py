@@ -26,6 +26,7 @@ compile). Mistakes that make no difference stand with the reason in equivalent.t
 import argparse
 import concurrent.futures
 import fnmatch
+import functools
 import glob
 import hashlib
 import json
@@ -145,15 +146,17 @@ class Build:
         return status, time.monotonic() - started
 
 
+@functools.cache
 def behind_assertions(file):
-    """(first line of an assertion, the line behind it), of which llvm-cov says it wasn't passed."""
+    """[(first line of an assertion, the line behind it)]: llvm-cov says that wasn't passed."""
+    found, first = [], None
     with open(os.path.join(TREE, file), encoding='utf-8') as f:
-        first = None
         for n, line in enumerate(f, 1):
             first = first or (n if re.match(r'\s+vrt_assert', line) else None)
             if first and line.rstrip().endswith(';'):
-                yield first, n + 1
+                found.append((first, n + 1))
                 first = None
+    return found
 
 
 def lines_passed(build, name, profiles):
