@@ -36,11 +36,13 @@ def zeros(shape):
     return shape, bytes(4 * math.prod(shape))
 
 
-def identity():
-    """A compact network, x1, that makes of each picture the same one: nothing is added to it."""
+def identity(scale=1):
+    """A compact network that makes of each picture the same one, or of each of its pixels a square:
+    nothing is added to it."""
+    made = 3 * scale * scale
     return {name: zeros(shape) for name, shape in {
         'body.0.weight': [8, 3, 3, 3], 'body.0.bias': [8], 'body.1.weight': [8],
-        'body.2.weight': [3, 8, 3, 3], 'body.2.bias': [3]}.items()}
+        'body.2.weight': [made, 8, 3, 3], 'body.2.bias': [made]}.items()}
 
 
 def _convolution(draw, name, out, features, gain):

@@ -71,6 +71,8 @@ class Crashes(harness.FolderCase):
         self.n_log = 0              # bytes of the log of lives that were looked at
         self.store = None           # as the last daemon left it
         self.computed = {}          # of each job: how many shards, in all its lives
+        # Of which computing is the least: but for tests of other ones.
+        self.model = checkpoints.write_safetensors(self.path('m2'), checkpoints.identity(2))
 
     def source(self):
         return clip(self.path('s.mp4'), frames=FRAMES, size=SIZE, audio=True)
@@ -91,7 +93,8 @@ class Crashes(harness.FolderCase):
         return done
 
     def submit(self, source, target, *options):
-        done = self.vrtctl('submit', '--json', *options, '--output', target, source)
+        done = self.vrtctl('submit', '--json', '-m', self.model, *options, '--output', target,
+                           source)
         return json.loads(done.stdout)['id']
 
     def until(self, job, wanted):
@@ -118,7 +121,8 @@ class Crashes(harness.FolderCase):
         try:
             began = time.monotonic()
             done = subprocess.run([harness.VRTCTL, '--socket', daemon.socket, 'submit', '--follow',
-                                   '--overwrite', *map(str, options), '--output', target, source],
+                                   '--overwrite', '-m', self.model, *map(str, options), '--output',
+                                   target, source],
                                   capture_output=True, text=True, stdin=subprocess.DEVNULL)
             self.assertEqual(done.returncode, 0, done.stderr + daemon.log_text())
             references[key] = digest(target), time.monotonic() - began
