@@ -102,10 +102,10 @@ class Manager:
             s.sendto(b'SETTLED=1', self.path)
         self.wait_for(lambda n: 'SETTLED' in n, before)
 
-    def start(self, folder, config=None, extra=(), wait=True, **environment):
+    def start(self, folder, config=None, extra=(), wait=True, small=False, **environment):
         """A daemon with what is kept, and `extra` pairs of descriptor and name."""
         pairs = [(fd, name) for name, fd in self.store.items()] + list(extra)
         prefix = [sys.executable, '-c', EXEC, *(f'{fd}:{name}' for fd, name in pairs), '--']
         return harness.Daemon(folder, config, prefix=prefix if pairs else (), wait=wait,
-                              pass_fds=[fd for fd, _ in pairs],
+                              small=small, pass_fds=[fd for fd, _ in pairs],
                               env=dict(os.environ, NOTIFY_SOCKET=self.path, **environment))

@@ -71,15 +71,13 @@ class Crashes(harness.FolderCase):
         self.n_log = 0              # bytes of the log of lives that were looked at
         self.store = None           # as the last daemon left it
         self.computed = {}          # of each job: how many shards, in all its lives
-        # Of which computing is the least: but for tests of other ones.
-        self.model = checkpoints.write_safetensors(self.path('m2'), checkpoints.identity(2))
 
     def source(self):
         return clip(self.path('s.mp4'), frames=FRAMES, size=SIZE, audio=True)
 
     def start(self, config, **options):
         self.manager.settle()
-        self.daemon = self.manager.start(self.folder, config, **options)
+        self.daemon = self.manager.start(self.folder, config, small=True, **options)
         self.addCleanup(lambda d: d.process.poll() is None and d.kill(), self.daemon)
         return self.daemon
 
@@ -93,8 +91,7 @@ class Crashes(harness.FolderCase):
         return done
 
     def submit(self, source, target, *options):
-        done = self.vrtctl('submit', '--json', '-m', self.model, *options, '--output', target,
-                           source)
+        done = self.vrtctl('submit', '--json', *options, '--output', target, source)
         return json.loads(done.stdout)['id']
 
     def until(self, job, wanted):
@@ -117,12 +114,11 @@ class Crashes(harness.FolderCase):
         if key in references:
             return references[key]
         folder = tempfile.mkdtemp(dir=self.folder)
-        daemon = harness.Daemon(folder, config)
+        daemon = harness.Daemon(folder, config, small=True)
         try:
             began = time.monotonic()
             done = subprocess.run([harness.VRTCTL, '--socket', daemon.socket, 'submit', '--follow',
-                                   '--overwrite', '-m', self.model, *map(str, options), '--output',
-                                   target, source],
+                                   '--overwrite', *map(str, options), '--output', target, source],
                                   capture_output=True, text=True, stdin=subprocess.DEVNULL)
             self.assertEqual(done.returncode, 0, done.stderr + daemon.log_text())
             references[key] = digest(target), time.monotonic() - began

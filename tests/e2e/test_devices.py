@@ -13,12 +13,13 @@ from harness import clip, digest, pixels
 
 class Devices(harness.Case):
     config = {'cpu': {'devices': 2, 'threads': 1}}
+    small = True
     few_jobs = True
 
     def with_daemon(self, name, config, source, *options):
         folder = self.path(name)
         os.mkdir(folder)
-        daemon = harness.Daemon(folder, config)
+        daemon = harness.Daemon(folder, config, small=True)
         try:
             target = os.path.join(folder, 'out.mkv')
             done = self.vrtctl('submit', '--follow', '--json', '--precision', 'f32', *options,
@@ -205,7 +206,7 @@ class Devices(harness.Case):
         os.mkdir(folder)
         config = {'cpu': {'devices': 2, 'threads': 1},
                   'devices': {'backoff_s': 1, 'fault': fault}}
-        daemon = harness.Daemon(folder, config, fault='')
+        daemon = harness.Daemon(folder, config, fault='', small=True)
         self.addCleanup(lambda: daemon.process.poll() is None and daemon.stop())
         return daemon
 
@@ -382,7 +383,7 @@ class Devices(harness.Case):
             folder = self.path(f'between{i}')
             os.mkdir(folder)
             target = os.path.join(folder, 'out.mkv')
-            daemon = harness.Daemon(folder, config)
+            daemon = harness.Daemon(folder, config, small=True)
             number = str(json.loads(self.vrtctl('submit', '--json', '--precision', 'f32',
                                                 '--output', target, source,
                                                 daemon=daemon).stdout)['id'])
@@ -392,7 +393,7 @@ class Devices(harness.Case):
                 time.sleep(0.002)
             time.sleep(wait_s)
             daemon.kill()
-            daemon = harness.Daemon(folder, config_after)
+            daemon = harness.Daemon(folder, config_after, small=True)
             self.vrtctl('resume', number, daemon=daemon)
             self.vrtctl('wait', number, daemon=daemon)
             job = daemon.job(number)

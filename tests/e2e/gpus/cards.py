@@ -29,6 +29,7 @@ class Case(harness.Case):
     and what environment(**more) a daemon has, `more` being added to it."""
 
     kind = None
+    small = True
 
     @classmethod
     def start_daemon(cls, folder, **options):
@@ -39,7 +40,7 @@ class Case(harness.Case):
         folder = self.path(name)
         os.makedirs(folder, exist_ok=True)
         daemon = harness.Daemon(folder, env=self.environment(**more), config=config or {},
-                                fault=fault)
+                                fault=fault, small=self.small)
         self.addCleanup(lambda: daemon.process.poll() is None and daemon.stop())
         return daemon
 
