@@ -342,10 +342,11 @@ class Devices(harness.Case):
         change how sums are rounded, which may round a sample the other way, and no more."""
         source = clip(self.path('nomem.mkv'), '-c:v', 'ffv1', frames=64, size='192x128')
         config = {'cpu': {'devices': 2, 'threads': 1}, 'jobs': {'segment_frames': 8}}
-        self.with_daemon('enough', config, source, '--codec', 'ffv1')
+        options = '--codec', 'ffv1', '--model', 'compact-x2'
+        self.with_daemon('enough', config, source, *options)
         config['devices'] = {'backoff_s': 1, 'fault': 'cpu submit:1- delay=2ms; cpu submit:60 lost;'
                                                       ' cpu alloc:12- nomem>3000000'}
-        job, _ = self.with_daemon('nomem', config, source, '--codec', 'ffv1')
+        job, _ = self.with_daemon('nomem', config, source, *options)
         self.assertEqual(job['state'], 'done')
         wanted, got = (pixels(os.path.join(self.path(name), 'out.mkv'))
                        for name in ('enough', 'nomem'))
@@ -376,24 +377,24 @@ class Devices(harness.Case):
         source = clip(self.path('between.mkv'), '-c:v', 'ffv1', frames=40, size='192x128')
         config = {'cpu': {'devices': 1, 'threads': 1}, 'jobs': {'segment_frames': 8}}
         config_after = dict(config, devices={'fault': 'cpu alloc:1- nomem>3000000'})
-        _, wanted = self.with_daemon('smaller', config_after, source, '--precision', 'f32')
+        options = '--precision', 'f32', '--model', 'compact-x2'
+        _, wanted = self.with_daemon('smaller', config_after, source, *options)
         config['devices'] = {'backoff_s': 1, 'fault': 'cpu submit:1- delay=2ms; cpu submit:40 lost;'
                                                       ' cpu alloc:12- nomem>3000000'}
         for i, wait_s in enumerate([0, 0.03]):
             folder = self.path(f'between{i}')
             os.mkdir(folder)
             target = os.path.join(folder, 'out.mkv')
-            daemon = harness.Daemon(folder, config, small=True)
-            number = str(json.loads(self.vrtctl('submit', '--json', '--precision', 'f32',
-                                                '--output', target, source,
-                                                daemon=daemon).stdout)['id'])
+            daemon = harness.Daemon(folder, config)
+            number = str(json.loads(self.vrtctl('submit', '--json', *options, '--output', target,
+                                                source, daemon=daemon).stdout)['id'])
             deadline = time.monotonic() + harness.PATIENCE_S
             while 'is begun anew with smaller' not in daemon.log_text():
                 self.assertLess(time.monotonic(), deadline, daemon.log_text())
                 time.sleep(0.002)
             time.sleep(wait_s)
             daemon.kill()
-            daemon = harness.Daemon(folder, config_after, small=True)
+            daemon = harness.Daemon(folder, config_after)
             self.vrtctl('resume', number, daemon=daemon)
             self.vrtctl('wait', number, daemon=daemon)
             job = daemon.job(number)
