@@ -99,7 +99,7 @@ class Crashes(harness.FolderCase):
         deadline = time.monotonic() + harness.PATIENCE_S
         while not wanted(shown := self.daemon.job(job)):
             self.assertLess(time.monotonic(), deadline, f'{shown}\n{self.daemon.log_text()}')
-            time.sleep(0.01)
+            time.sleep(0.02)
         return shown
 
     def until_state(self, job, *states):
@@ -259,7 +259,7 @@ class Kills(Crashes):
               'master-display=G(13250,34500)B(7500,3000)R(34000,16000)WP(15635,16450)' \
               'L(10000000,50):max-cll=1000,400:repeat-headers=1:bframes=0:log-level=none'
         raw = clip(self.path('s.hevc'), '-c:v', 'libx265', '-preset', 'ultrafast', '-pix_fmt',
-                   'yuv420p10le', '-x265-params', hdr, frames=FRAMES, size='96x64')
+                   'yuv420p10le', '-x265-params', hdr, frames=FRAMES, size='64x48')
         plus, source = self.path('plus.hevc'), self.path('s.mkv')
         subprocess.run([*sei, 'hevc', raw, plus, 'hdr10plus'], check=True)
         subprocess.run(['ffmpeg', '-v', 'error', '-nostdin', '-r', '25', '-i', plus, '-c', 'copy',

@@ -29,7 +29,6 @@ class Case(harness.Case):
     and what environment(**more) a daemon has, `more` being added to it."""
 
     kind = None
-    small = True
 
     @classmethod
     def start_daemon(cls, folder, **options):

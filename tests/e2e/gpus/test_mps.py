@@ -32,6 +32,7 @@ class Jobs(cards.Case):
     """Two GPUs, and daemons beside that have other luck."""
 
     kind = 'mps'
+    small = True
     environment = staticmethod(environment)
 
     def test_what_is_told(self):
@@ -149,6 +150,7 @@ class Jobs(cards.Case):
 @unittest.skipUnless(CUDA and xpu.DRIVER, 'not all kinds of device are simulated')
 class AllKinds(cards.Case):
     """A machine with a card of NVIDIA's, one of Intel's and one of Apple's."""
+    small = True
 
     @staticmethod
     def environment(**more):

@@ -176,7 +176,7 @@ class Jobs(xpu.Case):
                 self.assertIn(f'xpu:{card}: weights came with a wrong checksum, copying them once '
                               'more', daemon.log_text())
                 answer = daemon.request('GET', '/v1/models')[1]
-                held = [r for r in answer['replicas'] if r['model'] == 'small']
+                held = [r for r in answer['replicas'] if r['model'] == 'compact-x2']
                 self.assertEqual(sorted(r['device'] for r in held),
                                  [f'xpu:{i}' for i in range(cards)])
                 self.assertEqual(len({r['checksum'] for r in held}), 1)
@@ -199,7 +199,7 @@ class Jobs(xpu.Case):
         """A kernel that never ends is found long before patience_s, which is 600: what it takes was
         measured. The end of the daemon doesn't wait for it either."""
         daemon = self.start('watched', config={'devices': {'silence_s': 1}},
-                            VRT_XPU_FAULTS='1 run:20 hang')
+                            VRT_XPU_FAULTS='1 run:80 hang')
         self.jobs_agree(daemon, 'watched')
         self.await_log(daemon, 'xpu:1 has been silent')
         self.ends_well(daemon)
