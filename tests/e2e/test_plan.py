@@ -221,6 +221,7 @@ class SlowDevice(harness.Case):
 
 class Profile(harness.Case):
     config = {'cpu': {'devices': 1, 'threads': 2}}
+    small = True
     few_jobs = True
 
     def profile(self, *options):

@@ -28,6 +28,7 @@ def resident_bytes(pid):
 
 
 class Case(harness.Case):
+    small = True
 
     def environment(self, **more):
         return dict(os.environ, VRTD_SOCKET=self.daemon.socket, TMPDIR=self.folder, **more)

@@ -26,6 +26,8 @@ def text_of(selector):
 
 
 class Page(Case):
+    small = True
+
     @classmethod
     def setUpClass(cls):
         cls.port = free_port()

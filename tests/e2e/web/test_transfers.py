@@ -31,6 +31,7 @@ def read(path):
 
 
 class TransferCase(harness.Case):
+    small = True
     few_jobs = True
     access = {}
     web = {}

@@ -19,6 +19,7 @@ PAGES = os.path.join(os.path.dirname(os.path.abspath(__file__)), '../../../daemo
 
 
 class WebCase(harness.Case):
+    small = True
     few_jobs = True
     options = {}
 
