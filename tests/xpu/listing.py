@@ -33,15 +33,21 @@ def compile_module(ocloc, module, folder):
     return None
 
 
+def find_library(name):
+    """Where a library is, under whatever version; None: nowhere."""
+    library = ctypes.util.find_library(name)
+    for folder in ('/usr/lib/x86_64-linux-gnu', '/usr/lib64', '/usr/lib', '/usr/local/lib'):
+        if library and os.path.exists(os.path.join(folder, library)):
+            return os.path.join(folder, library)
+    return None
+
+
 def disassembler_folder(folder):
     """Where ocloc finds its disassembler: it looks for libiga64.so, which Debian has only with the
-    headers, under the name of its version. Returns None where there is none."""
-    library = ctypes.util.find_library('iga64')
-    if library and library != 'libiga64.so':
-        link = os.path.join(folder, 'libiga64.so')
-        for path in ('/usr/lib/x86_64-linux-gnu', '/usr/lib64', '/usr/lib', '/usr/local/lib'):
-            if os.path.exists(os.path.join(path, library)) and not os.path.lexists(link):
-                os.symlink(os.path.join(path, library), link)
+    headers, under the name of its version."""
+    library, link = find_library('iga64'), os.path.join(folder, 'libiga64.so')
+    if library and os.path.basename(library) != 'libiga64.so' and not os.path.lexists(link):
+        os.symlink(library, link)
     return folder
 
 

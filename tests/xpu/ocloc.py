@@ -3,9 +3,13 @@
 """Intel's compiler takes every kernel for an Arc A770 and spills no registers; and those that are
 for matrix units keep them busy. Without its disassembler that isn't known: the test is skipped.
 
+That a module was well is kept where VRT_KEPT says, for the same bytes, compiler and rules.
+
 usage: ocloc.py OCLOC MODULE.spv ...
 """
 import concurrent.futures
+import hashlib
+import os
 import sys
 import tempfile
 
@@ -13,6 +17,36 @@ import listing
 import mix
 
 UNKNOWN = 'not disassembled'
+
+
+def digest(*paths):
+    whole = hashlib.sha256()
+    for path in paths:
+        with open(path, 'rb') as f:
+            whole.update(hashlib.file_digest(f, 'sha256').digest())
+    return whole.hexdigest()
+
+
+def mark_of(ocloc, module):
+    """The file that says that the module was well; None: nothing is kept."""
+    if not os.environ.get('VRT_KEPT'):
+        return None
+    compiler = filter(None, map(listing.find_library, ('igc', 'iga64')))
+    name = digest(module, ocloc, *compiler, __file__, listing.__file__, mix.__file__)
+    return os.path.join(os.environ['VRT_KEPT'], 'ocloc', f'{listing.name_of(module)}-{name}')
+
+
+def check(ocloc, module, folder):
+    """What is wrong with the module, or None."""
+    mark = mark_of(ocloc, module)
+    if mark and os.path.exists(mark):
+        return None
+    problem = problem_of(ocloc, module, folder)
+    if mark and not problem:
+        os.makedirs(os.path.dirname(mark), exist_ok=True)
+        with open(mark, 'wb'):
+            pass
+    return problem
 
 
 def problem_of(ocloc, module, folder):
@@ -35,7 +69,7 @@ def problem_of(ocloc, module, folder):
 def main(ocloc, *modules):
     with tempfile.TemporaryDirectory() as folder:
         with concurrent.futures.ThreadPoolExecutor(2) as pool:
-            problems = [p for p in pool.map(lambda m: problem_of(ocloc, m, folder), modules) if p]
+            problems = [p for p in pool.map(lambda m: check(ocloc, m, folder), modules) if p]
     print('\n'.join(problems) or f'{len(modules)} modules compile for dg2-g10')
     if problems and set(problems) == {UNKNOWN}:
         return 77
