@@ -50,20 +50,23 @@ static uint64_t hash_on(uint64_t hash, uint8_t byte)
     return (hash ^ byte) * 0x100000001b3u;
 }
 
-/* For the shell: what ffprobe says of files of the same bytes is kept, too. */
-static const char kept_ffprobe[] =
-    "ffprobe() { for file; do :; done; "
-    "kept=$VRT_KEPT/clips/$({ echo \"$@\"; cat \"$file\"; } | md5sum | cut -c 1-32).out; "
-    "[ -e \"$kept\" ] || { command ffprobe \"$@\" >\"$kept.$$\" && mv \"$kept.$$\" \"$kept\"; } "
-    "|| { status=$?; cat \"$kept.$$\"; rm \"$kept.$$\"; return $status; }; cat \"$kept\"; }";
+/* For the shell: what these say of files of the same bytes is kept, too. */
+static const char kept_programs[] =
+    "kept() { "
+    "kept=$VRT_KEPT/clips/$({ echo \"$@\"; for file; do [ ! -f \"$file\" ] || cat \"$file\"; done; } "
+    "| md5sum | cut -c 1-32).out; "
+    "[ -e \"$kept\" ] || { command \"$@\" >\"$kept.$$\" && mv \"$kept.$$\" \"$kept\"; } "
+    "|| { status=$?; cat \"$kept.$$\"; rm \"$kept.$$\"; return $status; }; cat \"$kept\"; }; "
+    "ffprobe() { kept ffprobe \"$@\"; }; ffmpeg() { kept ffmpeg \"$@\"; }";
 
 static const char *run(const char *format, va_list args)
 {
     static char output[65536];
     char command[4096];
-    bool keeps = getenv("VRT_KEPT") && strstr(format, "ffprobe -v error");
+    bool keeps = getenv("VRT_KEPT") &&
+                 (strstr(format, "ffprobe -v error") || strstr(format, "-f framemd5"));
 
-    int n = snprintf(command, sizeof(command), "%s\ncd '%s' && ", keeps ? kept_ffprobe : "",
+    int n = snprintf(command, sizeof(command), "%s\ncd '%s' && ", keeps ? kept_programs : "",
                      folder);
     vsnprintf(command + n, sizeof(command) - (size_t)n, format, args);
     FILE *pipe = popen(command, "r");
