@@ -37,8 +37,9 @@ ccache=$(command -v ccache) && ccache+=' '
 export CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=yes
 ! command -v ld.lld >/dev/null || export CC_LD=lld CXX_LD=lld
 # What simulated cards and Intel's driver have compiled, for this processor by this compiler, is kept
-# likewise, what nvcc has for the former, clips that this ffmpeg made, and what it says of files; of
-# others what is old goes, and files that nobody wanted for two weeks.
+# likewise, what nvcc has for the former, which modules Intel's compiler took, clips that this ffmpeg
+# made, and what it says of files; of others what is old goes, and files that nobody wanted for two
+# weeks.
 kept=${XDG_CACHE_HOME:-$HOME/.cache}/vrtd-check
 export VRT_KEPT
 VRT_KEPT=$kept/$({ clang --version; ffmpeg -version; grep -m 1 ^flags /proc/cpuinfo; } | md5sum |
