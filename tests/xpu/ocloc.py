@@ -19,21 +19,20 @@ import mix
 UNKNOWN = 'not disassembled'
 
 
-def digest(*paths):
-    whole = hashlib.sha256()
-    for path in paths:
-        with open(path, 'rb') as f:
-            whole.update(hashlib.file_digest(f, 'sha256').digest())
-    return whole.hexdigest()
+def read(path):
+    with open(path, 'rb') as f:
+        return f.read()
 
 
 def mark_of(ocloc, module):
     """The file that says that the module was well; None: nothing is kept."""
     if not os.environ.get('VRT_KEPT'):
         return None
-    compiler = filter(None, map(listing.find_library, ('igc', 'iga64')))
-    name = digest(module, ocloc, *compiler, __file__, listing.__file__, mix.__file__)
-    return os.path.join(os.environ['VRT_KEPT'], 'ocloc', f'{listing.name_of(module)}-{name}')
+    compiler = [ocloc, *filter(None, map(listing.find_library, ('igc', 'iga64')))]
+    made = [(path, os.stat(path).st_size, os.stat(path).st_mtime_ns) for path in compiler]
+    rules = [read(path) for path in (__file__, listing.__file__, mix.__file__)]
+    key = hashlib.sha256(repr((read(module), made, rules)).encode()).hexdigest()
+    return os.path.join(os.environ['VRT_KEPT'], 'ocloc', f'{listing.name_of(module)}-{key}')
 
 
 def check(ocloc, module, folder):
