@@ -53,9 +53,8 @@ static uint64_t hash_on(uint64_t hash, uint32_t next)
 
 /* For the shell: what these say of files of the same bytes is kept, too. */
 static const char kept_programs[] =
-    "kept() { "
-    "kept=$VRT_KEPT/clips/$({ echo \"$@\"; for file; do [ ! -f \"$file\" ] || cat \"$file\"; done; } "
-    "| md5sum | cut -c 1-32).out; "
+    "kept() { kept=$VRT_KEPT/clips/$({ echo \"$@\"; "
+    "for file; do [ ! -f \"$file\" ] || cat \"$file\"; done; } | md5sum | cut -c 1-32).out; "
     "[ -e \"$kept\" ] || { command \"$@\" >\"$kept.$$\" && mv \"$kept.$$\" \"$kept\"; } "
     "|| { status=$?; cat \"$kept.$$\"; rm \"$kept.$$\"; return $status; }; cat \"$kept\"; }; "
     "ffprobe() { kept ffprobe \"$@\"; }; ffmpeg() { kept ffmpeg \"$@\"; }";
