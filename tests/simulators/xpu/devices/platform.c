@@ -21,6 +21,15 @@ static struct {
     ze_result_t made;                   /* what zeInit() came to */
 } platform;
 
+/* What PoCL is told, and what it tells hwloc, before there are threads: a new variable may move the
+ * environment that others read. The thread that enqueues a kernel is to be the one that runs it. */
+static bool set_environment(const char *folder)
+{
+    return setenv("POCL_CACHE_DIR", folder, 1) == 0 && setenv("POCL_DEVICES", "basic", 1) == 0 &&
+           setenv("OCL_ICD_VENDORS", "/etc/OpenCL/vendors/pocl.icd", 0) == 0 &&
+           setenv("HWLOC_PLUGINS_PATH", "/dev/null", 1) == 0;
+}
+
 /* The folder of what is compiled, where PoCL keeps its own as well. */
 static bool open_cache(void)
 {
@@ -31,7 +40,7 @@ static bool open_cache(void)
     snprintf(pocl, sizeof(pocl), "%s/pocl", sim_cache_path());
     if (mkdir(pocl, 0700) != 0 && errno != EEXIST)
         return false;
-    return setenv("POCL_CACHE_DIR", pocl, 1) == 0;
+    return set_environment(pocl);
 }
 
 static ze_result_t make(void)

@@ -59,9 +59,6 @@ static bool open_pocl(void)
     cl_uint n = 0;
     if (pocl.context)
         return true;
-    /* The thread that enqueues a kernel is the one that runs it. */
-    setenv("POCL_DEVICES", "basic", 1);
-    setenv("OCL_ICD_VENDORS", "/etc/OpenCL/vendors/pocl.icd", 0);
     if (clGetPlatformIDs(VRT_ARRAY_SIZE(platforms), platforms, &n) != CL_SUCCESS)
         return false;
     for (cl_uint i = 0; i < VRT_MIN(n, VRT_ARRAY_SIZE(platforms)); i++) {
