@@ -55,7 +55,7 @@ def _convolution(draw, name, out, features, gain):
 def small(features=8):
     """A compact network x2 of random weights, which costs next to nothing."""
     draw = random.Random(1)
-    slopes = struct.pack(f'<{features}f', *(0.25 for _ in range(features)))
+    slopes = struct.pack(f'<{features}f', *[0.25] * features)
     return {**_convolution(draw, 'body.0', features, 3, 1), 'body.1.weight': ([features], slopes),
             **_convolution(draw, 'body.2', 12, features, 0.2)}
 

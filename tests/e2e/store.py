@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """What a daemon leaves behind in its store."""
+import json
 import os
 import shutil
 import sqlite3
@@ -15,10 +16,12 @@ class Store:
                 if os.path.exists(os.path.join(folder, name)):
                     shutil.copy(os.path.join(folder, name), copy)
             db = sqlite3.connect(os.path.join(copy, 'vrtd.db'))
-            self.jobs = {id: (job_state, starts) for id, job_state, starts in
-                         db.execute('SELECT id, state, starts FROM jobs')}
-            # Their segments may go at any time.
-            self.cancelled = {id for id, (state, _) in self.jobs.items() if state == 'cancelled'}
+            self.jobs, self.cancelled = {}, set()
+            for id, state, starts, work in db.execute('SELECT id, state, starts, work FROM jobs'):
+                self.jobs[id] = state, starts
+                # Or are to be: their segments may go at any time.
+                if state == 'cancelled' or json.loads(work).get('is_cancelled'):
+                    self.cancelled.add(id)
             self.segments = {}
             for id, *segment in db.execute('SELECT job, number, n_frames, next_shard, size_bytes, '
                                            'tail_bytes FROM segments ORDER BY job, number'):

@@ -456,7 +456,6 @@ class Lives(Crashes):
             self.kill_after(0)
             self.start(CONFIG)
             self.assertIn(self.daemon.job(job)['state'], states, self.daemon.log_text())
-        self.store.cancelled.add(job)       # it only knew that it was to be
         self.vrtctl('retry', job)
         self.kill_after(0)
         self.start(CONFIG)

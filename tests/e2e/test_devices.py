@@ -19,7 +19,7 @@ class Devices(harness.Case):
     def with_daemon(self, name, config, source, *options):
         folder = self.path(name)
         os.mkdir(folder)
-        daemon = harness.Daemon(folder, config, small=True)
+        daemon = harness.Daemon(folder, config, small=self.small)
         try:
             target = os.path.join(folder, 'out.mkv')
             done = self.vrtctl('submit', '--follow', '--json', '--precision', 'f32', *options,
@@ -206,7 +206,7 @@ class Devices(harness.Case):
         os.mkdir(folder)
         config = {'cpu': {'devices': 2, 'threads': 1},
                   'devices': {'backoff_s': 1, 'fault': fault}}
-        daemon = harness.Daemon(folder, config, fault='', small=True)
+        daemon = harness.Daemon(folder, config, fault='', small=self.small)
         self.addCleanup(lambda: daemon.process.poll() is None and daemon.stop())
         return daemon
 
