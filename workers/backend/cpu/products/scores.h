@@ -35,15 +35,14 @@ static inline vrt_cpu_vector vrt_attention_bias_at(const struct vrt_attention_bi
         return vrt_cpu_vector_load(bias->values + (size_t)k * bias->step + query);
 
     const float *values = bias->values - bias->key_at[k] + query % VRT_BIAS_RUN;
-    union {
-        vrt_cpu_vector v;
-        vrt_bias_run runs[VRT_BIAS_RUNS > 0 ? VRT_BIAS_RUNS : 1];
-    } u;
-    if (VRT_BIAS_RUNS <= 1)
-        return vrt_cpu_vector_load(values + bias->query_at[query / VRT_BIAS_RUN]);
-    for (int i = 0; i < VRT_BIAS_RUNS; i++)
-        u.runs[i] = *(const vrt_bias_run *)(values + bias->query_at[query / VRT_BIAS_RUN + i]);
-    return u.v;
+    const int *query_at = bias->query_at + query / VRT_BIAS_RUN;
+#if VRT_CPU_VECTOR_FLOATS == 2 * VRT_BIAS_RUN
+    return __builtin_shufflevector(*(const vrt_bias_run *)(values + query_at[0]),
+                                   *(const vrt_bias_run *)(values + query_at[1]), 0, 1, 2, 3, 4, 5,
+                                   6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+#else
+    return vrt_cpu_vector_load(values + query_at[0]);
+#endif
 }
 
 /* The scores of n keys, up to VRT_BLOCK_ROWS, from k on: [n][VRT_BLOCK_TOKENS], with their bias;
