@@ -29,7 +29,7 @@ enum { MOST_ROWS = 48, COLUMNS = 64, MOST_DEPTH = 600, STEP = COLUMNS + 16, GUAR
 struct product {
     int rows, columns, depth, parts;
     float w[MOST_ROWS][MOST_DEPTH], x[MOST_DEPTH][COLUMNS];
-    uint32_t w_units[MOST_ROWS * MOST_DEPTH], x_units[MOST_DEPTH * COLUMNS];
+    uint32_t w_units[MOST_ROWS * MOST_DEPTH], x_units[MOST_DEPTH * COLUMNS];    /* whole steps */
     float sums[MOST_ROWS][STEP];
 };
 
@@ -52,7 +52,7 @@ static void put(uint32_t *unit, int k, float number, int parts, size_t step)
 
 static void pack(struct product *p)
 {
-    const size_t units = (size_t)(p->depth + 1) / 2, parts = (size_t)p->parts;
+    const size_t units = (size_t)vrt_unit_count(p->depth), parts = (size_t)p->parts;
 
     memset(p->w_units, 0, sizeof(p->w_units));
     memset(p->x_units, 0, sizeof(p->x_units));
@@ -86,7 +86,7 @@ static void fill(struct product *p, int rows, int columns, int depth, int parts)
 /* Runs it, and looks at what surrounds the sums. */
 static void run(struct product *p, multiply_fn multiply)
 {
-    const int units = (p->depth + 1) / 2;
+    const int units = vrt_unit_count(p->depth);
     const struct vrt_tiles_block block = {
         .product = {
             .w = p->w_units,

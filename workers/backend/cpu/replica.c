@@ -104,7 +104,7 @@ static int keep_deform(const struct vrt_param *param, struct vrt_cpu_param *kept
     return 0;
 }
 
-/* [O,I] as units: rows of f32, or of bf16 filled up to whole pairs and, split, of the rests. */
+/* [O,I] as units: rows of f32, or of bf16 filled up with zeros and, split, of the rests. */
 static int keep_matrix(const struct vrt_param *param, struct vrt_cpu_param *kept)
 {
     const size_t O = (size_t)param->dims[0], I = (size_t)param->dims[1];
@@ -160,12 +160,12 @@ static int lay_out(struct vrt_dnnl *dnnl, const struct vrt_param *param, enum vr
     dtype = vrt_param_dtype(param, dtype);
     if (is_matrix(param) && (kept->is_split || dtype != VRT_DTYPE_F32)) {
         kept->dtype = dtype;
-        kept->row_units = (I + 1) / 2 * (kept->is_split ? 2 : 1);
+        kept->row_units = vrt_cpu_pairs(I) * (kept->is_split ? 2 : 1);
         kept->n_halves = O * 2 * kept->row_units;
     } else if (is_deform(param)) {
         kept->dtype = dtype;
         kept->row_units = vrt_cpu_deform_row(param->dims[0]);
-        const size_t pairs = (9 * I + 1) / 2;
+        const size_t pairs = vrt_cpu_pairs(9 * I);
         const size_t rows = kept->is_split ? 2 * pairs : dtype != VRT_DTYPE_F32 ? pairs : 9 * I;
         kept->n_halves = 2 * kept->row_units * rows;
     } else if (is_winograd(param, dtype)) {

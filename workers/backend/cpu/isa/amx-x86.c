@@ -22,6 +22,8 @@
 #define FEATURES_LEAF 7
 #define HAS_AMX_BF16 (1u << 22)
 #define HAS_AMX_TILE (1u << 24)
+#define MORE_FEATURES 1
+#define HAS_AVX512_BF16 (1u << 5)
 
 /* What "backend/cpu/products/tiles/shapes.h" takes for granted. */
 #define PALETTES_LEAF 0x1d
@@ -39,6 +41,10 @@ extern const struct vrt_cpu_kernel vrt_cpu_avx512_split_op_linear;
 extern const struct vrt_cpu_kernel vrt_cpu_avx512_split_op_geglu;
 extern const struct vrt_cpu_kernel vrt_cpu_avx512_split_op_window_attention;
 extern const struct vrt_cpu_kernel vrt_cpu_avx512_split_op_deform_conv2d;
+
+/* "backend/cpu/products/tiles/amx/tile.h": one for all kernels, as the registers are. */
+extern _Thread_local int vrt_cpu_amx_heights[2];
+_Thread_local int vrt_cpu_amx_heights[2];
 
 static const struct vrt_cpu_tiles amx = {
     .name = ", tiles",
@@ -62,7 +68,9 @@ static bool has_instructions(void)
     unsigned eax, ebx, ecx, edx;
 
     return __get_cpuid_count(FEATURES_LEAF, 0, &eax, &ebx, &ecx, &edx) &&
-           (edx & wanted) == wanted;
+           (edx & wanted) == wanted &&
+           __get_cpuid_count(FEATURES_LEAF, MORE_FEATURES, &eax, &ebx, &ecx, &edx) &&
+           (eax & HAS_AVX512_BF16);
 }
 
 static bool has_palette(void)

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backend/cpu/products/tiles/shapes.h"
+
 extern const struct vrt_cpu_kernel vrt_cpu_base_tiles_op_linear;
 extern const struct vrt_cpu_kernel vrt_cpu_base_tiles_op_geglu;
 extern const struct vrt_cpu_kernel vrt_cpu_base_tiles_op_window_attention;
@@ -47,6 +49,13 @@ const struct vrt_cpu_tiles *vrt_cpu_tiles(void)
 {
     pthread_once(&once, find);
     return found;
+}
+
+size_t vrt_cpu_pairs(size_t n)
+{
+    const size_t step = vrt_cpu_tiles() ? VRT_TILE_UNITS : 1;
+
+    return ((n + 1) / 2 + step - 1) / step * step;
 }
 
 const struct vrt_cpu_kernel *vrt_cpu_bf16_kernel(enum vrt_op_kind kind)

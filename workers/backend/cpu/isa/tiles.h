@@ -18,6 +18,10 @@ struct vrt_cpu_tiles {
  */
 const struct vrt_cpu_tiles *vrt_cpu_tiles(void);
 
+/* Units of two bf16 that rows of n elements are filled up to: what kernels read at once. Thread:
+ * any. */
+size_t vrt_cpu_pairs(size_t n);
+
 /* Those by AMX, if the processor has it, the system lets us use it, and oneDNN wasn't told to do
  * without. Return: NULL: they are not. */
 const struct vrt_cpu_tiles *vrt_cpu_amx_tiles(void);

@@ -9,6 +9,9 @@
  */
 
 #include <stdint.h>
+#ifdef __SSE__
+#include <immintrin.h>
+#endif
 
 #define VRT_CPU_VECTOR_BYTES (4 * VRT_CPU_VECTOR_FLOATS)
 
@@ -51,23 +54,67 @@ static inline vrt_cpu_vector vrt_cpu_vector_from_bf16(vrt_cpu_halves v)
     return (vrt_cpu_vector)(__builtin_convertvector(v, vrt_cpu_bits) << 16);
 }
 
-/* Rounds to nearest, ties to even; a NaN stays one. */
-static inline vrt_cpu_halves vrt_cpu_vector_to_bf16(vrt_cpu_vector v)
+/* Rounds to bf16, in the upper half: to nearest, ties to even; a NaN stays one. */
+static inline vrt_cpu_bits vrt_cpu_vector_rounded(vrt_cpu_vector v)
 {
-    const vrt_cpu_bits bits = (vrt_cpu_bits)v;
-    const vrt_cpu_bits is_nan = (vrt_cpu_bits)((bits & 0x7fffffff) > 0x7f800000);
-    const vrt_cpu_bits nan = bits >> 16 | 0x40;
-    const vrt_cpu_bits rounded = (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
+    const vrt_cpu_bits bits = (vrt_cpu_bits)v, is_nan = (vrt_cpu_bits)(v != v);
+    const vrt_cpu_bits up = bits + 0x7fff + (bits >> 16 & 1), nan = bits | 0x400000;
 
-    return __builtin_convertvector((is_nan & nan) | (~is_nan & rounded), vrt_cpu_halves);
+    return (is_nan & nan) | (~is_nan & up);
 }
 
-/* The larger of each pair of elements; NaN where b is. */
+/* So rounded. Where there are instructions for that, denormals are zeros. */
+static inline vrt_cpu_halves vrt_cpu_vector_to_bf16(vrt_cpu_vector v)
+{
+#if defined(__AVX512BF16__) && VRT_CPU_VECTOR_FLOATS == 16
+    return (vrt_cpu_halves)_mm512_cvtneps_pbh((__m512)v);
+#else
+    return __builtin_convertvector(vrt_cpu_vector_rounded(v) >> 16, vrt_cpu_halves);
+#endif
+}
+
+/* Pairs of bf16, so rounded: the even ones are the lower halves. */
+static inline vrt_cpu_bits vrt_cpu_vector_to_pairs(vrt_cpu_vector even, vrt_cpu_vector odd)
+{
+#if defined(__AVX512BF16__) && VRT_CPU_VECTOR_FLOATS == 16
+    /* All even numbers, then all odd ones. */
+    const __m512i halves = (__m512i)_mm512_cvtne2ps_pbh((__m512)odd, (__m512)even);
+    const __m512i order = _mm512_set_epi16(
+        31, 15, 30, 14, 29, 13, 28, 12, 27, 11, 26, 10, 25, 9, 24, 8,
+        23, 7, 22, 6, 21, 5, 20, 4, 19, 3, 18, 2, 17, 1, 16, 0);
+
+    return (vrt_cpu_bits)_mm512_permutexvar_epi16(order, halves);
+#else
+    return vrt_cpu_vector_rounded(even) >> 16 | (vrt_cpu_vector_rounded(odd) & 0xffff0000);
+#endif
+}
+
+/* The numbers of such pairs. */
+static inline vrt_cpu_vector vrt_cpu_even_of_pairs(vrt_cpu_bits pairs)
+{
+    return (vrt_cpu_vector)(pairs << 16);
+}
+
+static inline vrt_cpu_vector vrt_cpu_odd_of_pairs(vrt_cpu_bits pairs)
+{
+    return (vrt_cpu_vector)(pairs & 0xffff0000);
+}
+
+/* The larger of each pair of elements; NaN where b is. That is an instruction, which the compiler
+ * doesn't find. */
 static inline vrt_cpu_vector vrt_cpu_vector_larger(vrt_cpu_vector a, vrt_cpu_vector b)
 {
+#if defined(__AVX512F__) && VRT_CPU_VECTOR_FLOATS == 16
+    return (vrt_cpu_vector)_mm512_max_ps((__m512)a, (__m512)b);
+#elif defined(__AVX__) && VRT_CPU_VECTOR_FLOATS == 8
+    return (vrt_cpu_vector)_mm256_max_ps((__m256)a, (__m256)b);
+#elif defined(__SSE__) && VRT_CPU_VECTOR_FLOATS == 4
+    return (vrt_cpu_vector)_mm_max_ps((__m128)a, (__m128)b);
+#else
     const vrt_cpu_integers is_a = a > b;
 
     return (vrt_cpu_vector)((is_a & (vrt_cpu_integers)a) | (~is_a & (vrt_cpu_integers)b));
+#endif
 }
 
 /*

@@ -38,28 +38,44 @@ static void find_scores(struct vrt_scores *block, rows_of_block scores)
         mask_scores(block, scores);
 }
 
+/* Vectors of queries that are worked on side by side. */
+#define STRIP_VECTORS (VRT_CPU_VECTOR_FLOATS == 16 ? 4 : 2)
+
+/* Those of the queries [first, first + STRIP_VECTORS * VRT_CPU_VECTOR_FLOATS) of a block. */
+static void find_exponentials_of(struct vrt_scores *block, int first, rows_of_block scores)
+{
+    const int n_keys = block->head->n_keys;
+    vrt_cpu_vector sums[STRIP_VECTORS] = { 0 }, largest[STRIP_VECTORS];
+
+    for (int v = 0; v < STRIP_VECTORS; v++)
+        largest[v] = vrt_cpu_vector_load(block->largest + first + v * VRT_CPU_VECTOR_FLOATS);
+    for (int k = 0; k < n_keys; k += VRT_UNIT_ELEMENTS) {
+        vrt_unit *units = (vrt_unit *)scores[vrt_panel_row_at(k)] + first;
+
+#pragma GCC unroll 4
+        for (int v = 0; v < STRIP_VECTORS; v++) {
+            const int at = v * VRT_CPU_VECTOR_FLOATS;
+            vrt_cpu_vector even = vrt_cpu_vector_load(scores[k] + first + at), odd = { 0 };
+
+            even = vrt_cpu_vector_exp2(even - largest[v]);
+            if (VRT_UNIT_ELEMENTS == 2 && k + 1 < n_keys)
+                odd = vrt_cpu_vector_exp2(vrt_cpu_vector_load(scores[k + 1] + first + at) -
+                                          largest[v]);
+            sums[v] += even + odd;
+            vrt_unit_store(units + at, VRT_BLOCK_TOKENS, even, odd);
+        }
+    }
+    for (int v = 0; v < STRIP_VECTORS; v++)
+        vrt_cpu_vector_store(block->sums + first + v * VRT_CPU_VECTOR_FLOATS, sums[v]);
+}
+
 /* Scores become exponentials, in units, where they were: a unit's row takes the place of its
  * first element's, or an earlier one's. The sums are of what was not yet rounded. */
 static void find_exponentials(struct vrt_scores *block, rows_of_block scores)
 {
-    const int n_keys = block->head->n_keys;
-
-    for (int strip = 0; strip < VRT_BLOCK_TOKENS; strip += VRT_CPU_VECTOR_FLOATS) {
-        const vrt_cpu_vector largest = vrt_cpu_vector_load(block->largest + strip);
-        vrt_cpu_vector sums = { 0 };
-
-        for (int k = 0; k < n_keys; k += VRT_UNIT_ELEMENTS) {
-            vrt_cpu_vector even = vrt_cpu_vector_load(scores[k] + strip), odd = { 0 };
-
-            even = vrt_cpu_vector_exp2(even - largest);
-            if (VRT_UNIT_ELEMENTS == 2 && k + 1 < n_keys)
-                odd = vrt_cpu_vector_exp2(vrt_cpu_vector_load(scores[k + 1] + strip) - largest);
-            sums += even + odd;
-            vrt_unit_store((vrt_unit *)scores[vrt_panel_row_at(k)] + strip, VRT_BLOCK_TOKENS, even,
-                           odd);
-        }
-        vrt_cpu_vector_store(block->sums + strip, sums);
-    }
+    for (int i = 0; i < VRT_BLOCK_TOKENS; i += STRIP_VECTORS * VRT_CPU_VECTOR_FLOATS)
+        find_exponentials_of(block, i, scores);
+    vrt_panel_fill_up((vrt_unit *)scores[0], VRT_BLOCK_TOKENS, block->head->n_keys);
 }
 
 static void find_values(const struct vrt_scores *block)

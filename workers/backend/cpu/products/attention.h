@@ -37,13 +37,19 @@ struct vrt_attention_head {
 
     float *out;                     /* [head_dim][out_step] */
     size_t out_step;
-    float *scores;                  /* scratch: [keys, rounded up to even][VRT_BLOCK_TOKENS] */
+    float *scores;                  /* scratch: [vrt_attention_rows()][VRT_BLOCK_TOKENS] */
 };
 
 #define VRT_ATTENTION_LOG2E 1.44269504f  /* exp(x) is exp2(x log2 e) */
 
 /* The score of tokens with different labels is lowered by so much. */
 #define VRT_ATTENTION_MASK 100.0f
+
+/* Rows of scores of so many keys, and of the panel that they become. */
+static inline size_t vrt_attention_rows(int n_keys)
+{
+    return (size_t)vrt_unit_count(n_keys) * VRT_UNIT_ELEMENTS;
+}
 
 /* Fills out for n_queries rounded up to whole blocks; what belongs to no query is of no meaning. */
 void vrt_attention_run(const struct vrt_attention_head *head);

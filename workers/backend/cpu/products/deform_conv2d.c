@@ -62,8 +62,9 @@ static struct axis place_axis(char *base, size_t *size_bytes, size_t n)
 static size_t group_samples(const struct vrt_op *op)
 {
     const size_t n = 9 * (size_t)(op->in[0].shape.c / op->deform_conv2d.groups);
+    const size_t step = VRT_UNIT_ELEMENTS == 1 ? 1 : VRT_MAX(16, VRT_UNIT_STEP * VRT_UNIT_ELEMENTS);
 
-    return VRT_UNIT_ELEMENTS == 1 ? n : (n + 15) / 16 * 16;
+    return (n + step - 1) / step * step;
 }
 
 /* Samples of all groups. */

@@ -16,7 +16,7 @@ struct scratch {
     float *in, *out;                /* [I], [O][VRT_BLOCK_TOKENS] */
     vrt_unit *panel;                /* [rows of I][VRT_BLOCK_TOKENS] */
     vrt_unit *hidden;               /* [rows of hidden][VRT_BLOCK_TOKENS] */
-    float *rows;
+    float *row;
     struct vrt_place *places;
 };
 
@@ -26,7 +26,7 @@ static size_t geglu_scratch_bytes(const struct vrt_op *op)
     const size_t rows = I + vrt_panel_rows((int)I) + vrt_panel_rows(op->geglu.hidden) + O;
 
     return VRT_BLOCK_TOKENS * (sizeof(struct vrt_place) + sizeof(float) * rows) +
-           VRT_TOKEN_ROWS * sizeof(float) * VRT_MAX(I, O);
+           sizeof(float) * VRT_MAX(I, O);
 }
 
 static struct scratch divide(const struct vrt_cpu_call *call)
@@ -37,8 +37,8 @@ static struct scratch divide(const struct vrt_cpu_call *call)
     s.panel = (vrt_unit *)(s.in + I * VRT_BLOCK_TOKENS);
     s.hidden = s.panel + vrt_panel_rows((int)I) * VRT_BLOCK_TOKENS;
     s.out = (float *)(s.hidden + vrt_panel_rows(call->op->geglu.hidden) * VRT_BLOCK_TOKENS);
-    s.rows = s.out + O * VRT_BLOCK_TOKENS;
-    s.places = (struct vrt_place *)(void *)(s.rows + VRT_TOKEN_ROWS * VRT_MAX(I, O));
+    s.row = s.out + O * VRT_BLOCK_TOKENS;
+    s.places = (struct vrt_place *)(void *)(s.row + VRT_MAX(I, O));
     return s;
 }
 
@@ -74,12 +74,12 @@ static void run_block(const struct vrt_cpu_call *call, const struct vrt_place *p
     const struct vrt_token_run out = vrt_tokens_run(call, -1, places, n);
     const struct vrt_weight_rows fc2 = vrt_tokens_weight_rows(call, geglu->fc2, geglu->fc2_bias, 0);
 
-    vrt_tokens_gather(&in, s.in, s.rows);
+    vrt_tokens_gather(&in, s.in, s.row);
     vrt_tokens_norm(call, &geglu->norm, &in, s.in);
     vrt_tokens_put(s.in, in.t->shape.c, s.panel, VRT_BLOCK_TOKENS);
     gate(call, &s);
     vrt_tokens_multiply(&fc2, out.t->shape.c, s.hidden, VRT_BLOCK_TOKENS, s.out);
-    vrt_tokens_scatter(&out, more.base ? &more : NULL, s.out, s.rows);
+    vrt_tokens_scatter(&out, more.base ? &more : NULL, s.out, s.row);
 }
 
 static void geglu_rows(const struct vrt_cpu_call *call, int d, int y0, int y1)

@@ -10,7 +10,7 @@
 struct scratch {
     float *in, *out;                /* [I], [O][VRT_BLOCK_TOKENS] */
     vrt_unit *panel;                /* [rows of I][VRT_BLOCK_TOKENS] */
-    float *rows;
+    float *row;
     struct vrt_place *places;
 };
 
@@ -20,7 +20,7 @@ static size_t linear_scratch_bytes(const struct vrt_op *op)
     const size_t rows = I + vrt_panel_rows((int)I) + O;
 
     return VRT_BLOCK_TOKENS * (sizeof(struct vrt_place) + sizeof(float) * rows) +
-           VRT_TOKEN_ROWS * sizeof(float) * VRT_MAX(I, O);
+           sizeof(float) * VRT_MAX(I, O);
 }
 
 static struct scratch divide(const struct vrt_cpu_call *call)
@@ -30,8 +30,8 @@ static struct scratch divide(const struct vrt_cpu_call *call)
 
     s.panel = (vrt_unit *)(s.in + I * VRT_BLOCK_TOKENS);
     s.out = (float *)(s.panel + vrt_panel_rows((int)I) * VRT_BLOCK_TOKENS);
-    s.rows = s.out + O * VRT_BLOCK_TOKENS;
-    s.places = (struct vrt_place *)(void *)(s.rows + VRT_TOKEN_ROWS * VRT_MAX(I, O));
+    s.row = s.out + O * VRT_BLOCK_TOKENS;
+    s.places = (struct vrt_place *)(void *)(s.row + VRT_MAX(I, O));
     return s;
 }
 
@@ -46,14 +46,14 @@ static void run_block(const struct vrt_cpu_call *call, const struct vrt_place *p
     const struct vrt_weight_rows rows =
         vrt_tokens_weight_rows(call, linear->weight, linear->bias, 0);
 
-    vrt_tokens_gather(&in, s.in, s.rows);
+    vrt_tokens_gather(&in, s.in, s.row);
     vrt_tokens_norm(call, &linear->norm, &in, s.in);
     vrt_tokens_put(s.in, I, s.panel, VRT_BLOCK_TOKENS);
     vrt_tokens_multiply(&rows, O, s.panel, VRT_BLOCK_TOKENS, s.out);
     if (linear->activation == VRT_ACTIVATION_GELU)
         for (int i = 0; i < O * VRT_BLOCK_TOKENS; i++)
             s.out[i] = vrt_cpu_gelu(s.out[i]);
-    vrt_tokens_scatter(&out, more.base ? &more : NULL, s.out, s.rows);
+    vrt_tokens_scatter(&out, more.base ? &more : NULL, s.out, s.row);
 }
 
 static void linear_rows(const struct vrt_cpu_call *call, int d, int y0, int y1)

@@ -9,12 +9,14 @@
  * vector. Both consist of units of 4 bytes ("unit.h": there is one for each type): an f32, or two
  * bf16 that follow each other along K. Where numbers are split into two bf16, each row of a panel
  * is two (VRT_UNIT_ROWS), and w's rows are units of the first and, behind them all, of the second.
+ * Both are filled up with zeros to whole steps (VRT_UNIT_STEP) of units, where these are more.
  *
  * The loops are the compiler's; on the processors tried they reach what libxsmm's do, which are
  * generated for each shape (docs/benchmarks.md).
  */
 
 #include <stdbool.h>
+#include <string.h>
 
 #include "backend/cpu/isa/vector.h"
 #include "base/macro.h"
@@ -58,16 +60,27 @@ static inline int vrt_block_rows(int n)
     return (n + blocks - 1) / blocks;
 }
 
-/* Units that hold n elements. */
+/* Units that hold n elements, in whole steps. */
 static inline int vrt_unit_count(int n)
 {
-    return (n + VRT_UNIT_ELEMENTS - 1) / VRT_UNIT_ELEMENTS;
+    const int step = VRT_UNIT_STEP * VRT_UNIT_ELEMENTS;
+
+    return (n + step - 1) / step * VRT_UNIT_STEP;
 }
 
-/* Rows of a panel of n elements. */
+/* Rows of a panel of n elements, in whole steps. */
 static inline size_t vrt_panel_rows(int n)
 {
     return (size_t)(vrt_unit_count(n) * VRT_UNIT_ROWS);
+}
+
+/* Empties a block's rows of a panel behind those of n elements. */
+static inline void vrt_panel_fill_up(vrt_unit *panel, size_t ld, int n)
+{
+    const int n_units = (n + VRT_UNIT_ELEMENTS - 1) / VRT_UNIT_ELEMENTS;
+
+    for (size_t row = (size_t)(n_units * VRT_UNIT_ROWS); row < vrt_panel_rows(n); row++)
+        memset(panel + row * ld, 0, VRT_BLOCK_TOKENS * sizeof(*panel));
 }
 
 /* The row of a panel that element i begins, and how many units a row of i elements of w takes. i is

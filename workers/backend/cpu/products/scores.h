@@ -25,23 +25,44 @@ struct vrt_scores {
     float largest[VRT_BLOCK_TOKENS], sums[VRT_BLOCK_TOKENS];
 };
 
-/* The bias of key k for a vector of queries, from `query` on. */
-static inline vrt_cpu_vector vrt_attention_bias_at(const struct vrt_attention_bias *bias, int k,
-                                                   int query)
-{
-    if (!bias->values)
-        return (vrt_cpu_vector){ 0 };
-    if (bias->step)
-        return vrt_cpu_vector_load(bias->values + (size_t)k * bias->step + query);
+/* The bias of any key for a vector of queries. */
+struct vrt_bias_column {
+    const struct vrt_attention_bias *bias;
+    const float *first, *second;    /* key 0's; second: of the second half, where runs are halves */
+};
 
-    const float *values = bias->values - bias->key_at[k] + query % VRT_BIAS_RUN;
+static inline struct vrt_bias_column vrt_bias_column_at(const struct vrt_attention_bias *bias,
+                                                        int query)
+{
+    struct vrt_bias_column column = { .bias = bias, .first = bias->values };
+
+    if (!bias->values)
+        return column;
+    if (bias->step) {
+        column.first += query;
+        return column;
+    }
     const int *query_at = bias->query_at + query / VRT_BIAS_RUN;
+    column.first += query_at[0] + query % VRT_BIAS_RUN;
+    if (VRT_BIAS_RUNS > 1)
+        column.second = bias->values + query_at[1];
+    return column;
+}
+
+static inline vrt_cpu_vector vrt_bias_of_key(const struct vrt_bias_column *column, int k)
+{
+    if (!column->first)
+        return (vrt_cpu_vector){ 0 };
+    if (column->bias->step)
+        return vrt_cpu_vector_load(column->first + (size_t)k * column->bias->step);
+
+    const int at = column->bias->key_at[k];
 #if VRT_CPU_VECTOR_FLOATS == 2 * VRT_BIAS_RUN
-    return __builtin_shufflevector(*(const vrt_bias_run *)(values + query_at[0]),
-                                   *(const vrt_bias_run *)(values + query_at[1]), 0, 1, 2, 3, 4, 5,
+    return __builtin_shufflevector(*(const vrt_bias_run *)(column->first - at),
+                                   *(const vrt_bias_run *)(column->second - at), 0, 1, 2, 3, 4, 5,
                                    6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
 #else
-    return vrt_cpu_vector_load(values + query_at[0]);
+    return vrt_cpu_vector_load(column->first - at);
 #endif
 }
 

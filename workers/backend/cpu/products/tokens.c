@@ -8,81 +8,204 @@
 #include "backend/cpu/isa/isa.h"
 #include "backend/cpu/isa/rows.h"
 
+#define ALWAYS_INLINE inline __attribute__((always_inline))
+
+/*
+ * Rows of channels become rows of tokens, and back, by words: an f32, or two bf16 that lie side by
+ * side. Four words of as many tokens as a vector has elements are turned at once.
+ */
 #define QUAD 4
 
 typedef float quad __attribute__((vector_size(4 * QUAD), aligned(4), may_alias));
 
-/* Four tokens of a run: where their values are as f32, each. */
-struct quad_rows {
-    float *at[QUAD];
-};
+/* What becomes of a block. */
+enum pass { GATHER, ADD, SCATTER };
 
-static char *address(const struct vrt_token_run *run, int i)
+/* Where the tokens of a block are, or `missing` in their place. */
+static void find_rows(const struct vrt_token_run *run, char *missing, char *at[VRT_BLOCK_TOKENS])
 {
-    const struct vrt_place *place = &run->places[i];
+    const struct vrt_tensor *t = run->t;
+    const ptrdiff_t size = (ptrdiff_t)vrt_dtype_size(t->dtype);
 
-    return vrt_cpu_at(run->t, run->base, place->d, place->y, place->x);
-}
+    for (int i = 0; i < VRT_BLOCK_TOKENS; i++) {
+        const struct vrt_place *place = &run->places[i];
 
-static bool is_place(const struct vrt_token_run *run, int i)
-{
-    return i < run->n && run->places[i].d >= 0;
-}
-
-/* Tokens [i, i + QUAD) in place; or in `rows`, converted, zeros for padding. */
-static struct quad_rows rows_at(const struct vrt_token_run *run, int i, float *rows)
-{
-    const size_t C = (size_t)run->t->shape.c;
-    struct quad_rows quads;
-
-    for (int k = 0; k < QUAD; k++) {
-        quads.at[k] = rows + (size_t)k * C;
-        if (!is_place(run, i + k))
-            memset(quads.at[k], 0, C * sizeof(float));
-        else if (run->t->dtype == VRT_DTYPE_F32)
-            quads.at[k] = (float *)(void *)address(run, i + k);
-        else
-            vrt_cpu_load(run->t->dtype, address(run, i + k), quads.at[k], C);
+        at[i] = missing;
+        if (i < run->n && place->d >= 0)
+            at[i] = (char *)run->base + size * (place->d * t->stride_d + place->y * t->stride_h +
+                                                place->x * t->stride_w);
     }
-    return quads;
 }
 
-/* Rows become columns. */
-static inline void turn(quad v[QUAD])
+#if VRT_CPU_VECTOR_FLOATS == 16
+
+typedef float half __attribute__((vector_size(32)));
+
+static ALWAYS_INLINE vrt_cpu_vector join(char *const *at, size_t byte)
 {
-    const quad a = __builtin_shufflevector(v[0], v[1], 0, 4, 1, 5);
-    const quad b = __builtin_shufflevector(v[2], v[3], 0, 4, 1, 5);
-    const quad c = __builtin_shufflevector(v[0], v[1], 2, 6, 3, 7);
-    const quad d = __builtin_shufflevector(v[2], v[3], 2, 6, 3, 7);
+    const half a = __builtin_shufflevector(*(quad *)(void *)(at[0] + byte),
+                                           *(quad *)(void *)(at[4] + byte), 0, 1, 2, 3, 4, 5, 6, 7);
+    const half b = __builtin_shufflevector(*(quad *)(void *)(at[8] + byte),
+                                           *(quad *)(void *)(at[12] + byte), 0, 1, 2, 3, 4, 5, 6,
+                                           7);
 
-    v[0] = __builtin_shufflevector(a, b, 0, 1, 4, 5);
-    v[1] = __builtin_shufflevector(a, b, 2, 3, 6, 7);
-    v[2] = __builtin_shufflevector(c, d, 0, 1, 4, 5);
-    v[3] = __builtin_shufflevector(c, d, 2, 3, 6, 7);
+    return __builtin_shufflevector(a, b, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
 }
 
-void vrt_tokens_gather(const struct vrt_token_run *run, float *block, float *rows)
+static ALWAYS_INLINE void divide(vrt_cpu_vector v, char *const *at, size_t byte)
+{
+    *(quad *)(void *)(at[0] + byte) = __builtin_shufflevector(v, v, 0, 1, 2, 3);
+    *(quad *)(void *)(at[4] + byte) = __builtin_shufflevector(v, v, 4, 5, 6, 7);
+    *(quad *)(void *)(at[8] + byte) = __builtin_shufflevector(v, v, 8, 9, 10, 11);
+    *(quad *)(void *)(at[12] + byte) = __builtin_shufflevector(v, v, 12, 13, 14, 15);
+}
+
+#define IN_EACH_LANE(a, b, c, d) \
+    { a, b, c, d, 4 + a, 4 + b, 4 + c, 4 + d, 8 + a, 8 + b, 8 + c, 8 + d, 12 + a, 12 + b, 12 + c, \
+      12 + d }
+
+#elif VRT_CPU_VECTOR_FLOATS == 8
+
+static ALWAYS_INLINE vrt_cpu_vector join(char *const *at, size_t byte)
+{
+    return __builtin_shufflevector(*(quad *)(void *)(at[0] + byte),
+                                   *(quad *)(void *)(at[4] + byte), 0, 1, 2, 3, 4, 5, 6, 7);
+}
+
+static ALWAYS_INLINE void divide(vrt_cpu_vector v, char *const *at, size_t byte)
+{
+    *(quad *)(void *)(at[0] + byte) = __builtin_shufflevector(v, v, 0, 1, 2, 3);
+    *(quad *)(void *)(at[4] + byte) = __builtin_shufflevector(v, v, 4, 5, 6, 7);
+}
+
+#define IN_EACH_LANE(a, b, c, d) { a, b, c, d, 4 + a, 4 + b, 4 + c, 4 + d }
+
+#else
+
+static ALWAYS_INLINE vrt_cpu_vector join(char *const *at, size_t byte)
+{
+    return *(quad *)(void *)(at[0] + byte);
+}
+
+static ALWAYS_INLINE void divide(vrt_cpu_vector v, char *const *at, size_t byte)
+{
+    *(quad *)(void *)(at[0] + byte) = v;
+}
+
+#define IN_EACH_LANE(a, b, c, d) { a, b, c, d }
+
+#endif
+
+/* In each run of four elements rows become columns. */
+static ALWAYS_INLINE void turn(vrt_cpu_vector v[QUAD])
+{
+    enum { N = VRT_CPU_VECTOR_FLOATS };
+    const vrt_cpu_integers low = IN_EACH_LANE(0, N, 1, N + 1), high = IN_EACH_LANE(2, N + 2, 3, N + 3);
+    const vrt_cpu_integers first = IN_EACH_LANE(0, 1, N, N + 1);
+    const vrt_cpu_integers second = IN_EACH_LANE(2, 3, N + 2, N + 3);
+    const vrt_cpu_vector a = __builtin_shuffle(v[0], v[1], low);
+    const vrt_cpu_vector b = __builtin_shuffle(v[2], v[3], low);
+    const vrt_cpu_vector c = __builtin_shuffle(v[0], v[1], high);
+    const vrt_cpu_vector d = __builtin_shuffle(v[2], v[3], high);
+
+    v[0] = __builtin_shuffle(a, b, first);
+    v[1] = __builtin_shuffle(a, b, second);
+    v[2] = __builtin_shuffle(c, d, first);
+    v[3] = __builtin_shuffle(c, d, second);
+}
+
+static ALWAYS_INLINE void put(const enum pass pass, float *to, vrt_cpu_vector v)
+{
+    vrt_cpu_vector_store(to, pass == ADD ? vrt_cpu_vector_load(to) + v : v);
+}
+
+/* Words [word, word + QUAD) of the tokens `at`, of which the first `done` were gathered or added
+ * before. block: of the first of these tokens. */
+static ALWAYS_INLINE void move_quad(const enum pass pass, const bool in_pairs, char *const *at,
+                                    int word, int done, float *block)
+{
+    float *row = block + (size_t)word * (in_pairs ? 2 : 1) * VRT_BLOCK_TOKENS;
+    vrt_cpu_vector v[QUAD];
+
+    if (pass != SCATTER) {
+        for (int i = 0; i < QUAD; i++)
+            v[i] = join(at + i, (size_t)word * sizeof(float));
+        turn(v);
+    }
+    for (int i = 0; i < QUAD; i++, row += (in_pairs ? 2 : 1) * VRT_BLOCK_TOKENS) {
+        if (pass == SCATTER) {
+            v[i] = vrt_cpu_vector_load(row);
+            if (in_pairs)
+                v[i] = (vrt_cpu_vector)vrt_cpu_vector_to_pairs(
+                    v[i], vrt_cpu_vector_load(row + VRT_BLOCK_TOKENS));
+        } else if (i >= done) {
+            put(pass, row, in_pairs ? vrt_cpu_even_of_pairs((vrt_cpu_bits)v[i]) : v[i]);
+            if (in_pairs)
+                put(pass, row + VRT_BLOCK_TOKENS, vrt_cpu_odd_of_pairs((vrt_cpu_bits)v[i]));
+        }
+    }
+    if (pass == SCATTER) {
+        turn(v);
+        for (int i = 0; i < QUAD; i++)
+            divide(v[i], at + i, (size_t)word * sizeof(float));
+    }
+}
+
+/* All words but those of less than a quad; where the last quad is not whole, it begins earlier. */
+static ALWAYS_INLINE void move_words(const enum pass pass, const bool in_pairs, char *const *at,
+                                     int n_tokens, int n_words, float *block)
+{
+    for (int i = 0; i < n_tokens; i += VRT_CPU_VECTOR_FLOATS) {
+        for (int word = 0; word + QUAD <= n_words; word += QUAD)
+            move_quad(pass, in_pairs, at + i, word, 0, block + i);
+        if (n_words > QUAD && n_words % QUAD)
+            move_quad(pass, in_pairs, at + i, n_words - QUAD, QUAD - n_words % QUAD, block + i);
+    }
+}
+
+/* Channels [first, C), one by one. */
+static ALWAYS_INLINE void move_rest(const enum pass pass, const struct vrt_tensor *t,
+                                    char *const *at, int n_tokens, int first, float *block)
+{
+    const size_t size = vrt_dtype_size(t->dtype);
+
+    for (int i = 0; i < n_tokens; i++)
+        for (int c = first; c < t->shape.c; c++) {
+            float *element = &block[(size_t)c * VRT_BLOCK_TOKENS + (size_t)i], value;
+
+            if (pass == SCATTER) {
+                vrt_cpu_store(t->dtype, element, at[i] + (size_t)c * size, 1);
+                continue;
+            }
+            vrt_cpu_load(t->dtype, at[i] + (size_t)c * size, &value, 1);
+            *element = pass == ADD ? *element + value : value;
+        }
+}
+
+static ALWAYS_INLINE void move_tokens(const enum pass pass, const struct vrt_token_run *run,
+                                      float *block, float *row)
 {
     const int C = run->t->shape.c;
+    const bool in_pairs = run->t->dtype == VRT_DTYPE_BF16;
+    const int n_words = in_pairs ? C / 2 : run->t->dtype == VRT_DTYPE_F32 ? C : 0;
+    const int n_moved = n_words < QUAD ? 0 : in_pairs ? 2 * n_words : n_words;
+    const int n_tokens = pass == GATHER ? VRT_BLOCK_TOKENS : run->n;
+    char *at[VRT_BLOCK_TOKENS];
 
-    for (int i = 0; i < VRT_BLOCK_TOKENS; i += QUAD) {
-        const struct quad_rows from = rows_at(run, i, rows);
-        float *to = block + i;
-        int c = 0;
+    if (pass != SCATTER)
+        memset(row, 0, (size_t)C * sizeof(float));
+    find_rows(run, (char *)row, at);
+    if (in_pairs)
+        move_words(pass, true, at, n_tokens, n_words, block);
+    else
+        move_words(pass, false, at, n_tokens, n_words, block);
+    if (n_moved < C)
+        move_rest(pass, run->t, at, n_tokens, n_moved, block);
+}
 
-        for (; c + QUAD <= C; c += QUAD) {
-            quad v[QUAD];
-
-            for (int k = 0; k < QUAD; k++)
-                v[k] = *(const quad *)(from.at[k] + c);
-            turn(v);
-            for (int k = 0; k < QUAD; k++)
-                *(quad *)(to + (size_t)(c + k) * VRT_BLOCK_TOKENS) = v[k];
-        }
-        for (; c < C; c++)
-            for (int k = 0; k < QUAD; k++)
-                to[(size_t)c * VRT_BLOCK_TOKENS + (size_t)k] = from.at[k][c];
-    }
+void vrt_tokens_gather(const struct vrt_token_run *run, float *block, float *row)
+{
+    move_tokens(GATHER, run, block, row);
 }
 
 static void norm_block(const struct vrt_token_run *run, float *block, const float *weight,
@@ -130,6 +253,7 @@ void vrt_tokens_put(const float *block, int C, vrt_unit *panel, size_t ld)
         vrt_unit_put(panel + vrt_panel_row_at(c) * ld, ld, even,
                      pair ? even + VRT_BLOCK_TOKENS : NULL);
     }
+    vrt_panel_fill_up(panel, ld, C);
 }
 
 void vrt_tokens_multiply(const struct vrt_weight_rows *rows, int n, const vrt_unit *panel,
@@ -156,51 +280,12 @@ void vrt_tokens_multiply(const struct vrt_weight_rows *rows, int n, const vrt_un
     }
 }
 
-/* Four columns of a block to rows of C, added to those of `more` if there are any. */
-static void scatter_quad(const float *from, int C, const struct quad_rows *more,
-                         const struct quad_rows *to)
-{
-    int c = 0;
-
-    for (; c + QUAD <= C; c += QUAD) {
-        quad v[QUAD];
-
-        for (int k = 0; k < QUAD; k++)
-            v[k] = *(const quad *)(from + (size_t)(c + k) * VRT_BLOCK_TOKENS);
-        turn(v);
-        for (int k = 0; k < QUAD; k++) {
-            if (more)
-                v[k] += *(const quad *)(more->at[k] + c);
-            *(quad *)(to->at[k] + c) = v[k];
-        }
-    }
-    for (; c < C; c++)
-        for (int k = 0; k < QUAD; k++)
-            to->at[k][c] = from[(size_t)c * VRT_BLOCK_TOKENS + (size_t)k] +
-                           (more ? more->at[k][c] : 0);
-}
-
 void vrt_tokens_scatter(const struct vrt_token_run *run, const struct vrt_token_run *residual,
-                        const float *block, float *rows)
+                        float *block, float *row)
 {
-    const size_t C = (size_t)run->t->shape.c;
-    const bool in_place = run->t->dtype == VRT_DTYPE_F32;
-
-    for (int i = 0; i < run->n; i += QUAD) {
-        struct quad_rows to, more;
-
-        for (int k = 0; k < QUAD; k++) {
-            to.at[k] = rows + (size_t)k * C;
-            if (in_place && is_place(run, i + k))
-                to.at[k] = (float *)(void *)address(run, i + k);
-        }
-        if (residual)
-            more = rows_at(residual, i, rows + QUAD * C);
-        scatter_quad(block + i, (int)C, residual ? &more : NULL, &to);
-        for (int k = 0; k < QUAD && !in_place; k++)
-            if (is_place(run, i + k))
-                vrt_cpu_store(run->t->dtype, to.at[k], address(run, i + k), C);
-    }
+    if (residual)
+        move_tokens(ADD, residual, block, row);
+    move_tokens(SCATTER, run, block, row);
 }
 
 struct vrt_weight_rows vrt_tokens_weight_rows(const struct vrt_cpu_call *call, int index, int bias,

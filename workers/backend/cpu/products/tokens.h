@@ -29,9 +29,6 @@ extern const struct vrt_cpu_kernel vrt_cpu_op_geglu_tokens;
 extern const struct vrt_cpu_kernel vrt_cpu_op_attention_tokens;
 extern const struct vrt_cpu_kernel vrt_cpu_op_deform_units;
 
-/* Rows of C floats that gather and scatter need as scratch. */
-#define VRT_TOKEN_ROWS 8
-
 /* A place of a clip; d < 0: beyond it, padding. */
 struct vrt_place {
     int d, y, x;
@@ -52,26 +49,26 @@ struct vrt_weight_rows {
     const float *bias;              /* likewise; NULL: zeros */
 };
 
-/* Fills block [C][VRT_BLOCK_TOKENS]; padding and what is beyond n is zero. rows:
- * VRT_TOKEN_ROWS * C floats. */
-void vrt_tokens_gather(const struct vrt_token_run *run, float *block, float *rows);
+/* Fills block [C][VRT_BLOCK_TOKENS]; padding and what is beyond n is zero. row: scratch, C
+ * floats. */
+void vrt_tokens_gather(const struct vrt_token_run *run, float *block, float *row);
 
 /* LayerNorm of each token over C channels by the call's params, in place, where there is a norm;
  * padding stays zero. */
 void vrt_tokens_norm(const struct vrt_cpu_call *call, const struct vrt_op_norm *norm,
                      const struct vrt_token_run *run, float *block);
 
-/* Copies C rows of a block to units: panel [vrt_panel_rows(C)][ld]. */
+/* Copies C rows of a block to units: panel [vrt_panel_rows(C)][ld], zeros behind them. */
 void vrt_tokens_put(const float *block, int C, vrt_unit *panel, size_t ld);
 
 /* block [n][VRT_BLOCK_TOKENS] = rows of a weight times the panel [n_units][ld], plus bias. */
 void vrt_tokens_multiply(const struct vrt_weight_rows *rows, int n, const vrt_unit *panel,
                          size_t ld, float *block);
 
-/* Writes the block's columns to run's places, plus the values of `residual` (NULL: none) there.
- * rows: VRT_TOKEN_ROWS * C floats. */
+/* Writes the block's columns to run's places, plus the values of `residual` (NULL: none) there,
+ * which the block then has, too. row: scratch, C floats. */
 void vrt_tokens_scatter(const struct vrt_token_run *run, const struct vrt_token_run *residual,
-                        const float *block, float *rows);
+                        float *block, float *row);
 
 /* The rows of call's param `index`, from `first` on, with the bias of param `bias` (-1: none). */
 struct vrt_weight_rows vrt_tokens_weight_rows(const struct vrt_cpu_call *call, int index, int bias,

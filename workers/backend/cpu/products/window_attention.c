@@ -25,14 +25,15 @@ struct window {
 
 /* Where a thread keeps what, in bytes from its scratch. */
 struct layout {
-    size_t panel, mutual;           /* [rows of C][step]: the normed window; with positions */
+    size_t panel, mutual;           /* [blocks][rows of C][VRT_BLOCK_TOKENS]: the normed window;
+                                     * with positions */
     size_t block;                   /* [C][VRT_BLOCK_TOKENS] */
     size_t q, k, v;                 /* of one head */
     size_t results;                 /* f32 [C or 2C][step]: of all heads */
     size_t heads;                   /* [rows of C or 2C][VRT_BLOCK_TOKENS]: some of that */
     size_t scores;
     size_t bias, query_at, key_at;
-    size_t labels, places, rows;
+    size_t labels, places, row;
     size_t end;
 };
 
@@ -46,7 +47,7 @@ struct work {
     float *labels;
     struct vrt_place *places;
     vrt_unit *panel, *mutual, *q, *k, *v, *heads;
-    float *block, *results, *scores, *rows;
+    float *block, *results, *scores, *row;
     struct vrt_attention_bias bias;
     float *bias_values;
     int *query_at, *key_at;
@@ -115,13 +116,13 @@ static struct layout find_layout(const struct vrt_op *op)
     at.v = take(&at.end, row * head_dim);
     at.results = take(&at.end, row * n_results);
     at.heads = take(&at.end, sizeof(float) * VRT_BLOCK_TOKENS * vrt_panel_rows((int)n_results));
-    at.scores = take(&at.end, sizeof(float) * VRT_BLOCK_TOKENS * (size_t)(w.n_tokens + 1));
+    at.scores = take(&at.end, sizeof(float) * VRT_BLOCK_TOKENS * vrt_attention_rows(w.n_tokens));
     at.bias = take(&at.end, sizeof(float) * n_bias);
     at.query_at = take(&at.end, sizeof(int) * (size_t)w.step / 8);
     at.key_at = take(&at.end, sizeof(int) * (size_t)w.n_tokens);
     at.labels = take(&at.end, row);
     at.places = take(&at.end, sizeof(struct vrt_place) * (size_t)w.step);
-    at.rows = take(&at.end, sizeof(float) * VRT_TOKEN_ROWS * C);
+    at.row = take(&at.end, sizeof(float) * C);
     return at;
 }
 
@@ -233,14 +234,15 @@ static void gather(const struct work *work)
     const struct vrt_op_window_attention *op = work->op;
     const struct vrt_cpu_call *call = work->call;
     const int C = work->C, n_positions = op->window[1] * op->window[2];
+    const size_t rows = vrt_panel_rows(C);
 
     for (int first = 0; first < work->window.step; first += VRT_BLOCK_TOKENS) {
         const struct vrt_token_run run =
             vrt_tokens_run(call, 0, work->places + first, VRT_BLOCK_TOKENS);
 
-        vrt_tokens_gather(&run, work->block, work->rows);
+        vrt_tokens_gather(&run, work->block, work->row);
         vrt_tokens_norm(call, &op->norm, &run, work->block);
-        vrt_tokens_put(work->block, C, work->panel + first, (size_t)work->window.step);
+        vrt_tokens_put(work->block, C, work->panel + (size_t)first * rows, VRT_BLOCK_TOKENS);
         if (op->mutual < 0)
             continue;
         const float *position = call->params[op->position].values;     /* [n_positions][C] */
@@ -248,7 +250,7 @@ static void gather(const struct work *work)
             for (int c = 0; c < C; c++)
                 work->block[c * VRT_BLOCK_TOKENS + t] +=
                     position[(first + t) % n_positions * C + c];
-        vrt_tokens_put(work->block, C, work->mutual + first, (size_t)work->window.step);
+        vrt_tokens_put(work->block, C, work->mutual + (size_t)first * rows, VRT_BLOCK_TOKENS);
     }
 }
 
@@ -262,7 +264,8 @@ static void project_part(const struct work *work, const int params[2], int part,
     const size_t step = (size_t)work->window.step, v_step = vrt_panel_row_at((int)step);
 
     for (size_t first = 0; first < step; first += VRT_BLOCK_TOKENS) {
-        vrt_tokens_multiply(&rows, work->head_dim, panel + first, step, sums);
+        vrt_tokens_multiply(&rows, work->head_dim, panel + first * vrt_panel_rows(work->C),
+                            VRT_BLOCK_TOKENS, sums);
         for (int i = 0; part == 0 && i < work->head_dim * VRT_BLOCK_TOKENS; i++)
             sums[i] *= scale;
         if (part == 0)
@@ -344,6 +347,7 @@ static const vrt_unit *results_at(const struct work *work, int first, size_t *re
         vrt_unit_put(work->heads + vrt_panel_row_at(i) * VRT_BLOCK_TOKENS, VRT_BLOCK_TOKENS, even,
                      i + 1 < work->n_results ? even + step : NULL);
     }
+    vrt_panel_fill_up(work->heads, VRT_BLOCK_TOKENS, work->n_results);
     *ret_ld = VRT_BLOCK_TOKENS;
     return work->heads;
 }
@@ -363,7 +367,7 @@ static void project(const struct work *work)
         const vrt_unit *panel = results_at(work, first, &ld);
 
         vrt_tokens_multiply(&rows, work->C, panel, ld, work->block);
-        vrt_tokens_scatter(&out, &in, work->block, work->rows);
+        vrt_tokens_scatter(&out, &in, work->block, work->row);
     }
 }
 
@@ -388,7 +392,7 @@ static void set_up(const struct vrt_cpu_call *call, struct work *ret_work)
         .block = (void *)(scratch + at.block),
         .results = (void *)(scratch + at.results),
         .scores = (void *)(scratch + at.scores),
-        .rows = (void *)(scratch + at.rows),
+        .row = (void *)(scratch + at.row),
         .bias_values = (void *)(scratch + at.bias),
         .query_at = (void *)(scratch + at.query_at),
         .key_at = (void *)(scratch + at.key_at),

@@ -13,6 +13,7 @@
 #define VRT_UNIT_NAME(name) VRT_CPU_NAME(bf16_##name)
 #define VRT_UNIT_ELEMENTS 2
 #define VRT_UNIT_ROWS 1
+#define VRT_UNIT_STEP 1
 
 /* Rows of sums that are made at once. */
 #define VRT_BLOCK_ROWS 6

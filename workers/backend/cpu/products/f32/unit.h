@@ -11,6 +11,7 @@
 #define VRT_UNIT_NAME(name) VRT_CPU_NAME(f32_##name)
 #define VRT_UNIT_ELEMENTS 1
 #define VRT_UNIT_ROWS 1
+#define VRT_UNIT_STEP 1
 
 /* Rows of sums that are made at once. */
 #define VRT_BLOCK_ROWS 6

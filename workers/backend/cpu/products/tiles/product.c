@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 
 /*
- * Both factors are read as they lie. Where numbers are split each step is three: the first parts
- * with each other, w's first with x's second, and w's second with x's first.
+ * Both factors are read as they lie, a step of 16 units at a time: rows of w, panels of x and what
+ * they are multiplied to are filled up to whole steps with zeros (VRT_UNIT_STEP). Sums are two
+ * tiles high and two wide where there are so many: each tile of a factor is then multiplied twice.
  *
- * What K leaves beyond whole steps is a step by tiles of its own, that much less deep: nothing is
- * read behind a row, and nothing needs to be filled up. The order of a sum follows from K alone.
+ * Where numbers are split each step is three: the first parts with each other, w's first with x's
+ * second, and w's second with x's first. The order of a sum follows from K alone.
  */
 
 #include "backend/cpu/products/tiles/tiles.h"
@@ -13,150 +14,127 @@
 
 #define ALWAYS_INLINE inline __attribute__((always_inline))
 
-/* The registers: 0 to 3 are sums, side by side; a tile of each factor; and of the last step. */
-#define W 4
-#define X 5
-#define LAST_W 6
-#define LAST_X 7
+/* The registers: sums of rows and columns, the first or the second of each; and the factors. */
+#define SUMS_1_1 0
+#define SUMS_1_2 1
+#define SUMS_2_1 2
+#define SUMS_2_2 3
+#define W_1 4
+#define W_2 5
+#define X_1 6
+#define X_2 7
 
-/* Sums of so many rows, of a depth in units. */
-static struct vrt_tile_shapes shapes_of(int rows, int depth)
+/* For rows of these heights; the second 0: there is one tile of rows. */
+static struct vrt_tile_shapes shapes_of(const int heights[2])
 {
-    const int last = depth % VRT_TILE_UNITS;
     struct vrt_tile_shapes shapes = { .palette = 1 };
 
-    for (int i = 0; i <= W; i++) {
-        shapes.rows[i] = (uint8_t)rows;
-        shapes.row_bytes[i] = 4 * VRT_TILE_UNITS;
+    for (int i = 0; i < VRT_TILES; i++) {
+        const bool is_second = i == SUMS_2_1 || i == SUMS_2_2 || i == W_2;
+        const bool is_x = i == X_1 || i == X_2;
+
+        shapes.rows[i] = (uint8_t)(is_x ? VRT_TILE_ROWS : heights[is_second]);
+        shapes.row_bytes[i] = shapes.rows[i] ? 4 * VRT_TILE_UNITS : 0;
     }
-    shapes.rows[X] = VRT_TILE_ROWS;
-    shapes.row_bytes[X] = 4 * VRT_TILE_UNITS;
-    if (last == 0)
-        return shapes;
-    shapes.rows[LAST_W] = (uint8_t)rows;
-    shapes.row_bytes[LAST_W] = (uint16_t)(4 * last);
-    shapes.rows[LAST_X] = (uint8_t)last;
-    shapes.row_bytes[LAST_X] = 4 * VRT_TILE_UNITS;
     return shapes;
 }
 
-/* Where a tile of each factor is. */
+/* Where tiles of each factor are; the second ones of w so many units further on. */
 struct operands {
     const vrt_unit *w, *x;
-    size_t w_row, x_step;
+    size_t w_row, x_step, w_second;
 };
 
-/* w times x, of 16 units. N, how many tiles of columns, is a constant where this is inlined. */
-static ALWAYS_INLINE void add(struct vrt_tiles *tiles, const struct operands *p, const int N)
+/* w times x, of 16 units. ROWS and COLUMNS, how many tiles, are constants where this is inlined. */
+static ALWAYS_INLINE void add(struct vrt_tiles *tiles, const struct operands *p, const int ROWS,
+                              const int COLUMNS)
 {
     (void)tiles;
-    vrt_tile_load(tiles, W, p->w, p->w_row);
-    vrt_tile_load(tiles, X, p->x, p->x_step);
-    vrt_tile_multiply(tiles, 0, W, X);
-    if (N > 1) {
-        vrt_tile_load(tiles, X, p->x + VRT_TILE_UNITS, p->x_step);
-        vrt_tile_multiply(tiles, 1, W, X);
+    vrt_tile_load(tiles, W_1, p->w, p->w_row);
+    vrt_tile_load(tiles, X_1, p->x, p->x_step);
+    vrt_tile_multiply(tiles, SUMS_1_1, W_1, X_1);
+    if (ROWS > 1) {
+        vrt_tile_load(tiles, W_2, p->w + p->w_second, p->w_row);
+        vrt_tile_multiply(tiles, SUMS_2_1, W_2, X_1);
     }
-    if (N > 2) {
-        vrt_tile_load(tiles, X, p->x + 2 * VRT_TILE_UNITS, p->x_step);
-        vrt_tile_multiply(tiles, 2, W, X);
+    if (COLUMNS > 1) {
+        vrt_tile_load(tiles, X_2, p->x + VRT_TILE_UNITS, p->x_step);
+        vrt_tile_multiply(tiles, SUMS_1_2, W_1, X_2);
     }
-    if (N > 3) {
-        vrt_tile_load(tiles, X, p->x + 3 * VRT_TILE_UNITS, p->x_step);
-        vrt_tile_multiply(tiles, 3, W, X);
-    }
-}
-
-/* Likewise, of fewer units. */
-static ALWAYS_INLINE void add_last(struct vrt_tiles *tiles, const struct operands *p, const int N)
-{
-    (void)tiles;
-    vrt_tile_load(tiles, LAST_W, p->w, p->w_row);
-    vrt_tile_load(tiles, LAST_X, p->x, p->x_step);
-    vrt_tile_multiply(tiles, 0, LAST_W, LAST_X);
-    if (N > 1) {
-        vrt_tile_load(tiles, LAST_X, p->x + VRT_TILE_UNITS, p->x_step);
-        vrt_tile_multiply(tiles, 1, LAST_W, LAST_X);
-    }
-    if (N > 2) {
-        vrt_tile_load(tiles, LAST_X, p->x + 2 * VRT_TILE_UNITS, p->x_step);
-        vrt_tile_multiply(tiles, 2, LAST_W, LAST_X);
-    }
-    if (N > 3) {
-        vrt_tile_load(tiles, LAST_X, p->x + 3 * VRT_TILE_UNITS, p->x_step);
-        vrt_tile_multiply(tiles, 3, LAST_W, LAST_X);
-    }
-}
-
-/* Empties N tiles of sums. */
-static ALWAYS_INLINE void clear(struct vrt_tiles *tiles, const int N)
-{
-    (void)tiles;
-    vrt_tile_zero(tiles, 0);
-    if (N > 1)
-        vrt_tile_zero(tiles, 1);
-    if (N > 2)
-        vrt_tile_zero(tiles, 2);
-    if (N > 3)
-        vrt_tile_zero(tiles, 3);
-}
-
-static ALWAYS_INLINE void store(const struct vrt_tiles *tiles, float *sums, size_t step,
-                                const int N)
-{
-    (void)tiles;
-    vrt_tile_store(tiles, 0, sums, step);
-    if (N > 1)
-        vrt_tile_store(tiles, 1, sums + VRT_TILE_UNITS, step);
-    if (N > 2)
-        vrt_tile_store(tiles, 2, sums + 2 * VRT_TILE_UNITS, step);
-    if (N > 3)
-        vrt_tile_store(tiles, 3, sums + 3 * VRT_TILE_UNITS, step);
+    if (ROWS > 1 && COLUMNS > 1)
+        vrt_tile_multiply(tiles, SUMS_2_2, W_2, X_2);
 }
 
 /* A step from unit `unit` on. */
 static ALWAYS_INLINE void add_step(struct vrt_tiles *tiles, const struct vrt_product *p, int unit,
-                                   const int N)
+                                   int height, const int ROWS, const int COLUMNS)
 {
     const size_t x_second = p->x_step * (VRT_UNIT_ROWS - 1);
     const size_t w_second = p->w_row / VRT_UNIT_ROWS * (VRT_UNIT_ROWS - 1);
-    const vrt_unit *w = p->w + unit;
-    const vrt_unit *x = p->x + (size_t)(unit * VRT_UNIT_ROWS) * p->x_step;
-    const struct operands parts[] = {
-        { w, x, p->w_row, p->x_step * VRT_UNIT_ROWS },
-        { w, x + x_second, p->w_row, p->x_step * VRT_UNIT_ROWS },
-        { w + w_second, x, p->w_row, p->x_step * VRT_UNIT_ROWS },
+    struct operands part = {
+        .w = p->w + unit,
+        .x = p->x + (size_t)(unit * VRT_UNIT_ROWS) * p->x_step,
+        .w_row = p->w_row,
+        .x_step = p->x_step * VRT_UNIT_ROWS,
+        .w_second = (size_t)height * p->w_row,
     };
 
-    for (int i = 0; i < (VRT_UNIT_ROWS == 1 ? 1 : 3); i++) {
-        if (p->n_units - unit >= VRT_TILE_UNITS)
-            add(tiles, &parts[i], N);
-        else
-            add_last(tiles, &parts[i], N);
-    }
+    add(tiles, &part, ROWS, COLUMNS);
+    if (VRT_UNIT_ROWS == 1)
+        return;
+    part.x += x_second;
+    add(tiles, &part, ROWS, COLUMNS);
+    part.x -= x_second;
+    part.w += w_second;
+    add(tiles, &part, ROWS, COLUMNS);
 }
 
-/* As many rows as the tiles have, N tiles of columns. */
+/* Sums of one or two tiles of rows of this height and of columns. */
 static ALWAYS_INLINE void multiply(struct vrt_tiles *tiles, const struct vrt_product *p,
-                                   float *sums, size_t step, const int N)
+                                   int height, float *sums, size_t step, const int ROWS,
+                                   const int COLUMNS)
 {
-    clear(tiles, N);
+    float *second = sums + (size_t)height * step;
+
+    vrt_tile_zero(tiles, SUMS_1_1);
+    if (COLUMNS > 1)
+        vrt_tile_zero(tiles, SUMS_1_2);
+    if (ROWS > 1)
+        vrt_tile_zero(tiles, SUMS_2_1);
+    if (ROWS > 1 && COLUMNS > 1)
+        vrt_tile_zero(tiles, SUMS_2_2);
     for (int unit = 0; unit < p->n_units; unit += VRT_TILE_UNITS)
-        add_step(tiles, p, unit, N);
-    store(tiles, sums, step, N);
+        add_step(tiles, p, unit, height, ROWS, COLUMNS);
+    vrt_tile_store(tiles, SUMS_1_1, sums, step);
+    if (COLUMNS > 1)
+        vrt_tile_store(tiles, SUMS_1_2, sums + VRT_TILE_UNITS, step);
+    if (ROWS > 1)
+        vrt_tile_store(tiles, SUMS_2_1, second, step);
+    if (ROWS > 1 && COLUMNS > 1)
+        vrt_tile_store(tiles, SUMS_2_2, second + VRT_TILE_UNITS, step);
 }
 
-static void multiply_some(struct vrt_tiles *tiles, const struct vrt_tiles_block *block, int first)
+/* All columns of the rows [first, first + heights[0] + heights[1]). */
+static void multiply_rows(struct vrt_tiles *tiles, const struct vrt_tiles_block *block, int first,
+                          const int heights[2])
 {
+    const size_t step = block->sums_step;
     struct vrt_product p = block->product;
-    float *sums = block->sums + (size_t)first * block->sums_step;
 
     p.w += (size_t)first * p.w_row;
-    switch ((block->columns + VRT_TILE_UNITS - 1) / VRT_TILE_UNITS) {
-    case 1: multiply(tiles, &p, sums, block->sums_step, 1); break;
-    case 2: multiply(tiles, &p, sums, block->sums_step, 2); break;
-    case 3: multiply(tiles, &p, sums, block->sums_step, 3); break;
-    default: multiply(tiles, &p, sums, block->sums_step, 4); break;
+    for (int column = 0; column < block->columns; column += 2 * VRT_TILE_UNITS) {
+        const bool is_wide = block->columns - column > VRT_TILE_UNITS;
+        float *sums = block->sums + (size_t)first * step + column;
+
+        p.x = block->product.x + column;
+        if (heights[1] && is_wide)
+            multiply(tiles, &p, heights[0], sums, step, 2, 2);
+        else if (heights[1])
+            multiply(tiles, &p, heights[0], sums, step, 2, 1);
+        else if (is_wide)
+            multiply(tiles, &p, heights[0], sums, step, 1, 2);
+        else
+            multiply(tiles, &p, heights[0], sums, step, 1, 1);
     }
 }
 
@@ -167,14 +145,16 @@ void vrt_tiles_product(const struct vrt_tiles_block *block)
     const int height = (block->rows + n_tiles - 1) / n_tiles;
     struct vrt_tiles tiles;
 
-    vrt_tiles_begin(block);
-    for (int first = 0; first < block->rows; first += height) {
-        const int rows = VRT_MIN(height, block->rows - first);
-        const struct vrt_tile_shapes shapes = shapes_of(rows, block->product.n_units);
+    vrt_tiles_begin(&tiles, block);
+    for (int first = 0; first < block->rows; first += 2 * height) {
+        const int left = block->rows - first;
+        const int heights[2] = { VRT_MIN(height, left), VRT_MIN(height, VRT_MAX(left - height, 0)) };
 
-        if (first == 0 || rows < height)
+        if (!vrt_tiles_have(&tiles, heights)) {
+            const struct vrt_tile_shapes shapes = shapes_of(heights);
             vrt_tiles_shape(&tiles, &shapes);
-        multiply_some(&tiles, block, first);
+        }
+        multiply_rows(&tiles, block, first, heights);
     }
 }
 

@@ -4,18 +4,23 @@
 
 #include "backend/cpu/products/scores.h"
 
-/* Adds the bias of key k and, for each query, finds the larger of its score and `largest`. */
-static void finish(struct vrt_scores *block, int k, float *scores)
+/* Adds the bias of n keys from k on; `largest` rises to the largest score of each query. */
+static void finish(struct vrt_scores *block, int k, int n, float *scores)
 {
     const struct vrt_attention_bias bias = block->head->bias;
 
     for (int t = 0; t < VRT_BLOCK_TOKENS; t += VRT_CPU_VECTOR_FLOATS) {
-        const vrt_cpu_vector score = vrt_cpu_vector_load(scores + t) +
-                                     vrt_attention_bias_at(&bias, k, block->first + t);
-        const vrt_cpu_vector most = vrt_cpu_vector_load(block->largest + t);
+        const struct vrt_bias_column column = vrt_bias_column_at(&bias, block->first + t);
+        vrt_cpu_vector most = vrt_cpu_vector_load(block->largest + t);
 
-        vrt_cpu_vector_store(scores + t, score);
-        vrt_cpu_vector_store(block->largest + t, vrt_cpu_vector_larger(score, most));
+        for (int i = 0; i < n; i++) {
+            float *at = scores + i * VRT_BLOCK_TOKENS + t;
+            const vrt_cpu_vector score = vrt_cpu_vector_load(at) + vrt_bias_of_key(&column, k + i);
+
+            vrt_cpu_vector_store(at, score);
+            most = vrt_cpu_vector_larger(score, most);
+        }
+        vrt_cpu_vector_store(block->largest + t, most);
     }
 }
 
@@ -31,8 +36,7 @@ void vrt_scores_find(struct vrt_scores *block, int k, int n, float *scores)
     };
 
     vrt_product_by_rows(&product, n, (float(*)[VRT_BLOCK_TOKENS])scores);
-    for (int i = 0; i < n; i++)
-        finish(block, k + i, scores + i * VRT_BLOCK_TOKENS);
+    finish(block, k, n, scores);
 }
 
 size_t vrt_keys_row(int head_dim)
@@ -56,4 +60,8 @@ void vrt_keys_put(const float *block, int head_dim, int first, vrt_unit *keys, s
             for (size_t k = 0; k < VRT_UNIT_ROWS; k++)
                 to[k * row / 2] = units[k][t];
     }
+    for (size_t i = (size_t)(head_dim + 1) / 2; i < row / VRT_UNIT_ROWS; i++)
+        for (int t = 0; t < VRT_BLOCK_TOKENS; t++)
+            for (size_t k = 0; k < VRT_UNIT_ROWS; k++)
+                keys[(size_t)(first + t) * row + k * row / 2 + i] = 0;
 }

@@ -28,11 +28,12 @@ static inline __attribute__((always_inline)) void score_keys(struct vrt_scores *
         vrt_product_tile(&g, N, 1, head->step, acc);
         for (int v = 0; v < VRT_TILE_VECTORS; v++) {
             const int at = t + v * VRT_CPU_VECTOR_FLOATS;
+            const struct vrt_bias_column column = vrt_bias_column_at(&bias, block->first + at);
             float *largest = block->largest + at;
             vrt_cpu_vector most = vrt_cpu_vector_load(largest);
 
             for (int i = 0; i < N; i++) {
-                acc[i][v] += vrt_attention_bias_at(&bias, k + i, block->first + at);
+                acc[i][v] += vrt_bias_of_key(&column, k + i);
                 vrt_cpu_vector_store(scores + i * VRT_BLOCK_TOKENS + at, acc[i][v]);
                 most = vrt_cpu_vector_larger(acc[i][v], most);
             }

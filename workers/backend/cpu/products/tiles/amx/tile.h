@@ -10,8 +10,8 @@
  */
 
 #include <immintrin.h>
+#include <stdbool.h>
 #include <stddef.h>
-#include <string.h>
 
 #include "backend/cpu/products/tiles/shapes.h"
 
@@ -22,25 +22,31 @@ struct vrt_tiles {
 
 #define VRT_TILE_FENCE(memory) __asm__ volatile("" : : "r"(memory) : "memory")
 
-/* Sets the thread's tiles up, which takes the time of some products: not if they are so already. */
+/* How high the thread's tiles of rows are set up to be; zeros: they aren't. */
+extern _Thread_local int vrt_cpu_amx_heights[2];
+
+/* Whether they are so high. To read that of the processor takes the time of some products. */
+static inline bool vrt_tiles_have(const struct vrt_tiles *tiles, const int heights[2])
+{
+    (void)tiles;
+    return vrt_cpu_amx_heights[0] == heights[0] && vrt_cpu_amx_heights[1] == heights[1];
+}
+
+/* Sets the thread's tiles up. */
 static inline void vrt_tiles_shape(struct vrt_tiles *tiles, const struct vrt_tile_shapes *shapes)
 {
-    struct vrt_tile_shapes now = { 0 };
-
     (void)tiles;
-    VRT_TILE_FENCE(&now);
-    _tile_storeconfig(&now);
-    VRT_TILE_FENCE(&now);
-    if (memcmp(&now, shapes, sizeof(now)) == 0)
-        return;
     VRT_TILE_FENCE(shapes);
     _tile_loadconfig(shapes);
+    vrt_cpu_amx_heights[0] = shapes->rows[0];
+    vrt_cpu_amx_heights[1] = shapes->rows[2];
 }
 
 /* Ends the thread's use of tiles: the system needn't keep them for it. */
 static inline void vrt_tiles_release(void)
 {
     _tile_release();
+    vrt_cpu_amx_heights[0] = 0;
 }
 
 /* Zeros. */
@@ -56,4 +62,4 @@ static inline void vrt_tiles_release(void)
 #define vrt_tile_multiply(tiles, c, a, b) _tile_dpbf16ps(c, a, b)
 
 /* Memory that was written is there for the loads that follow. */
-#define vrt_tiles_begin(memory) VRT_TILE_FENCE(memory)
+#define vrt_tiles_begin(tiles, memory) VRT_TILE_FENCE(memory)

@@ -15,7 +15,7 @@ static inline void vrt_unit_store(vrt_unit *dst, size_t step, vrt_cpu_vector eve
                                   vrt_cpu_vector odd)
 {
     (void)step;
-    vrt_halves_store(dst, vrt_halves_rounded(even), vrt_halves_rounded(odd));
+    vrt_halves_store(dst, vrt_cpu_vector_to_pairs(even, odd));
 }
 
 /* n elements in a row, one beside the other; n is a multiple of 16. */
@@ -23,5 +23,5 @@ static inline void vrt_unit_put_row(vrt_unit *dst, size_t row, const float *src,
 {
     (void)row;
     for (int i = 0; i < n; i += VRT_CPU_VECTOR_FLOATS)
-        vrt_halves_store_row(dst + i / 2, vrt_halves_rounded(vrt_cpu_vector_load(src + i)));
+        vrt_halves_store_row(dst + i / 2, vrt_cpu_vector_to_bf16(vrt_cpu_vector_load(src + i)));
 }

@@ -39,14 +39,23 @@ static inline void vrt_tiles_shape(struct vrt_tiles *tiles, const struct vrt_til
     memset(tiles->data, 0, sizeof(tiles->data));
 }
 
+/* Whether tiles of rows are so high: the two that `heights` tells of are those of the first sums
+ * and of the third. */
+static inline bool vrt_tiles_have(const struct vrt_tiles *tiles, const int heights[2])
+{
+    return tiles->shapes.rows[0] == heights[0] && tiles->shapes.rows[2] == heights[1];
+}
+
+/* Begins a product: there are no tiles. */
+static inline void vrt_tiles_begin(struct vrt_tiles *tiles, const void *memory)
+{
+    (void)memory;
+    tiles->shapes = (struct vrt_tile_shapes){ 0 };
+}
+
 /* Ends the thread's use of tiles. */
 static inline void vrt_tiles_release(void)
 {
-}
-
-static inline void vrt_tiles_begin(const void *memory)
-{
-    (void)memory;
 }
 
 /* Zeros. */

@@ -22,11 +22,11 @@
 static inline void vrt_unit_store(vrt_unit *dst, size_t step, vrt_cpu_vector even,
                                   vrt_cpu_vector odd)
 {
-    const vrt_cpu_vector high[2] = { vrt_halves_rounded(even), vrt_halves_rounded(odd) };
+    const vrt_cpu_bits high = vrt_cpu_vector_to_pairs(even, odd);
 
-    vrt_halves_store(dst, high[0], high[1]);
-    vrt_halves_store(dst + step, vrt_halves_rounded(even - high[0]),
-                     vrt_halves_rounded(odd - high[1]));
+    vrt_halves_store(dst, high);
+    vrt_halves_store(dst + step, vrt_cpu_vector_to_pairs(even - vrt_cpu_even_of_pairs(high),
+                                                         odd - vrt_cpu_odd_of_pairs(high)));
 }
 
 /* n elements in a row, one beside the other; n is a multiple of 16. The rests are half of the row's
@@ -34,9 +34,11 @@ static inline void vrt_unit_store(vrt_unit *dst, size_t step, vrt_cpu_vector eve
 static inline void vrt_unit_put_row(vrt_unit *dst, size_t row, const float *src, int n)
 {
     for (int i = 0; i < n; i += VRT_CPU_VECTOR_FLOATS) {
-        const vrt_cpu_vector v = vrt_cpu_vector_load(src + i), high = vrt_halves_rounded(v);
+        const vrt_cpu_vector v = vrt_cpu_vector_load(src + i);
+        const vrt_cpu_halves high = vrt_cpu_vector_to_bf16(v);
+        const vrt_cpu_vector rest = v - vrt_cpu_vector_from_bf16(high);
 
         vrt_halves_store_row(dst + i / 2, high);
-        vrt_halves_store_row(dst + row / 2 + i / 2, vrt_halves_rounded(v - high));
+        vrt_halves_store_row(dst + row / 2 + i / 2, vrt_cpu_vector_to_bf16(rest));
     }
 }
