@@ -78,6 +78,7 @@ static void run_block(const struct vrt_cpu_call *call, const struct vrt_place *p
     vrt_tokens_norm(call, &geglu->norm, &in, s.in);
     vrt_tokens_put(s.in, in.t->shape.c, s.panel, VRT_BLOCK_TOKENS);
     gate(call, &s);
+    vrt_tokens_expect(&out);
     vrt_tokens_multiply(&fc2, out.t->shape.c, s.hidden, VRT_BLOCK_TOKENS, s.out);
     vrt_tokens_scatter(&out, more.base ? &more : NULL, s.out, s.row);
 }

@@ -49,6 +49,7 @@ static void run_block(const struct vrt_cpu_call *call, const struct vrt_place *p
     vrt_tokens_gather(&in, s.in, s.row);
     vrt_tokens_norm(call, &linear->norm, &in, s.in);
     vrt_tokens_put(s.in, I, s.panel, VRT_BLOCK_TOKENS);
+    vrt_tokens_expect(&out);
     vrt_tokens_multiply(&rows, O, s.panel, VRT_BLOCK_TOKENS, s.out);
     if (linear->activation == VRT_ACTIVATION_GELU)
         for (int i = 0; i < O * VRT_BLOCK_TOKENS; i++)

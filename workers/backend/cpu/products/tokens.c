@@ -18,6 +18,8 @@
 
 typedef float quad __attribute__((vector_size(4 * QUAD), aligned(4), may_alias));
 
+#define CACHE_LINE 64
+
 /* What becomes of a block. */
 enum pass { GATHER, ADD, SCATTER };
 
@@ -201,6 +203,17 @@ static ALWAYS_INLINE void move_tokens(const enum pass pass, const struct vrt_tok
         move_words(pass, false, at, n_tokens, n_words, block);
     if (n_moved < C)
         move_rest(pass, run->t, at, n_tokens, n_moved, block);
+}
+
+void vrt_tokens_expect(const struct vrt_token_run *run)
+{
+    const size_t n = (size_t)run->t->shape.c * vrt_dtype_size(run->t->dtype);
+    char missing, *at[VRT_BLOCK_TOKENS];
+
+    find_rows(run, &missing, at);
+    for (int i = 0; i < run->n; i++)
+        for (size_t byte = 0; at[i] != &missing && byte < n; byte += CACHE_LINE)
+            __builtin_prefetch(at[i] + byte, 1);
 }
 
 void vrt_tokens_gather(const struct vrt_token_run *run, float *block, float *row)

@@ -11,6 +11,7 @@
 #include "backend/cpu/products/product.h"
 
 #define vrt_tokens_gather VRT_UNIT_NAME(tokens_gather)
+#define vrt_tokens_expect VRT_UNIT_NAME(tokens_expect)
 #define vrt_tokens_norm VRT_UNIT_NAME(tokens_norm)
 #define vrt_tokens_put VRT_UNIT_NAME(tokens_put)
 #define vrt_tokens_multiply VRT_UNIT_NAME(tokens_multiply)
@@ -48,6 +49,9 @@ struct vrt_weight_rows {
     size_t row_units;
     const float *bias;              /* likewise; NULL: zeros */
 };
+
+/* Has the processor fetch what will be written to run's places while something else is done. */
+void vrt_tokens_expect(const struct vrt_token_run *run);
 
 /* Fills block [C][VRT_BLOCK_TOKENS]; padding and what is beyond n is zero. row: scratch, C
  * floats. */

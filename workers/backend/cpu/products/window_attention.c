@@ -366,6 +366,7 @@ static void project(const struct work *work)
         size_t ld;
         const vrt_unit *panel = results_at(work, first, &ld);
 
+        vrt_tokens_expect(&out);
         vrt_tokens_multiply(&rows, work->C, panel, ld, work->block);
         vrt_tokens_scatter(&out, &in, work->block, work->row);
     }

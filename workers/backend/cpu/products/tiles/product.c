@@ -5,8 +5,8 @@
  * they are multiplied to are filled up to whole steps with zeros (VRT_UNIT_STEP). Sums are two
  * tiles high and two wide where there are so many: each tile of a factor is then multiplied twice.
  *
- * Where numbers are split each step is three: the first parts with each other, w's first with x's
- * second, and w's second with x's first. The order of a sum follows from K alone.
+ * Where numbers are split each step is three: w's second part with x's first, the first parts with
+ * each other, and w's first with x's second. The order of a sum follows from K alone.
  */
 
 #include "backend/cpu/products/tiles/tiles.h"
@@ -39,54 +39,64 @@ static struct vrt_tile_shapes shapes_of(const int heights[2])
     return shapes;
 }
 
-/* Where tiles of each factor are; the second ones of w so many units further on. */
+/* Where tiles of each factor are; and, from there on, w's second ones and what is left of split
+ * numbers. */
 struct operands {
     const vrt_unit *w, *x;
-    size_t w_row, x_step, w_second;
+    size_t w_row, x_step;
+    size_t w_second, w_rests, x_rests;
 };
 
-/* w times x, of 16 units. ROWS and COLUMNS, how many tiles, are constants where this is inlined. */
-static ALWAYS_INLINE void add(struct vrt_tiles *tiles, const struct operands *p, const int ROWS,
-                              const int COLUMNS)
+/* ROWS and COLUMNS, how many tiles, are constants where these are inlined. */
+
+static ALWAYS_INLINE void load_w(struct vrt_tiles *tiles, const vrt_unit *w,
+                                 const struct operands *p, const int ROWS)
 {
     (void)tiles;
-    vrt_tile_load(tiles, W_1, p->w, p->w_row);
-    vrt_tile_load(tiles, X_1, p->x, p->x_step);
+    vrt_tile_load(tiles, W_1, w, p->w_row);
+    if (ROWS > 1)
+        vrt_tile_load(tiles, W_2, w + p->w_second, p->w_row);
+}
+
+static ALWAYS_INLINE void load_x(struct vrt_tiles *tiles, const vrt_unit *x,
+                                 const struct operands *p, const int COLUMNS)
+{
+    (void)tiles;
+    vrt_tile_load(tiles, X_1, x, p->x_step);
+    if (COLUMNS > 1)
+        vrt_tile_load(tiles, X_2, x + VRT_TILE_UNITS, p->x_step);
+}
+
+/* What is loaded, of 16 units. */
+static ALWAYS_INLINE void add(struct vrt_tiles *tiles, const int ROWS, const int COLUMNS)
+{
+    (void)tiles;
     vrt_tile_multiply(tiles, SUMS_1_1, W_1, X_1);
-    if (ROWS > 1) {
-        vrt_tile_load(tiles, W_2, p->w + p->w_second, p->w_row);
+    if (ROWS > 1)
         vrt_tile_multiply(tiles, SUMS_2_1, W_2, X_1);
-    }
-    if (COLUMNS > 1) {
-        vrt_tile_load(tiles, X_2, p->x + VRT_TILE_UNITS, p->x_step);
+    if (COLUMNS > 1)
         vrt_tile_multiply(tiles, SUMS_1_2, W_1, X_2);
-    }
     if (ROWS > 1 && COLUMNS > 1)
         vrt_tile_multiply(tiles, SUMS_2_2, W_2, X_2);
 }
 
-/* A step from unit `unit` on. */
-static ALWAYS_INLINE void add_step(struct vrt_tiles *tiles, const struct vrt_product *p, int unit,
-                                   int height, const int ROWS, const int COLUMNS)
+/* A step. Of split numbers: in this order each tile is loaded once. */
+static ALWAYS_INLINE void add_step(struct vrt_tiles *tiles, const struct operands *p,
+                                   const int ROWS, const int COLUMNS)
 {
-    const size_t x_second = p->x_step * (VRT_UNIT_ROWS - 1);
-    const size_t w_second = p->w_row / VRT_UNIT_ROWS * (VRT_UNIT_ROWS - 1);
-    struct operands part = {
-        .w = p->w + unit,
-        .x = p->x + (size_t)(unit * VRT_UNIT_ROWS) * p->x_step,
-        .w_row = p->w_row,
-        .x_step = p->x_step * VRT_UNIT_ROWS,
-        .w_second = (size_t)height * p->w_row,
-    };
-
-    add(tiles, &part, ROWS, COLUMNS);
-    if (VRT_UNIT_ROWS == 1)
-        return;
-    part.x += x_second;
-    add(tiles, &part, ROWS, COLUMNS);
-    part.x -= x_second;
-    part.w += w_second;
-    add(tiles, &part, ROWS, COLUMNS);
+    if (VRT_UNIT_ROWS > 1) {
+        load_w(tiles, p->w + p->w_rests, p, ROWS);
+        load_x(tiles, p->x, p, COLUMNS);
+        add(tiles, ROWS, COLUMNS);
+        load_w(tiles, p->w, p, ROWS);
+        add(tiles, ROWS, COLUMNS);
+        load_x(tiles, p->x + p->x_rests, p, COLUMNS);
+        add(tiles, ROWS, COLUMNS);
+    } else {
+        load_w(tiles, p->w, p, ROWS);
+        load_x(tiles, p->x, p, COLUMNS);
+        add(tiles, ROWS, COLUMNS);
+    }
 }
 
 /* Sums of one or two tiles of rows of this height and of columns. */
@@ -95,6 +105,15 @@ static ALWAYS_INLINE void multiply(struct vrt_tiles *tiles, const struct vrt_pro
                                    const int COLUMNS)
 {
     float *second = sums + (size_t)height * step;
+    struct operands at = {
+        .w = p->w,
+        .x = p->x,
+        .w_row = p->w_row,
+        .x_step = p->x_step * VRT_UNIT_ROWS,
+        .w_second = (size_t)height * p->w_row,
+        .w_rests = p->w_row / VRT_UNIT_ROWS,
+        .x_rests = p->x_step,
+    };
 
     vrt_tile_zero(tiles, SUMS_1_1);
     if (COLUMNS > 1)
@@ -103,8 +122,11 @@ static ALWAYS_INLINE void multiply(struct vrt_tiles *tiles, const struct vrt_pro
         vrt_tile_zero(tiles, SUMS_2_1);
     if (ROWS > 1 && COLUMNS > 1)
         vrt_tile_zero(tiles, SUMS_2_2);
-    for (int unit = 0; unit < p->n_units; unit += VRT_TILE_UNITS)
-        add_step(tiles, p, unit, height, ROWS, COLUMNS);
+    for (int unit = 0; unit < p->n_units; unit += VRT_TILE_UNITS) {
+        add_step(tiles, &at, ROWS, COLUMNS);
+        at.w += VRT_TILE_UNITS;
+        at.x += VRT_TILE_UNITS * at.x_step;
+    }
     vrt_tile_store(tiles, SUMS_1_1, sums, step);
     if (COLUMNS > 1)
         vrt_tile_store(tiles, SUMS_1_2, sums + VRT_TILE_UNITS, step);
