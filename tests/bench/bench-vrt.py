@@ -4,8 +4,9 @@
 
 usage: bench-vrt.py BUILD [OPTION]... [speed] [growth]
 
-  speed   seconds of one clip by vrt-infer in f32 and bf16, in turns, and the share of the best rate
-          of matrix products measured between them
+  speed   seconds of one clip by vrt-infer in f32 and bf16, in turns, and what share that is of the
+          best rate of matrix products: of those measured right before and after, the median of the
+          rounds' own; and of the best of all
   growth  by how much a process grows in a run, over the plan, for a plan of more than 1 GB
 
 Without names: both. The weights follow from their names (make-vrt), so no checkpoint is needed.
@@ -65,13 +66,19 @@ class Ours:
     def __init__(self, bench, precision):
         self.bench, self.precision = bench, precision
         self.output = bench.path(f'{precision}.npy')
-        self.seconds, self.peak_bytes, self.report = [], 0, None
+        self.seconds, self.shares, self.peak_bytes, self.report = [], [], 0, None
 
-    def once(self):
+    def once(self, before):
+        """before: the best products until now. Return: those since."""
         self.report, peak = self.bench.infer(self.bench.clip, self.output, self.precision,
                                              self.bench.options.repeat)
+        after = self.bench.measure_products()
         self.seconds.append(self.report['median_s'])
         self.peak_bytes = max(self.peak_bytes, peak)
+        if before[self.precision] and after[self.precision]:
+            beside = (before[self.precision] + after[self.precision]) / 2
+            self.shares.append(self.report['gflop'] / self.report['median_s'] / beside)
+        return after
 
 
 class Bench:
@@ -106,34 +113,37 @@ class Bench:
             self.options.precision.remove(precision)
 
     def measure_products(self):
-        """The best rates so far, in GFLOP/s."""
+        """Return: the best rates in GFLOP/s, 0 where there is none; those so far are self.best."""
         program = self.program('tests', 'bench', 'bench-gemm')
         if not os.path.exists(program):
-            return
+            return dict.fromkeys(self.best, 0)
         words = run([program, str(self.options.threads), '0.3'])[0].split()
-        for name in self.best:
-            self.best[name] = max(self.best[name], float(words[len(words) - 1
-                                                               - words[::-1].index(name) + 1]))
+        now = {name: float(words[len(words) - 1 - words[::-1].index(name) + 1])
+               for name in self.best}
+        for name, rate in now.items():
+            self.best[name] = max(self.best[name], rate)
+        return now
 
     # speed
 
     def speed(self):
         options = self.options
         ours = [Ours(self, p) for p in options.precision]
+        beside = self.measure_products()
         for _ in range(options.rounds):
             for contestant in ours:
-                contestant.once()
-            self.measure_products()
+                beside = contestant.once(beside)
         gflop = ours[0].report['gflop']
         print(f'  {gflop / 1000:.3f} TFLOP; best products '
               + ', '.join(f'{k} {v:.0f} GFLOP/s' for k, v in self.best.items()))
-        print('  | | seconds | GFLOP/s | of the best product | peak MiB |\n'
-              '  | --- | --- | --- | --- | --- |')
+        print('  | | seconds | GFLOP/s | of the product beside it | of the best | peak MiB |\n'
+              '  | --- | --- | --- | --- | --- | --- |')
         for c in ours:
             seconds, best = statistics.median(c.seconds), self.best[c.precision]
+            beside = f'{statistics.median(c.shares):.0%}' if c.shares else 'not measured'
             share = f'{gflop / seconds / best:.0%}' if best else 'not measured'
-            print(f'  | {c.precision} | {seconds:.3f} | {gflop / seconds:.1f} | {share} | '
-                  f'{c.peak_bytes / 2**20:.0f} |')
+            print(f'  | {c.precision} | {seconds:.3f} | {gflop / seconds:.1f} | {beside} | {share} '
+                  f'| {c.peak_bytes / 2**20:.0f} |')
         for c in ours:
             print(f'  {c.precision}: ' + ', '.join(f'{s:.3f}' for s in c.seconds) + ' s')
 

@@ -301,6 +301,15 @@ void vrt_tokens_scatter(const struct vrt_token_run *run, const struct vrt_token_
     move_tokens(SCATTER, run, block, row);
 }
 
+void vrt_tokens_turn(const vrt_unit *words, int n, vrt_unit *rows, size_t step)
+{
+    char *at[VRT_BLOCK_TOKENS];
+
+    for (int i = 0; i < VRT_BLOCK_TOKENS; i++)
+        at[i] = (char *)(rows + (size_t)i * step);
+    move_words(SCATTER, false, at, VRT_BLOCK_TOKENS, n, (float *)(void *)words);
+}
+
 struct vrt_weight_rows vrt_tokens_weight_rows(const struct vrt_cpu_call *call, int index, int bias,
                                               int first)
 {

@@ -16,6 +16,7 @@
 #define vrt_tokens_put VRT_UNIT_NAME(tokens_put)
 #define vrt_tokens_multiply VRT_UNIT_NAME(tokens_multiply)
 #define vrt_tokens_scatter VRT_UNIT_NAME(tokens_scatter)
+#define vrt_tokens_turn VRT_UNIT_NAME(tokens_turn)
 #define vrt_tokens_weight_rows VRT_UNIT_NAME(tokens_weight_rows)
 #define vrt_tokens_run VRT_UNIT_NAME(tokens_run)
 #define vrt_tokens_each VRT_UNIT_NAME(tokens_each)
@@ -73,6 +74,10 @@ void vrt_tokens_multiply(const struct vrt_weight_rows *rows, int n, const vrt_un
  * which the block then has, too. row: scratch, C floats. */
 void vrt_tokens_scatter(const struct vrt_token_run *run, const struct vrt_token_run *residual,
                         float *block, float *row);
+
+/* Units of VRT_BLOCK_TOKENS tokens, [n][VRT_BLOCK_TOKENS], become rows of n, which begin so many
+ * units apart. n is a multiple of 4. */
+void vrt_tokens_turn(const vrt_unit *words, int n, vrt_unit *rows, size_t step);
 
 /* The rows of call's param `index`, from `first` on, with the bias of param `bias` (-1: none). */
 struct vrt_weight_rows vrt_tokens_weight_rows(const struct vrt_cpu_call *call, int index, int bias,

@@ -3,6 +3,7 @@
 /* Keys are rows of units, as weights are: what a tile multiplies a panel of queries with. */
 
 #include "backend/cpu/products/scores.h"
+#include "backend/cpu/products/tokens.h"
 
 /* Adds the bias of n keys from k on; `largest` rises to the largest score of each query. */
 static void finish(struct vrt_scores *block, int k, int n, float *scores)
@@ -46,22 +47,21 @@ size_t vrt_keys_row(int head_dim)
 
 void vrt_keys_put(const float *block, int head_dim, int first, vrt_unit *keys, size_t step)
 {
+    enum { STEP = VRT_UNIT_STEP * VRT_UNIT_ELEMENTS };
     const size_t row = vrt_keys_row(head_dim);
 
     (void)step;
-    for (int i = 0; i < head_dim; i += VRT_UNIT_ELEMENTS) {
-        const float *even = block + i * VRT_BLOCK_TOKENS;
-        vrt_unit units[VRT_UNIT_ROWS][VRT_BLOCK_TOKENS];
-        vrt_unit *to = keys + (size_t)first * row + (size_t)(i / VRT_UNIT_ELEMENTS);
+    keys += (size_t)first * row;
+    for (int c = 0; c < head_dim; c += STEP, keys += VRT_UNIT_STEP) {
+        vrt_unit units[VRT_UNIT_ROWS][VRT_UNIT_STEP][VRT_BLOCK_TOKENS] = { 0 };
 
-        vrt_unit_put(units[0], VRT_BLOCK_TOKENS, even,
-                     i + 1 < head_dim ? even + VRT_BLOCK_TOKENS : NULL);
-        for (int t = 0; t < VRT_BLOCK_TOKENS; t++, to += row)
-            for (size_t k = 0; k < VRT_UNIT_ROWS; k++)
-                to[k * row / 2] = units[k][t];
+        for (int i = c; i < VRT_MIN(c + STEP, head_dim); i += VRT_UNIT_ELEMENTS) {
+            const float *even = block + (size_t)i * VRT_BLOCK_TOKENS;
+
+            vrt_unit_put(units[0][(i - c) / VRT_UNIT_ELEMENTS], VRT_UNIT_STEP * VRT_BLOCK_TOKENS,
+                         even, i + 1 < head_dim ? even + VRT_BLOCK_TOKENS : NULL);
+        }
+        for (size_t part = 0; part < VRT_UNIT_ROWS; part++)
+            vrt_tokens_turn(units[part][0], VRT_UNIT_STEP, keys + part * row / VRT_UNIT_ROWS, row);
     }
-    for (size_t i = (size_t)(head_dim + 1) / 2; i < row / VRT_UNIT_ROWS; i++)
-        for (int t = 0; t < VRT_BLOCK_TOKENS; t++)
-            for (size_t k = 0; k < VRT_UNIT_ROWS; k++)
-                keys[(size_t)(first + t) * row + k * row / 2 + i] = 0;
 }
