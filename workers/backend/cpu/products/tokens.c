@@ -16,7 +16,7 @@
  */
 #define QUAD 4
 
-typedef float quad __attribute__((vector_size(4 * QUAD), aligned(4), may_alias));
+typedef float quad __attribute__((vector_size(4 * QUAD), aligned(2), may_alias));
 
 #define CACHE_LINE 64
 
