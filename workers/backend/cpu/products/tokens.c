@@ -62,9 +62,9 @@ static ALWAYS_INLINE void divide(vrt_cpu_vector v, char *const *at, size_t byte)
     *(quad *)(void *)(at[12] + byte) = __builtin_shufflevector(v, v, 12, 13, 14, 15);
 }
 
-#define IN_EACH_LANE(a, b, c, d) \
-    { a, b, c, d, 4 + a, 4 + b, 4 + c, 4 + d, 8 + a, 8 + b, 8 + c, 8 + d, 12 + a, 12 + b, 12 + c, \
-      12 + d }
+#define IN_EACH_RUN(a, b, c, d) \
+    a, b, c, d, 4 + a, 4 + b, 4 + c, 4 + d, 8 + a, 8 + b, 8 + c, 8 + d, 12 + a, 12 + b, 12 + c, \
+    12 + d
 
 #elif VRT_CPU_VECTOR_FLOATS == 8
 
@@ -80,7 +80,7 @@ static ALWAYS_INLINE void divide(vrt_cpu_vector v, char *const *at, size_t byte)
     *(quad *)(void *)(at[4] + byte) = __builtin_shufflevector(v, v, 4, 5, 6, 7);
 }
 
-#define IN_EACH_LANE(a, b, c, d) { a, b, c, d, 4 + a, 4 + b, 4 + c, 4 + d }
+#define IN_EACH_RUN(a, b, c, d) a, b, c, d, 4 + a, 4 + b, 4 + c, 4 + d
 
 #else
 
@@ -94,7 +94,7 @@ static ALWAYS_INLINE void divide(vrt_cpu_vector v, char *const *at, size_t byte)
     *(quad *)(void *)(at[0] + byte) = v;
 }
 
-#define IN_EACH_LANE(a, b, c, d) { a, b, c, d }
+#define IN_EACH_RUN(a, b, c, d) a, b, c, d
 
 #endif
 
@@ -102,18 +102,15 @@ static ALWAYS_INLINE void divide(vrt_cpu_vector v, char *const *at, size_t byte)
 static ALWAYS_INLINE void turn(vrt_cpu_vector v[QUAD])
 {
     enum { N = VRT_CPU_VECTOR_FLOATS };
-    const vrt_cpu_integers low = IN_EACH_LANE(0, N, 1, N + 1), high = IN_EACH_LANE(2, N + 2, 3, N + 3);
-    const vrt_cpu_integers first = IN_EACH_LANE(0, 1, N, N + 1);
-    const vrt_cpu_integers second = IN_EACH_LANE(2, 3, N + 2, N + 3);
-    const vrt_cpu_vector a = __builtin_shuffle(v[0], v[1], low);
-    const vrt_cpu_vector b = __builtin_shuffle(v[2], v[3], low);
-    const vrt_cpu_vector c = __builtin_shuffle(v[0], v[1], high);
-    const vrt_cpu_vector d = __builtin_shuffle(v[2], v[3], high);
+    const vrt_cpu_vector a = __builtin_shufflevector(v[0], v[1], IN_EACH_RUN(0, N, 1, N + 1));
+    const vrt_cpu_vector b = __builtin_shufflevector(v[2], v[3], IN_EACH_RUN(0, N, 1, N + 1));
+    const vrt_cpu_vector c = __builtin_shufflevector(v[0], v[1], IN_EACH_RUN(2, N + 2, 3, N + 3));
+    const vrt_cpu_vector d = __builtin_shufflevector(v[2], v[3], IN_EACH_RUN(2, N + 2, 3, N + 3));
 
-    v[0] = __builtin_shuffle(a, b, first);
-    v[1] = __builtin_shuffle(a, b, second);
-    v[2] = __builtin_shuffle(c, d, first);
-    v[3] = __builtin_shuffle(c, d, second);
+    v[0] = __builtin_shufflevector(a, b, IN_EACH_RUN(0, 1, N, N + 1));
+    v[1] = __builtin_shufflevector(a, b, IN_EACH_RUN(2, 3, N + 2, N + 3));
+    v[2] = __builtin_shufflevector(c, d, IN_EACH_RUN(0, 1, N, N + 1));
+    v[3] = __builtin_shufflevector(c, d, IN_EACH_RUN(2, 3, N + 2, N + 3));
 }
 
 static ALWAYS_INLINE void put(const enum pass pass, float *to, vrt_cpu_vector v)
