@@ -48,6 +48,7 @@ _Thread_local int vrt_cpu_amx_heights[2];
 
 static const struct vrt_cpu_tiles amx = {
     .name = ", tiles",
+    .units = TILE_ROW_BYTES / sizeof(uint32_t),
     .bf16 = {
         [VRT_OP_LINEAR] = &vrt_cpu_avx512_tiles_op_linear,
         [VRT_OP_GEGLU] = &vrt_cpu_avx512_tiles_op_geglu,

@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backend/cpu/products/tiles/shapes.h"
-
 extern const struct vrt_cpu_kernel vrt_cpu_base_tiles_op_linear;
 extern const struct vrt_cpu_kernel vrt_cpu_base_tiles_op_geglu;
 extern const struct vrt_cpu_kernel vrt_cpu_base_tiles_op_window_attention;
@@ -20,6 +18,7 @@ extern const struct vrt_cpu_kernel vrt_cpu_base_split_op_deform_conv2d;
 
 static const struct vrt_cpu_tiles plain = {
     .name = ", tiles in C",
+    .units = 16,
     .bf16 = {
         [VRT_OP_LINEAR] = &vrt_cpu_base_tiles_op_linear,
         [VRT_OP_GEGLU] = &vrt_cpu_base_tiles_op_geglu,
@@ -53,7 +52,8 @@ const struct vrt_cpu_tiles *vrt_cpu_tiles(void)
 
 size_t vrt_cpu_pairs(size_t n)
 {
-    const size_t step = vrt_cpu_tiles() ? VRT_TILE_UNITS : 1;
+    const struct vrt_cpu_tiles *tiles = vrt_cpu_tiles();
+    const size_t step = tiles ? tiles->units : 1;
 
     return ((n + 1) / 2 + step - 1) / step * step;
 }

@@ -7,6 +7,7 @@
 
 struct vrt_cpu_tiles {
     const char *name;           /* ", tiles": for whoever reads a device's class */
+    size_t units;               /* of two bf16, that are read at once */
     /* Of weights that are bf16; and of those that are f32 in a replica of bf16 (vrt_op.is_exact),
      * by products of split numbers. NULL: none of this op. */
     const struct vrt_cpu_kernel *bf16[VRT_OP_KIND_COUNT], *split[VRT_OP_KIND_COUNT];

@@ -170,7 +170,9 @@ void vrt_tiles_product(const struct vrt_tiles_block *block)
     vrt_tiles_begin(&tiles, block);
     for (int first = 0; first < block->rows; first += 2 * height) {
         const int left = block->rows - first;
-        const int heights[2] = { VRT_MIN(height, left), VRT_MIN(height, VRT_MAX(left - height, 0)) };
+        const int heights[2] = {
+            VRT_MIN(height, left), VRT_MIN(height, VRT_MAX(left - height, 0)),
+        };
 
         if (!vrt_tiles_have(&tiles, heights)) {
             const struct vrt_tile_shapes shapes = shapes_of(heights);
