@@ -160,7 +160,8 @@ class Once(harness.Case):
         videos = [
             ('open.mkv', 'libx264', '-x264-params', f'open-gop=1:keyint={group}:bframes=3'),
             ('b.mp4', 'libx264', '-bf', 3, '-g', group),
-            ('hevc.mkv', 'libx265', '-x265-params', f'keyint={group}:open-gop=1:log-level=0'),
+            ('hevc.mkv', 'libx265', '-x265-params',
+             f'keyint={group}:open-gop=1:log-level=0:pools=none'),
             ('vp9.webm', 'libvpx-vp9', '-cpu-used', 8, '-lag-in-frames', 5, '-g', group),
             ('mpeg2.ts', 'mpeg2video', '-bf', 2, '-g', group),
             ('vfr.mkv', 'libx264', '-vf', "setpts='N/25/TB+floor(N/7)*0.013/TB'", '-fps_mode',
