@@ -17,7 +17,6 @@
 #include <level_zero/ze_api.h>
 
 #include "base/macro.h"
-#include "tests/simulators/xpu/tests/bench.h"
 
 #define ROOM 8
 #define POISON 0x5a
@@ -127,7 +126,14 @@ static void ask_properties(void)
 
 static void allocate(const char *what, size_t size, size_t alignment, bool relaxed)
 {
-    const ze_device_mem_alloc_desc_t desc = bench_device_memory(relaxed);
+    static const ze_relaxed_allocation_limits_exp_desc_t limits = {
+        .stype = ZE_STRUCTURE_TYPE_RELAXED_ALLOCATION_LIMITS_EXP_DESC,
+        .flags = ZE_RELAXED_ALLOCATION_LIMITS_EXP_FLAG_MAX_SIZE,
+    };
+    const ze_device_mem_alloc_desc_t desc = {
+        .stype = ZE_STRUCTURE_TYPE_DEVICE_MEM_ALLOC_DESC,
+        .pNext = relaxed ? &limits : NULL,
+    };
     void *memory = NULL;
     const ze_result_t r = zeMemAllocDevice(context, &desc, size, alignment, device, &memory);
 

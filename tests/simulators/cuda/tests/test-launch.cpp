@@ -66,31 +66,6 @@ void test_barrier()
     expect_true(n_wrong_of_reverse(false) > 0);
 }
 
-/* Rounds of a sum over the block: each needs the one before. */
-void sum(float *out)
-{
-    __shared__ float part[256];
-    const int i = int(threadIdx.x);
-
-    part[i] = float(i + int(blockIdx.x));
-    for (int step = 128; step; step /= 2) {
-        __syncthreads();
-        if (i < step)
-            part[i] += part[i + step];
-    }
-    if (i == 0)
-        out[blockIdx.x] = part[0];
-}
-
-void test_many_barriers()
-{
-    const device_array<float> out(50);
-
-    expect_int(launch(sum, 50, 256, 0, out.data), cudaSuccess);
-    for (int b = 0; b < 50; b++)
-        expect_near(out.read()[size_t(b)], 255 * 128 + 256 * b, 0);
-}
-
 /* Some threads end before the others' barrier: they are not waited for. */
 void leave_early(int *out)
 {
@@ -166,7 +141,6 @@ void test_refused()
 TEST_MAIN(
     {"indices", test_indices},
     {"barrier", test_barrier},
-    {"many barriers", test_many_barriers},
     {"ended threads", test_ended_threads},
     {"poison", test_poison},
     {"refused", test_refused},

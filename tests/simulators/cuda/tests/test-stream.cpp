@@ -122,49 +122,6 @@ void test_copies_are_checked()
     cudaGetLastError();
 }
 
-void test_queries()
-{
-    const streams s;
-    const device_array<float> a(std::vector<float>(32));
-    int n_asked = 0;
-
-    expect_int(cudaStreamQuery(s.compute), cudaSuccess);
-    expect_int(launch_on(s.compute, add_one, 1, 32, 0, a.data, a.data), cudaSuccess);
-    while (cudaStreamQuery(s.compute) == cudaErrorNotReady && n_asked < 100)
-        n_asked++;
-    expect_true(n_asked > 0 && n_asked < 100);
-    expect_near(a.read()[5], 1.0, 0);
-}
-
-/* A capture runs nothing; its graph runs whenever it is launched, on the memory as it is then. */
-void test_graphs()
-{
-    const streams s;
-    const device_array<float> a(std::vector<float>(32)), b(32);
-    cudaGraph_t graph;
-    cudaGraphExec_t exec;
-
-    expect_int(cudaStreamBeginCapture(s.compute, cudaStreamCaptureModeThreadLocal), cudaSuccess);
-    expect_int(launch_on(s.compute, add_one, 1, 32, 0, a.data, b.data), cudaSuccess);
-    expect_int(cudaEventRecord(s.computed, s.compute), cudaSuccess);
-    expect_int(cudaStreamWaitEvent(s.upload, s.computed, 0), cudaSuccess);
-    expect_int(cudaMemcpyAsync(a.data, b.data, 128, cudaMemcpyDeviceToDevice, s.upload),
-               cudaSuccess);
-    expect_int(cudaEventRecord(s.uploaded, s.upload), cudaSuccess);
-    expect_int(cudaStreamWaitEvent(s.compute, s.uploaded, 0), cudaSuccess);
-    expect_int(launch_on(s.compute, add_one, 1, 32, 0, a.data, b.data), cudaSuccess);
-    expect_int(cudaStreamEndCapture(s.compute, &graph), cudaSuccess);
-    expect_int(cudaGraphInstantiate(&exec, graph, 0), cudaSuccess);
-    expect_int(cudaGraphDestroy(graph), cudaSuccess);
-    expect_near(a.read()[0], 0.0, 0);
-    for (int i = 0; i < 5; i++)
-        expect_int(cudaGraphLaunch(exec, s.download), cudaSuccess);
-    expect_int(cudaGraphExecDestroy(exec), cudaSuccess);    /* while it has still to run */
-    expect_int(cudaStreamSynchronize(s.download), cudaSuccess);
-    expect_near(a.read()[31], 5.0, 0);
-    expect_near(b.read()[31], 6.0, 0);
-}
-
 void expect_bad_capture(const streams &s, cudaError_t at_end)
 {
     cudaGraph_t graph;
@@ -221,7 +178,5 @@ TEST_MAIN(
     {"events", test_events},
     {"host memory", test_host_memory},
     {"copies are checked", test_copies_are_checked},
-    {"queries", test_queries},
-    {"graphs", test_graphs},
     {"captures refuse", test_captures_refuse},
 )

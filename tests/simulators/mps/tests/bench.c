@@ -26,8 +26,6 @@ void bench_open(struct bench *bench)
     find(library, "objc_autoreleasePoolPush", &api.push);
     find(library, "objc_autoreleasePoolPop", &api.pop);
     find(library, "MTLCopyAllDevices", &api.copy_all);
-    find(library, "MTLCreateSystemDefaultDevice", &api.default_device);
-    find(library, "_NSConcreteGlobalBlock", &api.global_block);
     bench->pool = api.push();
     bench->all = api.copy_all();
     bench->n_devices = (unsigned)SEND0(unsigned long, bench->all, "count");

@@ -38,8 +38,6 @@ struct bench_api {
     void *(*push)(void);
     void (*pop)(void *pool);
     id (*copy_all)(void);
-    id (*default_device)(void);
-    void *global_block;
 };
 extern struct bench_api api;
 
@@ -71,7 +69,6 @@ const char *bench_text(id string);
 const char *bench_reason(id error);
 
 #define SHARED 0
-#define PRIVATE 32
 
 /* Objects to be released: a buffer that has these numbers (NULL: none); a library, precise and of
  * this version (0: as it is without options); a pipeline. All expect to succeed. */

@@ -85,24 +85,18 @@ ze_command_list_handle_t bench_immediate(const struct bench *bench, int i)
     return list;
 }
 
-ze_module_desc_t bench_spirv(const char *path)
-{
-    static uint8_t spirv[65536];
-    FILE *file = fopen(path, "rb");
-    expect_true(file != NULL);
-    const size_t n_bytes = fread(spirv, 1, sizeof(spirv), file);
-    fclose(file);
-    return (ze_module_desc_t){
-        .stype = ZE_STRUCTURE_TYPE_MODULE_DESC,
-        .format = ZE_MODULE_FORMAT_IL_SPIRV,
-        .inputSize = n_bytes,
-        .pInputModule = spirv,
-    };
-}
-
 ze_module_handle_t bench_module(const struct bench *bench, int i)
 {
-    const ze_module_desc_t desc = bench_spirv(KERNELS);
+    static uint8_t spirv[65536];
+    FILE *file = fopen(KERNELS, "rb");
+    expect_true(file != NULL);
+    const ze_module_desc_t desc = {
+        .stype = ZE_STRUCTURE_TYPE_MODULE_DESC,
+        .format = ZE_MODULE_FORMAT_IL_SPIRV,
+        .inputSize = fread(spirv, 1, sizeof(spirv), file),
+        .pInputModule = spirv,
+    };
+    fclose(file);
     ze_module_handle_t module;
     ze_module_build_log_handle_t log = NULL;
     ze_result_t r = zeModuleCreate(bench->context, bench->devices[i], &desc, &module, &log);

@@ -35,20 +35,6 @@ struct bench {
 void bench_init(struct bench *bench);
 void bench_done(struct bench *bench);
 
-/* What memory of a device is asked for by; `relaxed`: more than 4 GiB at once. */
-static inline ze_device_mem_alloc_desc_t bench_device_memory(bool relaxed)
-{
-    static const ze_relaxed_allocation_limits_exp_desc_t limits = {
-        .stype = ZE_STRUCTURE_TYPE_RELAXED_ALLOCATION_LIMITS_EXP_DESC,
-        .flags = ZE_RELAXED_ALLOCATION_LIMITS_EXP_FLAG_MAX_SIZE,
-    };
-
-    return (ze_device_mem_alloc_desc_t){
-        .stype = ZE_STRUCTURE_TYPE_DEVICE_MEM_ALLOC_DESC,
-        .pNext = relaxed ? &limits : NULL,
-    };
-}
-
 /* Memory of device `i`, or of the host (`i` < 0); freed by zeMemFree(). */
 void *bench_alloc(const struct bench *bench, int i, size_t n_bytes);
 
@@ -60,9 +46,6 @@ ze_command_list_handle_t bench_list(const struct bench *bench, int i, bool copie
 
 /* A list of device `i` that does each command before its append returns. */
 ze_command_list_handle_t bench_immediate(const struct bench *bench, int i);
-
-/* A file of SPIR-V as a module is made of it; its bytes stay until the next call. */
-ze_module_desc_t bench_spirv(const char *path);
 
 /* The tests' kernels for device `i`. */
 ze_module_handle_t bench_module(const struct bench *bench, int i);

@@ -38,24 +38,3 @@ __kernel void count(__global uint *out, uint n)
     for (uint i = 0; i < n; i++)
         atomic_inc(out);
 }
-
-/* What a kernel is told in one piece. */
-struct shape {
-    int n;
-    float scale;
-    short4 more;
-    char last;
-};
-
-/* out[i] = in[n - 1 - i] * scale + more.z + last, by local memory of its own */
-__attribute__((reqd_work_group_size(8, 2, 1)))
-__kernel void turn(__global const float *in, __global float *out, struct shape shape)
-{
-    __local float tile[16];
-    const int i = get_local_id(1) * 8 + get_local_id(0);
-    if (i < shape.n)
-        tile[i] = in[i] * shape.scale;
-    barrier(CLK_LOCAL_MEM_FENCE);
-    if (i < shape.n)
-        out[i] = tile[shape.n - 1 - i] + shape.more.z + shape.last;
-}

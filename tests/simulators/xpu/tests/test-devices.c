@@ -75,48 +75,6 @@ static void test_none(void)
         bench_run(find_none, cases[i].settings, 0, cases[i].says);
 }
 
-static void look(void)
-{
-    ze_driver_handle_t driver;
-    ze_device_handle_t devices[3];
-    ze_device_uuid_t uuids[2];
-    expect_int(bench_open(3, &driver, devices), 2);
-    for (int i = 0; i < 2; i++) {
-        ze_eu_count_ext_t eus = { .stype = ZE_STRUCTURE_TYPE_EU_COUNT_EXT };
-        ze_device_properties_t p = {
-            .stype = ZE_STRUCTURE_TYPE_DEVICE_PROPERTIES_1_2,
-            .pNext = &eus,
-        };
-        ze_device_memory_properties_t memory = {
-            .stype = ZE_STRUCTURE_TYPE_DEVICE_MEMORY_PROPERTIES,
-        };
-        uint32_t n = 1;
-        expect_ok(zeDeviceGetProperties(devices[i], &p));
-        expect_str(p.name, "Intel(R) Arc(TM) A770 Graphics");
-        expect_int(p.type, ZE_DEVICE_TYPE_GPU);
-        expect_int(p.timerResolution, 19200000);
-        expect_int(eus.numTotalEUs, 512);
-        expect_int(p.maxMemAllocSize, i ? 100ll << 20 : 4294959104ll);
-        uuids[i] = p.uuid;
-        expect_ok(zeDeviceGetMemoryProperties(devices[i], &n, &memory));
-        expect_int(memory.totalSize, i ? 100ll << 20 : 8ll << 30);
-    }
-    expect_true(memcmp(&uuids[0], &uuids[1], sizeof(uuids[0])) != 0);
-
-    ze_bool_t can;
-    expect_ok(zeDeviceCanAccessPeer(devices[0], devices[1], &can));
-    expect_int(can, getenv("VRT_XPU_PEER") != NULL);
-
-}
-
-static void test_properties(void)
-{
-    bench_run(look, (const char *[]){ "VRT_XPU_DEVICES=2", "VRT_XPU_MEMORY_MIB=8192,100", NULL }, 0,
-              NULL);
-    bench_run(look, (const char *[]){ "VRT_XPU_DEVICES=2", "VRT_XPU_MEMORY_MIB=8192,100",
-                                      "VRT_XPU_PEER=1", NULL }, 0, NULL);
-}
-
 /* Who asks for more than there are gets handles of nothing, uncorrected, as by Intel's driver. */
 static void ask_for_more(void)
 {
@@ -178,7 +136,6 @@ static void test_handles(void)
 TEST_MAIN(
     { "masks", test_masks },
     { "none", test_none },
-    { "properties", test_properties },
     { "counts", test_counts },
     { "handles", test_handles },
 )
