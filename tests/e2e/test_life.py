@@ -295,20 +295,6 @@ class Life(harness.FolderCase):
         self.assertEqual(self.vrtctl(daemon, 'wait', '1').returncode, 0)
         self.assertEqual(daemon.stop(), 0)
 
-    def test_priority(self):
-        """One job at a time: the urgent one overtakes those that wait."""
-        daemon = self.start({'jobs': {'max_running': 1}, **harness.SLOW})
-        first = clip(self.path('p0.mp4'), frames=96)
-        small = clip(self.path('p1.mp4'), frames=2)
-        for i, (source, priority) in enumerate([(first, 0), (small, 0), (small, 5)]):
-            done = self.vrtctl(daemon, 'submit', '--priority', priority, '--output',
-                               self.path(f'p{i}.out.mp4'), source)
-            self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertEqual(self.vrtctl(daemon, 'wait', 1, 2, 3).returncode, 0)
-        jobs = [daemon.job(i) for i in (2, 3)]
-        self.assertLessEqual(jobs[1]['started_at'], jobs[0]['started_at'])
-        self.assertEqual(daemon.stop(), 0)
-
 
 if __name__ == '__main__':
     harness.main()

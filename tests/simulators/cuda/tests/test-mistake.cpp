@@ -6,6 +6,9 @@
 
 #include "tests/simulators/cuda/tests/test-kernel.h"
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include "tests/simulators/cuda/include/mma.cuh"
 #include "tests/simulators/cuda/machine/machine.h"
 
@@ -115,9 +118,36 @@ void test_goes_on()
     }
 }
 
+void set(int *out, int value)
+{
+    *out = value;
+}
+
+/* Without a sanitizer, which would report them: both end the process. */
+void expect_killed(void (*mistake)())
+{
+    const pid_t child = fork();
+    int status = 0;
+
+    expect_true(child >= 0);
+    if (child == 0) {
+        mistake();
+        _exit(0);
+    }
+    expect_int(waitpid(child, &status, 0), child);
+    expect_true(status != 0);
+}
+
+void test_memory_is_guarded()
+{
+    expect_killed([] { launch(set, 1, 1, 0, device_array<int>(64).data + 64, 1); });
+    expect_killed([] { launch(set, 1, 1, 0, static_cast<int *>(nullptr), 1); });
+}
+
 }
 
 TEST_MAIN(
+    {"memory is guarded", test_memory_is_guarded},
     {"deadlocks", test_deadlocks},
     {"traps", test_traps},
     {"goes on", test_goes_on},
