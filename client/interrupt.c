@@ -29,9 +29,8 @@ void vrt_interrupt_start(struct vrt_interrupt *interrupt, struct vrt_conn *conn)
     vrt_conn_set_interrupt(conn, &vrt_interrupted);
 }
 
-void vrt_interrupt_stop(const struct vrt_interrupt *interrupt, struct vrt_conn *conn)
+void vrt_interrupt_stop(const struct vrt_interrupt *interrupt)
 {
-    vrt_conn_set_interrupt(conn, NULL);
     for (size_t i = 0; i < VRT_ARRAY_SIZE(signals); i++)
         sigaction(signals[i], &interrupt->before[i], NULL);
 }

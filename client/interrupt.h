@@ -14,8 +14,8 @@ struct vrt_interrupt {
 /* Isn't 0 from a signal on. */
 extern volatile sig_atomic_t vrt_interrupted;
 
-/* From now on SIGINT and SIGTERM only set the flag, which also ends requests of `conn`: until
- * vrt_interrupt_stop(). */
+/* Until vrt_interrupt_stop() SIGINT and SIGTERM only set the flag, which from now on ends requests
+ * of `conn`. */
 void vrt_interrupt_start(struct vrt_interrupt *interrupt, struct vrt_conn *conn);
 
-void vrt_interrupt_stop(const struct vrt_interrupt *interrupt, struct vrt_conn *conn);
+void vrt_interrupt_stop(const struct vrt_interrupt *interrupt);

@@ -277,7 +277,7 @@ static int run(struct vrt_cli *cli)
         r = compare(cli, files, &json, &report, &error);
     if (r == 0 && cli->args.vmaf)
         vmaf_r = add_vmaf(cli, &report, json, &vmaf, &vmaf_error);
-    vrt_interrupt_stop(&interrupt, cli->conn);
+    vrt_interrupt_stop(&interrupt);
     for (int i = 0; i < N_FILES; i++)
         vrt_file_close(&files[i]);
     if (r != 0 && cli->args.output)

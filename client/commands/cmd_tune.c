@@ -530,7 +530,7 @@ static int run(struct vrt_cli *cli)
     vrt_screen_init(&search->tune.screen);
     vrt_interrupt_start(&interrupt, cli->conn);
     int r = tune(search, &error);
-    vrt_interrupt_stop(&interrupt, cli->conn);
+    vrt_interrupt_stop(&interrupt);
     vrt_file_close(&search->tune.input);
     vrt_file_close(&search->tune.model);
     vrt_fields_done(vrt_plan_fields, &search->tune.plan);

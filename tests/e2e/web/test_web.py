@@ -97,9 +97,13 @@ class Web(WebCase):
         self.assertIn(b'main.js', visitor.ask('GET', '/')[1])
         self.assertEqual(visitor.ask('GET', '/v1/jobs')[1], {'jobs': [], 'next': None})
         self.assertEqual(visitor.ask('GET', '/healthz')[0], 200)
-        self.assertIn(b'vrtd_build_info', visitor.ask('GET', '/metrics')[1])
+        self.assertRegex(visitor.ask('GET', '/metrics')[1],
+                         rb'(?s)\nvrtd_build_info\{[^}]+\} 1\n.*\nvrtd_device_info\{[^}]+\} 1\n')
         self.assertEqual(visitor.ask('DELETE', '/v1/session')[0], 204)
         self.refused(visitor.ask('GET', '/v1/session'), 401, 'web.login')
+        for shown, status in (f'bearer   {token}', 200), (f'Bearer:{token}', 401):
+            self.assertEqual(visitor.ask('GET', '/v1/session',
+                                         headers={'Authorization': shown})[0], status, shown)
         self.refused(visitor.ask('POST', '/v1/session', b'{"token":7}'), 400, 'request.field')
         # The store keeps no token.
         for name in os.listdir(os.path.join(self.folder, 'state')):

@@ -2,8 +2,10 @@
 /* daemon/job, queue-context: the whole table of its life, the list against its counts, and what its
  * request leaves open. */
 
+#include <sqlite3.h>
 #include <stdlib.h>
 
+#include "tests/unit/api/server-play.h"
 #include "tests/unit/test.h"
 
 #include "base/macro.h"
@@ -508,6 +510,30 @@ static void test_left_open(void)
     expect_true(isnan(asked.settings.scene_cuts));
 }
 
+/* What the store could not take at first it has at the end. */
+static void test_stored_later(void)
+{
+    struct play play;
+    char path[96], *body;
+    sqlite3 *db;
+
+    play_start(&play, "[jobs]\nmax_running = 1\n");
+    expect_int(play_submit(&play, "hang", ""), 1);
+    expect_int(play_submit(&play, "hang", ""), 2);
+    play_expect_state(&play, 1, VRT_JOB_RUNNING);
+    snprintf(path, sizeof(path), "%s/vrtd.db", play.folder);
+    expect_int(sqlite3_open(path, &db), SQLITE_OK);
+    expect_int(sqlite3_busy_timeout(db, 10000), SQLITE_OK);
+    expect_int(sqlite3_exec(db, "CREATE TRIGGER refuse BEFORE UPDATE ON jobs BEGIN SELECT "
+                            "RAISE(ABORT, 'not now'); END", NULL, NULL, NULL), SQLITE_OK);
+    expect_int(play_ask(&play, "POST", "/v1/jobs/2/pause", "\r\n", &body), 200);
+    expect_int(sqlite3_exec(db, "DROP TRIGGER refuse", NULL, NULL, NULL), SQLITE_OK);
+    expect_int(sqlite3_close(db), SQLITE_OK);
+    play_restart_with(&play, "SELECT json('not stored') FROM jobs WHERE id = 2 AND state <> "
+                      "'paused'");
+    play_stop(&play);
+}
+
 TEST_MAIN(
     { "table", test_table },
     { "order", test_order },
@@ -522,4 +548,5 @@ TEST_MAIN(
     { "percent", test_percent },
     { "redaction", test_redaction },
     { "left-open", test_left_open },
+    { "stored-later", test_stored_later },
 )

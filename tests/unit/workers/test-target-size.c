@@ -69,6 +69,14 @@ static void test_refusals(void)
     expect_int(choose(2000000, 1950000, N_FRAMES, &bitrate, &warnings, &error), -EINVAL);
     expect_contains(error.message, "ask for 2.17 MB");
     expect_int(choose(2175000, 1950000, N_FRAMES, &bitrate, &warnings, &error), 0);
+    /* Ten days of 300 frames: no encoder takes less than 1000 bits a second. */
+    struct vrt_encoder_params slides = encoder;
+    slides.fps = (struct vrt_rational){ 1, 2880 };
+    const struct vrt_target_size target = {
+        .size_bytes = 1000000, .container = VRT_CONTAINER_MKV, .encoder = &slides, .n_frames = 300,
+    };
+    expect_int(vrt_target_size_bitrate(&target, &bitrate, &warnings, &error), -EINVAL);
+    expect_contains(error.message, "ask for 127 MB");
 }
 
 /* An encoder that always takes more than it was told, or less. */
