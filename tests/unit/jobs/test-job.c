@@ -4,6 +4,8 @@
 
 #include <sqlite3.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "tests/unit/api/server-play.h"
 #include "tests/unit/test.h"
@@ -510,6 +512,26 @@ static void test_left_open(void)
     expect_true(isnan(asked.settings.scene_cuts));
 }
 
+/* Who listens is told of frames, long before the end. */
+static void test_told(void)
+{
+    struct play play;
+    struct vrt_buf stream = { .limit_bytes = 0 };
+    int n_told = 0;
+
+    play_start(&play, "");
+    expect_int(play_submit(&play, "hang", ""), 1);
+    expect_int(play_submit(&play, "run-500", ""), 2);
+    int one = play_subscribe(&play, "/v1/events?job=2");
+    while (play_next_event(one, &stream) >= 0)
+        n_told += strstr(play_answer, "\"state\":\"running\"") &&
+                  !strstr(play_answer, "\"frames_done\":0,");
+    expect_true(n_told > 0);
+    close(one);
+    vrt_buf_done(&stream);
+    play_stop(&play);
+}
+
 /* What the store could not take at first it has at the end. */
 static void test_stored_later(void)
 {
@@ -548,5 +570,6 @@ TEST_MAIN(
     { "percent", test_percent },
     { "redaction", test_redaction },
     { "left-open", test_left_open },
+    { "told", test_told },
     { "stored-later", test_stored_later },
 )

@@ -11,7 +11,7 @@
 
 /* How a result is made of an input twice as small: values are 0 to 255, of an 8 bit sample. */
 struct change {
-    int luma, chroma;               /* are added */
+    int luma, chroma, red;          /* are added */
     float gain;                     /* luma is multiplied by */
     bool has_hole;                  /* a quarter is black */
     bool has_zeros;                 /* its samples are 0 in all planes */
@@ -51,7 +51,7 @@ static struct vrt_frame *paint(struct vrt_frame_format format, int scale,
                 int luma = change->is_flat ? 128 : 32 + (u + v) / 2 + 10 * ((u / 20 + v / 20) % 2);
                 int value = p == 0 ? (int)((float)luma * change->gain) + change->luma :
                                      (change->is_flat ? 128 : 108 + 40 * p * u / 200) +
-                                     change->chroma;
+                                     change->chroma + (p == 2 ? change->red : 0);
                 bool is_zero = change->has_zeros && is_hole;
                 fill(frame, p, x, y, is_zero ? 0 : is_black ? p == 0 ? black : 128 : value);
             }
@@ -112,6 +112,7 @@ static void test_refused(void)
         { { .gain = 1, .has_zeros = true }, "is black in a part" },
         { { .gain = 1, .chroma = -128 }, "has a cast" },        /* green */
         { { .gain = 1, .chroma = 100 }, "has a cast" },         /* purple */
+        { { .gain = 1, .red = 90 }, "has a cast" },
     };
 
     for (size_t f = 0; f + 1 < VRT_ARRAY_SIZE(formats); f++)

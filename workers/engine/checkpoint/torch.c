@@ -131,8 +131,7 @@ static int sort_storages(struct vrt_pickle *pickle, struct vrt_torch_selection *
         return vrt_checkpoint_refuse_memory(pickle->source, &pickle->arena);
     for (size_t i = 0; i < n; i++)
         selection->storages[i] = pickle->storages.values[i].storage;
-    if (n)
-        qsort(selection->storages, n, sizeof(*selection->storages), compare_keys);
+    qsort(selection->storages, n, sizeof(*selection->storages), compare_keys);
     for (size_t i = 0; i < n; i++) {
         struct vrt_pickle_storage *storage = selection->storages[i];
         struct vrt_pickle_storage *last = n_kept ? selection->storages[n_kept - 1] : NULL;

@@ -250,6 +250,8 @@ NO_SIZES = {
     'filled by size': (lambda o, s: o.made('ConstantOfShape', o.made('Gather', s, [2])),
                        'more than 64 numbers'),
     'many': (lambda o, s: o.made('ConstantOfShape', [65]), 'more than 64 numbers'),
+    'many that are constant': (lambda o, s: o.made('Add', o.made('Gather', s, 2), [1] * 65),
+                               'more than 64 numbers'),
     'many joined': (lambda o, s: listed(o, *[s] * 17), 'more than 64 numbers'),
     'many inputs': (lambda o, s: listed(o, *[o.made('Slice', s, [0], [0])] * 65),
                     'has 65 inputs'),
