@@ -13,7 +13,8 @@ struct vrt_dnnl {
     dnnl_engine_t engine;
     dnnl_stream_t *streams;         /* one a thread */
     int n_threads;
-    bool has_bf16;
+    bool has_bf16;                  /* fast convolutions in it, */
+    bool has_tiles;                 /* by AMX's tiles */
     pthread_mutex_t lock;           /* of the weights made by it, which several devices may use */
 };
 

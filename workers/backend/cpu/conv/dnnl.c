@@ -199,14 +199,20 @@ int vrt_dnnl_describe(struct vrt_dnnl *dnnl, const struct vrt_dnnl_shape *shape,
     return r;
 }
 
+static struct vrt_dnnl_shape typical_shape(int in_c, int out_c, int k, enum vrt_dtype dtype)
+{
+    return (struct vrt_dnnl_shape){
+        .in_c = in_c, .out_c = out_c, .k = k, .in_h = TYPICAL_ROWS + k - 1,
+        .in_w = TYPICAL_WIDTH, .pad_side = k / 2, .dtype = dtype, .out_dtype = dtype,
+        .has_bias = true,
+    };
+}
+
 int vrt_dnnl_weights_layout(struct vrt_dnnl *dnnl, const struct vrt_dnnl_shape *shape,
                             struct vrt_dnnl_layout **ret_layout)
 {
-    const struct vrt_dnnl_shape typical = {
-        .in_c = shape->in_c, .out_c = shape->out_c, .k = shape->k,
-        .in_h = TYPICAL_ROWS + shape->k - 1, .in_w = TYPICAL_WIDTH, .pad_side = shape->k / 2,
-        .dtype = shape->dtype, .out_dtype = shape->dtype, .has_bias = true,
-    };
+    const struct vrt_dnnl_shape typical = typical_shape(shape->in_c, shape->out_c, shape->k,
+                                                        shape->dtype);
     VRT_CLEANUP(vrt_dnnl_descp) dnnl_primitive_desc_t desc = NULL;
     dnnl_status_t status;
     int r;
@@ -220,15 +226,14 @@ int vrt_dnnl_weights_layout(struct vrt_dnnl *dnnl, const struct vrt_dnnl_shape *
 
 /* Asked of oneDNN rather than of the CPU: what counts is whether it has fast code for it. It makes
  * do without the instructions, too, but our own loops don't, and a network needs both. */
-static bool has_bf16(struct vrt_dnnl *dnnl)
+static void find_bf16(struct vrt_dnnl *dnnl)
 {
-    const struct vrt_dnnl_shape shape = {
-        .in_c = 64, .out_c = 64, .k = 3, .dtype = VRT_DTYPE_BF16,
-    };
-    VRT_CLEANUP(vrt_dnnl_layout_freep) struct vrt_dnnl_layout *layout = NULL;
+    const struct vrt_dnnl_shape shape = typical_shape(64, 64, 3, VRT_DTYPE_BF16);
+    VRT_CLEANUP(vrt_dnnl_descp) dnnl_primitive_desc_t desc = NULL;
 
-    return vrt_cpu_bf16_kernel(VRT_OP_LINEAR) &&
-           vrt_dnnl_weights_layout(dnnl, &shape, &layout) == 0;
+    dnnl->has_bf16 = vrt_cpu_bf16_kernel(VRT_OP_LINEAR) &&
+                     vrt_dnnl_describe(dnnl, &shape, NULL, &desc) == 0;
+    dnnl->has_tiles = dnnl->has_bf16 && strstr(name_of(desc), "amx");
 }
 
 int vrt_dnnl_new(int n_threads, struct vrt_dnnl **ret_dnnl)
@@ -254,7 +259,7 @@ int vrt_dnnl_new(int n_threads, struct vrt_dnnl **ret_dnnl)
         if (status != dnnl_success)
             return vrt_dnnl_raise(status, "stream");
     }
-    dnnl->has_bf16 = has_bf16(dnnl);
+    find_bf16(dnnl);
 
     *ret_dnnl = VRT_STEAL(dnnl);
     return 0;
