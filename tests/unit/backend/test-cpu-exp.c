@@ -47,6 +47,12 @@ static void run_sigmoid(const float *x, float *out)
         out[i] = vrt_cpu_sigmoid(x[i]);
 }
 
+static void run_vector_sigmoid(const float *x, float *out)
+{
+    for (int i = 0; i < RUN; i += VRT_CPU_VECTOR_FLOATS)
+        vrt_cpu_vector_store(out + i, vrt_cpu_vector_sigmoid(vrt_cpu_vector_load(x + i)));
+}
+
 static void run_tanh(const float *x, float *out)
 {
     for (int i = 0; i < RUN; i++)
@@ -114,6 +120,8 @@ static void test_exp(void)
 static void test_sigmoid(void)
 {
     check(&(struct function){ run_sigmoid, exact_sigmoid, -87.3, INFINITY, 4e-7, 0 });
+    check(&(struct function){ run_vector_sigmoid, exact_sigmoid, -4, INFINITY, 6e-7, 0 });
+    check(&(struct function){ run_vector_sigmoid, exact_sigmoid, -87.3, -4, 6e-6, 0 });
 }
 
 static void test_tanh(void)
@@ -142,6 +150,9 @@ static void test_special(void)
     expect_true(out[3] == 1);
     run_sigmoid(x, out);
     expect_near(out[0], 0, 1e-38);
+    expect_true(out[1] == 1 && isnan(out[2]) && out[3] == 0.5f);
+    run_vector_sigmoid(x, out);
+    expect_near(out[0], 0, 1.3e-38);
     expect_true(out[1] == 1 && isnan(out[2]) && out[3] == 0.5f);
     run_tanh(x, out);
     expect_near(out[0], -1, 4e-7);
