@@ -6,6 +6,7 @@
 
 #include "backend/cpu/isa/kernels.h"
 #include "backend/cpu/isa/rows.h"
+#include "backend/cpu/isa/vector.h"
 
 /* sums, out [n,C], slopes [C]; residual [n,C] or NULL */
 static void finish(const struct vrt_cpu_epilogue *e, const float *restrict sums,
@@ -39,6 +40,34 @@ static void finish(const struct vrt_cpu_epilogue *e, const float *restrict sums,
     }
 }
 
+static bool is_dense_bf16(const struct vrt_tensor *t)
+{
+    return t->dtype == VRT_DTYPE_BF16 && t->stride_w == t->shape.c;
+}
+
+/* The same in one pass, of bf16 without gaps and whole vectors of channels. */
+static void finish_dense(const struct vrt_cpu_epilogue *e, const int first[3], int n)
+{
+    const size_t c = (size_t)e->out->shape.c;
+    const float *restrict slopes = e->slopes;
+    const uint16_t *residual = NULL;
+    uint16_t *out = (void *)vrt_cpu_at(e->out, e->out_base, first[0], first[1], first[2]);
+
+    if (e->residual_base)
+        residual = (void *)vrt_cpu_at(e->residual, e->residual_base, first[0], first[1], first[2]);
+    for (size_t i = 0; i < (size_t)n * c; i += c)
+    for (size_t k = 0; k < c; k += VRT_CPU_VECTOR_FLOATS) {
+        vrt_cpu_vector v = vrt_cpu_vector_load(e->sums + i + k);
+
+        if (slopes)
+            v = vrt_cpu_vector_select(v < 0, v * vrt_cpu_vector_load(slopes + k), v);
+        v *= e->scale;
+        if (residual)
+            v += vrt_cpu_vector_from_bf16(*(const vrt_cpu_halves *)(residual + i + k));
+        *(vrt_cpu_halves *)(out + i + k) = vrt_cpu_vector_to_bf16(v);
+    }
+}
+
 size_t vrt_cpu_conv_epilogue_scratch_bytes(int channels)
 {
     return vrt_cpu_run_bytes(2, channels);
@@ -49,6 +78,11 @@ void vrt_cpu_conv_epilogue(const struct vrt_cpu_epilogue *e, const int first[3],
     const int c = e->out->shape.c, columns = vrt_cpu_run_columns(c);
     const size_t step = vrt_cpu_run_bytes(1, c) / sizeof(float);
 
+    if (c % VRT_CPU_VECTOR_FLOATS == 0 && is_dense_bf16(e->out) &&
+        (!e->residual_base || is_dense_bf16(e->residual))) {
+        finish_dense(e, first, n);
+        return;
+    }
     for (int x = 0; x < n; x += columns) {
         const int run = VRT_MIN(columns, n - x), at[3] = { first[0], first[1], first[2] + x };
         float *target = vrt_cpu_row_target(e->out, e->out_base, at, e->scratch);

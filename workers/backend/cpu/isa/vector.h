@@ -100,6 +100,13 @@ static inline vrt_cpu_vector vrt_cpu_odd_of_pairs(vrt_cpu_bits pairs)
     return (vrt_cpu_vector)(pairs & 0xffff0000);
 }
 
+/* a where the mask's bits are set, else b. */
+static inline vrt_cpu_vector vrt_cpu_vector_select(vrt_cpu_integers mask, vrt_cpu_vector a,
+                                                   vrt_cpu_vector b)
+{
+    return (vrt_cpu_vector)((mask & (vrt_cpu_integers)a) | (~mask & (vrt_cpu_integers)b));
+}
+
 /* The larger of each pair of elements; NaN where b is. That is an instruction, which the compiler
  * doesn't find. */
 static inline vrt_cpu_vector vrt_cpu_vector_larger(vrt_cpu_vector a, vrt_cpu_vector b)
@@ -111,9 +118,7 @@ static inline vrt_cpu_vector vrt_cpu_vector_larger(vrt_cpu_vector a, vrt_cpu_vec
 #elif defined(__SSE__) && VRT_CPU_VECTOR_FLOATS == 4
     return (vrt_cpu_vector)_mm_max_ps((__m128)a, (__m128)b);
 #else
-    const vrt_cpu_integers is_a = a > b;
-
-    return (vrt_cpu_vector)((is_a & (vrt_cpu_integers)a) | (~is_a & (vrt_cpu_integers)b));
+    return vrt_cpu_vector_select(a > b, a, b);
 #endif
 }
 
@@ -153,11 +158,9 @@ static inline vrt_cpu_vector vrt_cpu_vector_inverse(vrt_cpu_vector v)
 /* 1 / (1 + e^-x), relative error below 6e-7 for x >= -4; below that 6e-6, and at least 1.2e-38. */
 static inline vrt_cpu_vector vrt_cpu_vector_sigmoid(vrt_cpu_vector x)
 {
-    const vrt_cpu_integers is_negative = x < 0;
     const vrt_cpu_vector e = vrt_cpu_vector_exp2(
         -1.44269504f * (vrt_cpu_vector)((vrt_cpu_integers)x & 0x7fffffff));
-    const vrt_cpu_vector r = vrt_cpu_vector_inverse(1 + e), of_negative = e * r;
+    const vrt_cpu_vector r = vrt_cpu_vector_inverse(1 + e);
 
-    return (vrt_cpu_vector)((is_negative & (vrt_cpu_integers)of_negative) |
-                            (~is_negative & (vrt_cpu_integers)r));
+    return vrt_cpu_vector_select(x < 0, e * r, r);
 }
