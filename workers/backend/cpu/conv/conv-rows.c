@@ -40,13 +40,8 @@ static void finish(const struct vrt_cpu_epilogue *e, const float *restrict sums,
     }
 }
 
-static bool is_dense_bf16(const struct vrt_tensor *t)
-{
-    return t->dtype == VRT_DTYPE_BF16 && t->stride_w == t->shape.c;
-}
-
-/* The same in one pass, of bf16 without gaps and whole vectors of channels. */
-static void finish_dense(const struct vrt_cpu_epilogue *e, const int first[3], int n)
+/* The same in one pass, of bf16 and whole vectors of channels. */
+static void finish_bf16(const struct vrt_cpu_epilogue *e, const int first[3], int n)
 {
     const size_t c = (size_t)e->out->shape.c;
     const float *restrict slopes = e->slopes;
@@ -55,16 +50,19 @@ static void finish_dense(const struct vrt_cpu_epilogue *e, const int first[3], i
 
     if (e->residual_base)
         residual = (void *)vrt_cpu_at(e->residual, e->residual_base, first[0], first[1], first[2]);
-    for (size_t i = 0; i < (size_t)n * c; i += c)
-    for (size_t k = 0; k < c; k += VRT_CPU_VECTOR_FLOATS) {
-        vrt_cpu_vector v = vrt_cpu_vector_load(e->sums + i + k);
+    for (int x = 0; x < n; x++, out += e->out->stride_w) {
+        for (size_t k = 0; k < c; k += VRT_CPU_VECTOR_FLOATS) {
+            vrt_cpu_vector v = vrt_cpu_vector_load(e->sums + (size_t)x * c + k);
 
-        if (slopes)
-            v = vrt_cpu_vector_select(v < 0, v * vrt_cpu_vector_load(slopes + k), v);
-        v *= e->scale;
+            if (slopes)
+                v = vrt_cpu_vector_select(v < 0, v * vrt_cpu_vector_load(slopes + k), v);
+            v *= e->scale;
+            if (residual)
+                v += vrt_cpu_vector_from_bf16(*(const vrt_cpu_halves *)(residual + k));
+            *(vrt_cpu_halves *)(out + k) = vrt_cpu_vector_to_bf16(v);
+        }
         if (residual)
-            v += vrt_cpu_vector_from_bf16(*(const vrt_cpu_halves *)(residual + i + k));
-        *(vrt_cpu_halves *)(out + i + k) = vrt_cpu_vector_to_bf16(v);
+            residual += e->residual->stride_w;
     }
 }
 
@@ -78,9 +76,9 @@ void vrt_cpu_conv_epilogue(const struct vrt_cpu_epilogue *e, const int first[3],
     const int c = e->out->shape.c, columns = vrt_cpu_run_columns(c);
     const size_t step = vrt_cpu_run_bytes(1, c) / sizeof(float);
 
-    if (c % VRT_CPU_VECTOR_FLOATS == 0 && is_dense_bf16(e->out) &&
-        (!e->residual_base || is_dense_bf16(e->residual))) {
-        finish_dense(e, first, n);
+    if (c % VRT_CPU_VECTOR_FLOATS == 0 && e->out->dtype == VRT_DTYPE_BF16 &&
+        (!e->residual_base || e->residual->dtype == VRT_DTYPE_BF16)) {
+        finish_bf16(e, first, n);
         return;
     }
     for (int x = 0; x < n; x += columns) {
