@@ -14,12 +14,14 @@
  * Rows that are used in place: so few that there is work for many threads, which costs nothing as
  * long as a call takes some 100 microseconds, and that they stay in the second-level cache. By
  * AMX's tiles a call takes a tenth of the time, and begins by copying its rows with those around
- * them; wherever there are tiles that cache has 2 MB.
+ * them, so that it takes more where that leaves each thread some calls; wherever there are tiles
+ * that cache has 2 MB.
  */
 #define ROWS_FLOPS (16 * 1000 * 1000)
 #define ROWS_BYTES (512 * 1024)
 #define TILES_ROWS_FLOPS (16 * ROWS_FLOPS)
 #define TILES_ROWS_BYTES (2 * ROWS_BYTES)
+#define TILES_CALLS 8
 
 /* Tiles of views: of 192 channels, with what surrounds them, they fit the second-level cache. */
 #define TILE_H 8
@@ -121,21 +123,31 @@ static int find_variants(struct vrt_conv *conv)
     return 0;
 }
 
-static void cut(struct vrt_conv *conv)
+/* How many rows a call computes. */
+static int n_rows(const struct vrt_conv *conv)
 {
     const struct vrt_shape in = conv->op.in[0].shape, out = conv->op.out.shape;
-    const size_t row_bytes = sizeof(float) * (size_t)out.w * (size_t)(in.c + out.c);
+    const int64_t row_bytes = (int64_t)sizeof(float) * out.w * (in.c + out.c);
     const int64_t row_flops = vrt_op_flops(&conv->op) / out.d / out.h;
+    int64_t rows = VRT_MIN(ROWS_BYTES / row_bytes, ROWS_FLOPS / row_flops);
+
+    if (conv->dnnl->has_tiles && conv->op.in[0].dtype == VRT_DTYPE_BF16) {
+        const int64_t all = (int64_t)out.d * out.h / conv->dnnl->n_threads / TILES_CALLS;
+        const int64_t more = VRT_MIN(TILES_ROWS_BYTES / row_bytes, TILES_ROWS_FLOPS / row_flops);
+
+        rows = VRT_MAX(rows, VRT_MIN(more, all));
+    }
+    return (int)VRT_MAX(rows, 1);
+}
+
+static void cut(struct vrt_conv *conv)
+{
+    const struct vrt_shape out = conv->op.out.shape;
 
     conv->tile_h = TILE_H;
     conv->tile_w = VRT_MIN(TILE_W, out.w);
     if (!conv->gathers) {
-        const bool by_tiles = conv->dnnl->has_tiles && conv->op.in[0].dtype == VRT_DTYPE_BF16;
-        const size_t most_bytes = by_tiles ? TILES_ROWS_BYTES : ROWS_BYTES;
-        const int64_t most_flops = by_tiles ? TILES_ROWS_FLOPS : ROWS_FLOPS;
-        const int64_t rows = VRT_MIN((int64_t)(most_bytes / row_bytes), most_flops / row_flops);
-
-        conv->tile_h = (int)VRT_MIN(VRT_MAX(rows, (int64_t)1), (int64_t)out.h);
+        conv->tile_h = n_rows(conv);
         conv->tile_w = out.w;
     }
     conv->tile_h = VRT_MIN(conv->tile_h, out.h);
