@@ -412,35 +412,6 @@ class Lives(Crashes):
         # Every stop waited for the segment in work: what was lost was under way behind it.
         self.assertLessEqual(self.computed[job], SHARDS + 5 * 4)
 
-    def test_files_given_again(self):
-        """Nobody kept them: the job waits, and takes no other input."""
-        source = self.source()
-        target = self.path('t.mkv')
-        wanted, _ = self.undisturbed(CONFIG, source, self.path('wanted.mkv'))
-        self.start(CONFIG)
-        job = self.submit(source, target)
-        self.until(job, lambda j: j['segments_done'] >= 3)
-        self.kill_after(0)
-        self.manager.settle()
-        for name in list(self.manager.store):
-            os.close(self.manager.store.pop(name))
-        self.start(CONFIG)
-        shown = self.daemon.job(job)
-        self.assertEqual(shown['state'], 'needs_input')
-        self.assertGreaterEqual(shown['segments_done'], 3)
-        os.rename(source, self.path('away.mp4'))
-        clip(source, frames=FRAMES + 1, size=SIZE)
-        # Of another size it is refused by vrtctl.
-        os.truncate(source, os.path.getsize(self.path('away.mp4')))
-        self.assertIn('is not the file', self.vrtctl('resume', job, status=1).stderr)
-        self.assertEqual(self.daemon.job(job)['state'], 'needs_input')
-        os.rename(self.path('away.mp4'), source)
-        self.vrtctl('resume', job)
-        self.until_state(job, 'done')
-        self.assertEqual(digest(target), wanted)
-        self.finish()
-        self.assertLess(self.computed[job], 2 * SHARDS)
-
     def test_what_was_answered_is_kept(self):
         """The daemon dies the moment it has said that it did what was asked."""
         source, target = self.source(), self.path('t.mp4')

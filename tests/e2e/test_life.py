@@ -189,13 +189,6 @@ class Life(harness.FolderCase):
         self.assertEqual(daemon.stop(), 0)
         self.assertFalse(os.path.exists(daemon.socket))
 
-    def test_killed_and_started_again(self):
-        daemon = self.start()
-        daemon.kill()
-        self.assertTrue(os.path.exists(daemon.socket))
-        again = self.start()
-        self.assertEqual(again.stop(), 0)
-
     def test_serves_once_it_does(self):
         """That it serves is said when its jobs were read, not where that fails."""
         state = self.path('state')

@@ -460,11 +460,6 @@ grid *running_grid()
     return here().running;
 }
 
-size_t n_fibers()
-{
-    return here().fibers.size();
-}
-
 }
 
 unsigned vrt_sim_lane(void)

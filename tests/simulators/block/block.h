@@ -60,7 +60,4 @@ int run_grid(grid *g, std::string *ret_why);
 /* The grid that the calling host thread runs. */
 grid *running_grid();
 
-/* How many stacks the calling host thread has ever made. */
-size_t n_fibers();
-
 }

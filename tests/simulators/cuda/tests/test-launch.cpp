@@ -1,33 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Launching: indices, barriers, shared memory, what is refused. */
+/* Launching: barriers, shared memory, what is refused. */
 
 #include "tests/simulators/cuda/tests/test-kernel.h"
 
-#include "tests/simulators/block/block.h"
 #include "tests/simulators/cuda/include/mma.cuh"
 #include "tests/simulators/cuda/tests/static-shared.h"
 
 namespace {
-
-void number(int *out)
-{
-    const int n = blockDim.x * blockDim.y * blockDim.z;
-    const int block = (blockIdx.z * gridDim.y + blockIdx.y) * gridDim.x + blockIdx.x;
-    const int thread = (threadIdx.z * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x;
-
-    out[block * n + thread] += block * 1000 + thread + 1;
-}
-
-void test_indices()
-{
-    const device_array<int> out(std::vector<int>(2 * 3 * 4 * 5 * 6 * 7));
-    const size_t before = sim::n_fibers();
-
-    expect_int(launch(number, dim3(2, 3, 4), dim3(5, 6, 7), 0, out.data), cudaSuccess);
-    for (int i = 0; i < int(out.n); i++)
-        expect_int(out.read()[size_t(i)], i / 210 * 1000 + i % 210 + 1);
-    expect_true(sim::n_fibers() <= before + 1);     /* nobody waited: no stacks were needed */
-}
 
 /* Reverses a block's numbers; without the barrier that is wrong in whatever order. */
 void reverse(const float *in, float *out, bool with_barrier)
@@ -139,7 +118,6 @@ void test_refused()
 }
 
 TEST_MAIN(
-    {"indices", test_indices},
     {"barrier", test_barrier},
     {"ended threads", test_ended_threads},
     {"poison", test_poison},

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Kernels compute what they should, and those with a mistake are found: by what they compute, or by the machine, in some order. */
+/* Kernels are right, and those with a mistake are found: by what they compute, or by the machine. */
 
 #include "tests/simulators/mps/tests/bench.h"
 

@@ -51,30 +51,6 @@ static void test_masks(void)
     }
 }
 
-static void find_none(void)
-{
-    expect_int(zeInit(ZE_INIT_FLAG_GPU_ONLY), ZE_RESULT_ERROR_UNINITIALIZED);
-}
-
-static void test_none(void)
-{
-    static const struct {
-        const char *settings[3], *says;
-    } cases[] = {
-        { { "VRT_XPU_DEVICES=0" }, NULL },
-        { { "ZE_AFFINITY_MASK=4" }, NULL },
-        { { "ZE_AFFINITY_MASK=one" }, "ZE_AFFINITY_MASK=one is no list of devices" },
-        { { "ZE_AFFINITY_MASK=0," }, "is no list of devices" },
-        { { "ZE_AFFINITY_MASK=0.", "VRT_XPU_TILES=2" }, "is no list of devices" },
-        { { "VRT_XPU_DEVICES=65" }, "VRT_XPU_DEVICES=65 is nonsense" },
-        { { "VRT_XPU_DEVICES=-1" }, "is nonsense" },
-        { { "VRT_XPU_MEMORY_MIB=1,x" }, "VRT_XPU_MEMORY_MIB=1,x is nonsense" },
-        { { "VRT_XPU_MEMORY_MIB=0" }, "is nonsense" },
-    };
-    for (size_t i = 0; i < VRT_ARRAY_SIZE(cases); i++)
-        bench_run(find_none, cases[i].settings, 0, cases[i].says);
-}
-
 /* Who asks for more than there are gets handles of nothing, uncorrected, as by Intel's driver. */
 static void ask_for_more(void)
 {
@@ -135,7 +111,6 @@ static void test_handles(void)
 
 TEST_MAIN(
     { "masks", test_masks },
-    { "none", test_none },
     { "counts", test_counts },
     { "handles", test_handles },
 )

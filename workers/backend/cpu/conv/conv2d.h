@@ -69,7 +69,8 @@ int vrt_conv_new(struct vrt_dnnl *dnnl, const struct vrt_conv_params *params,
 /* Return: NULL. */
 struct vrt_conv *vrt_conv_free(struct vrt_conv *conv);
 
-/* Its tiles, a unit each: a matter of its shapes alone. */
+/* Its tiles, a unit each: a matter of its shapes, and by AMX of how many threads there are; what it
+ * computes is the same. */
 struct vrt_cpu_cut vrt_conv_cut(const struct vrt_conv *conv);
 
 /* Scratch memory of one thread. */
