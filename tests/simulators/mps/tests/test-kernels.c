@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Kernels are right, and those with a mistake are found: by what they compute, or by the machine. */
+/* Kernels are right, and those with a mistake are found: by their results, or by the machine. */
 
 #include "tests/simulators/mps/tests/bench.h"
 
