@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 
-/* What a convolution's shapes alone decide: its tiles, their variants, its scratch memory. */
+/* What a convolution's shapes and the device decide: its tiles, their variants, its scratch. */
 
 #include <errno.h>
 #include <stdlib.h>

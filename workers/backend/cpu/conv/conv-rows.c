@@ -58,8 +58,8 @@ static void finish_bf16(const struct vrt_cpu_epilogue *e, const int first[3], in
                 v = vrt_cpu_vector_select(v < 0, v * vrt_cpu_vector_load(slopes + k), v);
             v *= e->scale;
             if (residual)
-                v += vrt_cpu_vector_from_bf16(*(const vrt_cpu_halves *)(residual + k));
-            *(vrt_cpu_halves *)(out + k) = vrt_cpu_vector_to_bf16(v);
+                v += vrt_cpu_vector_load_bf16(residual + k);
+            vrt_cpu_vector_store_bf16(out + k, v);
         }
         if (residual)
             residual += e->residual->stride_w;

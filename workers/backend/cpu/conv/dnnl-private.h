@@ -124,6 +124,6 @@ struct vrt_conv_tile vrt_conv_tile(const struct vrt_conv *conv, int unit);
 const struct vrt_conv_variant *vrt_conv_variant(const struct vrt_conv *conv,
                                                 const struct vrt_conv_tile *tile);
 
-/* Everything of a convolution that depends on shapes alone. Return: 0; -ENOMEM, -EIO. */
+/* Everything of a convolution that depends on shapes and the device. Return: 0; -ENOMEM, -EIO. */
 int vrt_conv_describe(struct vrt_dnnl *dnnl, const struct vrt_op *op,
                       const struct vrt_cpu_isa *isa, struct vrt_conv **ret_conv);

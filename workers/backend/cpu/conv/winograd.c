@@ -144,7 +144,7 @@ static inline vrt_cpu_vector read_pixel(const struct source *s, const enum vrt_d
         return (vrt_cpu_vector){ 0 };
     if (DTYPE == VRT_DTYPE_F32)
         return vrt_cpu_vector_load((const float *)(const void *)from);
-    return vrt_cpu_vector_from_bf16(*(const vrt_cpu_halves *)(const void *)from);
+    return vrt_cpu_vector_load_bf16((const uint16_t *)(const void *)from);
 }
 
 /* LANES channels of a tile, [6,6], to those of the 36 products' inputs, each `step` from the one

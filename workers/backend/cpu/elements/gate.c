@@ -19,8 +19,7 @@ static size_t gate_scratch_bytes(const struct vrt_op *op)
 static inline vrt_cpu_vector take(const void *from, size_t i, bool is_bf16)
 {
     if (is_bf16)
-        return vrt_cpu_vector_from_bf16(
-            *(const vrt_cpu_halves *)(const void *)((const uint16_t *)from + i));
+        return vrt_cpu_vector_load_bf16((const uint16_t *)from + i);
     return vrt_cpu_vector_load((const float *)from + i);
 }
 
@@ -35,7 +34,7 @@ static inline void gate_at(const void *const in[3], const struct vrt_op_gate *ga
         v += take(in[Y], i, is_bf16);
     v *= gate->scale * vrt_cpu_vector_sigmoid(g) + gate->shift;
     if (is_bf16)
-        *(vrt_cpu_halves *)(void *)((uint16_t *)out + i) = vrt_cpu_vector_to_bf16(v);
+        vrt_cpu_vector_store_bf16((uint16_t *)out + i, v);
     else
         vrt_cpu_vector_store((float *)out + i, v);
 }

@@ -73,6 +73,17 @@ static inline vrt_cpu_halves vrt_cpu_vector_to_bf16(vrt_cpu_vector v)
 #endif
 }
 
+/* From and to bf16 anywhere in memory. */
+static inline vrt_cpu_vector vrt_cpu_vector_load_bf16(const uint16_t *from)
+{
+    return vrt_cpu_vector_from_bf16(*(const vrt_cpu_halves *)from);
+}
+
+static inline void vrt_cpu_vector_store_bf16(uint16_t *to, vrt_cpu_vector v)
+{
+    *(vrt_cpu_halves *)to = vrt_cpu_vector_to_bf16(v);
+}
+
 /* Pairs of bf16, so rounded: the even ones are the lower halves. */
 static inline vrt_cpu_bits vrt_cpu_vector_to_pairs(vrt_cpu_vector even, vrt_cpu_vector odd)
 {
