@@ -251,6 +251,23 @@ static bool is_wanted(const char *wanted, const char *device)
     return false;
 }
 
+/* Whether it can be timed, now or once it is open; that it can't is complained of, but not where it
+ * is `wanted` by its name, which check_names() refuses. */
+static bool is_usable(struct vrt_cli *cli, const char *wanted,
+                      const struct vrt_device_report *device)
+{
+    struct vrt_error error;
+
+    if (device->state == VRT_DEVICE_STARTING || device->state == VRT_DEVICE_READY ||
+        device->state == VRT_DEVICE_BUSY)
+        return true;
+    vrt_refuse(&error, VRT_CONN_E_REFUSED, VRT_CONN_REFUSED_ID, "is left out: it is %s",
+               vrt_name_of(vrt_device_state_names, device->state));
+    if (!strstr(wanted, device->name))
+        vrt_cli_complain(cli, device->name, &error);
+    return false;
+}
+
 /* The names of the devices among `wanted` that can be timed. */
 static int list_devices(struct vrt_cli *cli, const char *wanted, struct compared **ret_devices,
                         size_t *ret_n, struct vrt_error *error)
@@ -269,8 +286,7 @@ static int list_devices(struct vrt_cli *cli, const char *wanted, struct compared
         if (vrt_fields_decode(vrt_device_fields, json_array_get(list, i), VRT_FIELDS_LENIENT,
                               &device, error) < 0)
             r = VRT_CONN_E_BROKEN;
-        else if (is_wanted(wanted, device.name) &&
-                 (device.state == VRT_DEVICE_READY || device.state == VRT_DEVICE_BUSY))
+        else if (is_wanted(wanted, device.name) && is_usable(cli, wanted, &device))
             snprintf(devices[n++].device, sizeof(devices->device), "%s", device.name);
     }
     json_decref(json);

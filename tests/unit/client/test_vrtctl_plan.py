@@ -250,7 +250,7 @@ class Compared(Case):
 
     def test_devices(self):
         devices = [CUDA, dict(CUDA, name='cuda:1', state='lost'), dict(DEVICE, state='busy'),
-                   dict(CUDA, name='xpu:0'), dict(CUDA, name='xpu:1')]
+                   dict(CUDA, name='xpu:0'), dict(CUDA, name='xpu:1', state='starting')]
         timed = []
 
         def respond(request):
@@ -268,8 +268,10 @@ class Compared(Case):
             del timed[:]
             out, err = self.run_it('profile', '-d', wanted, 'compact-x2')
             self.assertEqual(timed, names)
-            self.assertEqual(err, 'vrtctl: xpu:0: no device computes in f64\n'
-                             if 'xpu:0' in names else '')
+            self.assertEqual(err, ('vrtctl: cuda:1: is left out: it is lost\n'
+                                   if wanted == 'all' else '') +
+                             ('vrtctl: xpu:0: no device computes in f64\n'
+                              if 'xpu:0' in names else ''))
             rows = {line.split()[0]: line.split() for line in out.splitlines()[1:]}
             self.assertEqual(list(rows), [name for name in names if name != 'xpu:0'])
             self.assertEqual(rows['xpu:1'], ['xpu:1', 'bf16', '50.0', 'ms', '20.1', 'ms', '2.50',
@@ -284,7 +286,7 @@ class Compared(Case):
         self.assertIn('no device could be timed', err)
         self.serve(lambda r: answer({'devices': devices}) if r.method == 'GET' else
                    refusal(404, 'model.not_found', 'no model is called so'))
-        self.complaint('profile', '-d', 'cuda,cpu', 'none', status=1, says='called so')
+        self.complaint('profile', '-d', 'xpu,cpu', 'none', status=1, says='called so')
 
 
 class Tune(Case):
