@@ -14,14 +14,7 @@ static const struct {
     { 1, 3, 2, 31, 5, 64 },
 };
 
-static const enum vrt_dtype types[][2] = {
-    { VRT_DTYPE_F32, VRT_DTYPE_F32 },
-    { VRT_DTYPE_BF16, VRT_DTYPE_BF16 },
-    { VRT_DTYPE_F16, VRT_DTYPE_F16 },
-};
-
 #define N_SIZES ((int)VRT_ARRAY_SIZE(sizes))
-#define N_TYPES ((int)VRT_ARRAY_SIZE(types))
 #define N_MODES 4
 
 /* Keys' kernel (1981) with a = -1/2, of a sample so far away. */
@@ -54,10 +47,10 @@ static double weight(enum vrt_resize_mode mode, int i, int m, int k, int n)
 static void run_resize(struct conf *t, int i)
 {
     const int s = i % N_SIZES, H = sizes[s].h, W = sizes[s].w, C = sizes[s].c;
-    const enum vrt_dtype *type = types[i / N_SIZES % N_TYPES];
-    const int view = i / N_SIZES / N_TYPES % CONF_VIEW_COUNT;
+    const enum vrt_dtype *type = conf_in_out[i / N_SIZES % CONF_N_IN_OUT];
+    const int view = i / N_SIZES / CONF_N_IN_OUT % CONF_VIEW_COUNT;
     const enum vrt_resize_mode mode =
-        (enum vrt_resize_mode)(i / N_SIZES / N_TYPES / CONF_VIEW_COUNT);
+        (enum vrt_resize_mode)(i / N_SIZES / CONF_N_IN_OUT / CONF_VIEW_COUNT);
     const struct vrt_shape in = { sizes[s].d, H, W, C };
     const struct vrt_shape out = { in.d, sizes[s].out_h, sizes[s].out_w, C };
     float *x;
@@ -70,13 +63,16 @@ static void run_resize(struct conf *t, int i)
     for (int d = 0; d < out.d; d++)
     for (int row = 0; row < out.h; row++)
     for (int column = 0; column < out.w; column++)
-    for (int c = 0; c < C; c++, next++)
+    for (int c = 0; c < C; c++, next++) {
         for (int y = 0; y < H; y++)
         for (int col = 0; col < W; col++)
             *next += weight(mode, row, out.h, y, H) * weight(mode, column, out.w, col, W) *
                      (double)x[((d * H + y) * W + col) * C + c];
+        if (mode == VRT_RESIZE_NEAREST)
+            *next = (double)conf_rounded((float)*next, type[1]);
+    }
     conf_expect(t, &op, (const double *const[]){ want },
                 mode == VRT_RESIZE_NEAREST ? conf_exact : conf_tolerance_of(op.out.dtype));
 }
 
-CONF_MAIN(resize, N_SIZES * N_TYPES * N_MODES * CONF_VIEW_COUNT)
+CONF_MAIN(resize, N_SIZES * CONF_N_IN_OUT * N_MODES * CONF_VIEW_COUNT)

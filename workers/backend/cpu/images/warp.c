@@ -20,7 +20,7 @@ struct axis {
 
 static size_t warp_scratch_bytes(const struct vrt_op *op)
 {
-    return vrt_cpu_run_bytes(1, op->out.shape.c);
+    return N_PLACES * sizeof(float) * (size_t)op->out.shape.c;
 }
 
 /* x, or a bound where it is beyond it or no number. */
@@ -48,8 +48,40 @@ static void find_axis(const float *restrict at, int size, bool border,
     }
 }
 
-/* a, b, c, d, out [n]; inline, so that few channels, of a number that is known, are no loop. */
-static inline void blend_f32(const char *const from[4], const float weights[4],
+/* Up to four channels of a place. */
+typedef float quad __attribute__((vector_size(16)));
+
+/* c: 3 or 4 */
+static inline quad load_quad(const char *from, int c, bool is_bf16)
+{
+    typedef uint32_t bits __attribute__((vector_size(16)));
+    typedef uint16_t halves_at __attribute__((vector_size(8), aligned(2), may_alias));
+    typedef float quad_at __attribute__((vector_size(16), aligned(4), may_alias));
+    const uint16_t *bf16 = (const uint16_t *)(const void *)from;
+    const float *f32 = (const float *)(const void *)from;
+
+    if (c == 4 && is_bf16)
+        return (quad)(__builtin_convertvector(*(const halves_at *)from, bits) << 16);
+    if (c == 4)
+        return (quad)*(const quad_at *)from;
+    return is_bf16 ? (quad)((bits){ bf16[0], bf16[1], bf16[2], 0 } << 16) :
+                     (quad){ f32[0], f32[1], f32[2], 0 };
+}
+
+/* out [c] */
+static inline void blend_quad(const char *const from[4], const float weights[4],
+                              float *restrict out, int c, bool is_bf16)
+{
+    quad sum = load_quad(from[0], c, is_bf16) * weights[0];
+
+    for (int i = 1; i < 4; i++)
+        sum += load_quad(from[i], c, is_bf16) * weights[i];
+    for (int i = 0; i < c; i++)
+        out[i] = sum[i];
+}
+
+/* a, b, c, d, out [n] */
+static void blend_f32(const char *const from[4], const float weights[4],
                              float *restrict out, int n)
 {
     const float *a = (const float *)(const void *)from[0];
@@ -87,11 +119,10 @@ struct places {
     int64_t out_stride;
 };
 
-/* c: the frame's channels; inline, for blend_f32()'s sake */
-static inline void sample_channels(const struct places *places, int c)
+/* c: the frame's channels; inline, so that few of them are no loop */
+static inline void sample_channels(const struct places *places, int c, bool is_bf16)
 {
     const struct axis *v = &places->v, *h = &places->h;
-    const bool is_bf16 = places->in->dtype == VRT_DTYPE_BF16;
     const int64_t size = is_bf16 ? sizeof(uint16_t) : sizeof(float);
     const int64_t row = places->in->stride_h * size, column = places->in->stride_w * size;
 
@@ -105,65 +136,65 @@ static inline void sample_channels(const struct places *places, int c)
             v->second_weight[i] * h->first_weight[i], v->second_weight[i] * h->second_weight[i],
         };
 
-        if (is_bf16)
-            blend_bf16(from, weights, places->out + i * places->out_stride, c);
+        float *out = places->out + i * places->out_stride;
+        if (c == 3 || c == 4)
+            blend_quad(from, weights, out, c, is_bf16);
+        else if (is_bf16)
+            blend_bf16(from, weights, out, c);
         else
-            blend_f32(from, weights, places->out + i * places->out_stride, c);
+            blend_f32(from, weights, out, c);
     }
 }
 
 static void sample(const struct places *places)
 {
-    switch (places->in->shape.c) {
-    case 3:
-        sample_channels(places, 3);
-        break;
-    case 4:
-        sample_channels(places, 4);
-        break;
-    case 8:
-        sample_channels(places, 8);
-        break;
-    default:
-        sample_channels(places, places->in->shape.c);
-    }
+    const bool is_bf16 = places->in->dtype == VRT_DTYPE_BF16;
+    const int c = places->in->shape.c;
+
+    if (c == 3 && !is_bf16)
+        sample_channels(places, 3, false);
+    else if (c == 4 && is_bf16)
+        sample_channels(places, 4, true);
+    else if (c == 4)
+        sample_channels(places, 4, false);
+    else
+        sample_channels(places, c, is_bf16);
 }
 
-/* Where pixel `i` of the run at `at` comes from, in its frame. */
-static inline void aim(const struct vrt_cpu_call *call, const int at[3], int i, float *ret_y,
-                       float *ret_x)
+/* y, x [N_PLACES]: where the n pixels from `at` on come from, in their frame; 0 behind them. */
+static void aim(const struct vrt_cpu_call *call, const int at[3], int n, float *restrict y,
+                float *restrict x)
 {
-    const int x = at[2] + i;
-    const float *flow = (float *)(void *)vrt_cpu_at(&call->op->in[1], call->in[1], at[0], at[1], x);
+    const struct vrt_tensor *t = &call->op->in[1];
+    const float *flow = (float *)(void *)vrt_cpu_at(t, call->in[1], at[0], at[1], at[2]);
 
-    *ret_y = (float)at[1] + flow[1];
-    *ret_x = (float)x + flow[0];
+    for (int i = 0; i < n; i++) {
+        y[i] = (float)at[1] + flow[i * t->stride_w + 1];
+        x[i] = (float)(at[2] + i) + flow[i * t->stride_w];
+    }
+    for (int i = n; i < N_PLACES; i++)
+        y[i] = x[i] = 0;
 }
 
-/* Pixels [x, x + n) of row y of frame d, at `out`, where they are out_stride floats apart. */
+/* The n pixels from `at` on, no more than N_PLACES, at `out`, where they are out_stride floats
+ * apart. */
 static void sample_run(const struct vrt_cpu_call *call, const int at[3], int n, float *out,
                        int64_t out_stride)
 {
     const struct vrt_tensor *in = &call->op->in[0];
     const bool border = call->op->warp.mode == VRT_WARP_BILINEAR_BORDER;
     struct places places;
+    float y[N_PLACES], x[N_PLACES];
 
+    aim(call, at, n, y, x);
+    find_axis(y, in->shape.h, border, &places.v);
+    find_axis(x, in->shape.w, border, &places.h);
     places.in = in;
     places.frame = vrt_cpu_at(in, call->in[0], at[0], 0, 0);
+    places.n = n;
+    places.out = out;
     places.out_stride = out_stride;
-    for (int begin = 0; begin < n; begin += N_PLACES) {
-        float y[N_PLACES], x[N_PLACES];
-
-        places.n = VRT_MIN(N_PLACES, n - begin);
-        for (int i = places.n; i < N_PLACES; i++)
-            y[i] = x[i] = 0;
-        for (int i = 0; i < places.n; i++)
-            aim(call, at, begin + i, &y[i], &x[i]);
-        find_axis(y, in->shape.h, border, &places.v);
-        find_axis(x, in->shape.w, border, &places.h);
-        places.out = out + begin * out_stride;
-        sample(&places);
-    }
+    sample(&places);
 }
 
 /* out [C]: the place itself, or zeros outside. */
@@ -179,20 +210,18 @@ static void take(const struct vrt_cpu_call *call, int d, float y, float x, float
             out[i] = 0;
 }
 
-/* Of each pixel of a run four, out [n,4,C]. */
+/* Of each of the n pixels from `at` on, no more than N_PLACES, four: out [n,4,C]. */
 static void take_run(const struct vrt_cpu_call *call, const int at[3], int n, float *out)
 {
     const size_t c = (size_t)call->op->in[0].shape.c;
+    float y[N_PLACES], x[N_PLACES];
 
+    aim(call, at, n, y, x);
     for (int i = 0; i < n; i++, out += 4 * c) {
-        const int d = at[0];
-        float y, x;
-
-        aim(call, at, i, &y, &x);
-        take(call, d, floorf(y), floorf(x), out);
-        take(call, d, ceilf(y), floorf(x), out + c);
-        take(call, d, floorf(y), ceilf(x), out + 2 * c);
-        take(call, d, ceilf(y), ceilf(x), out + 3 * c);
+        take(call, at[0], floorf(y[i]), floorf(x[i]), out);
+        take(call, at[0], ceilf(y[i]), floorf(x[i]), out + c);
+        take(call, at[0], floorf(y[i]), ceilf(x[i]), out + 2 * c);
+        take(call, at[0], ceilf(y[i]), ceilf(x[i]), out + 3 * c);
     }
 }
 
@@ -200,13 +229,13 @@ static void warp_rows(const struct vrt_cpu_call *call, int d, int y0, int y1)
 {
     const struct vrt_op *op = call->op;
     const struct vrt_tensor *out = &op->out;
-    const int w = out->shape.w, columns = vrt_cpu_run_columns(out->shape.c);
+    const int w = out->shape.w;
     const bool takes = op->warp.mode == VRT_WARP_NEAREST4;
     const bool in_place = !takes && out->dtype == VRT_DTYPE_F32;
 
     for (int y = y0; y < y1; y++)
-    for (int x = 0; x < w; x += columns) {
-        const int n = VRT_MIN(columns, w - x), at[3] = { d, y, x };
+    for (int x = 0; x < w; x += N_PLACES) {
+        const int n = VRT_MIN(N_PLACES, w - x), at[3] = { d, y, x };
 
         if (in_place) {
             sample_run(call, at, n, (float *)(void *)vrt_cpu_at(out, call->out, d, y, x),

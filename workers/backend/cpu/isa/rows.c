@@ -7,6 +7,9 @@
 #include <string.h>
 
 #include "backend/op/half.h"
+#include "base/macro.h"
+
+#define TOGETHER 256                /* elements */
 
 /* The nearest integer in [0, max], max below 2^23, ties to even; NaN gives 0. */
 static inline int clamp_integer(float f, float max)
@@ -64,41 +67,56 @@ void vrt_cpu_store(enum vrt_dtype dtype, const float *restrict src, void *restri
     }
 }
 
-/* n times c floats that lie apart by so many; inline, so that a few are no call of memcpy(). */
-static inline void move_channels(const float *restrict src, int64_t src_stride,
-                                 float *restrict dst, int64_t dst_stride, int n, size_t c)
+/* n times `size` bytes that lie apart by so many; inline, so that a few are no call of memcpy(). */
+static inline void move_each(const char *restrict src, size_t src_stride, char *restrict dst,
+                             size_t dst_stride, int n, size_t size)
 {
     for (int i = 0; i < n; i++)
-        memcpy(dst + i * dst_stride, src + i * src_stride, c * sizeof(float));
+        memcpy(dst + (size_t)i * dst_stride, src + (size_t)i * src_stride, size);
 }
 
-static void move_f32(const float *restrict src, int64_t src_stride, float *restrict dst,
-                     int64_t dst_stride, int n, size_t c)
+/* Of channels: what pictures, flows and masks have of them is known to the compiler. */
+static void move_channels(const char *src, size_t src_stride, char *dst, size_t dst_stride, int n,
+                          size_t size)
 {
-    switch (c) {
-    case 1:
-        move_channels(src, src_stride, dst, dst_stride, n, 1);
-        break;
+    switch (size) {
     case 2:
-        move_channels(src, src_stride, dst, dst_stride, n, 2);
-        break;
-    case 3:
-        move_channels(src, src_stride, dst, dst_stride, n, 3);
+        move_each(src, src_stride, dst, dst_stride, n, 2);
         break;
     case 4:
-        move_channels(src, src_stride, dst, dst_stride, n, 4);
+        move_each(src, src_stride, dst, dst_stride, n, 4);
+        break;
+    case 6:
+        move_each(src, src_stride, dst, dst_stride, n, 6);
+        break;
+    case 8:
+        move_each(src, src_stride, dst, dst_stride, n, 8);
+        break;
+    case 12:
+        move_each(src, src_stride, dst, dst_stride, n, 12);
+        break;
+    case 16:
+        move_each(src, src_stride, dst, dst_stride, n, 16);
         break;
     default:
-        move_channels(src, src_stride, dst, dst_stride, n, c);
+        move_each(src, src_stride, dst, dst_stride, n, size);
     }
+}
+
+/* Columns, of c channels each, of which few are brought together to be converted at once. */
+static int n_together(size_t c)
+{
+    return c < TOGETHER / 4 ? (int)(TOGETHER / c) : 1;
 }
 
 const float *vrt_cpu_row_get(const struct vrt_tensor *t, const void *base, const int at[3], int n,
                              float *scratch)
 {
     const char *src = vrt_cpu_at(t, base, at[0], at[1], at[2]);
-    const size_t c = (size_t)t->shape.c;
-    const size_t stride_bytes = (size_t)t->stride_w * vrt_dtype_size(t->dtype);
+    const size_t c = (size_t)t->shape.c, size = vrt_dtype_size(t->dtype);
+    const size_t stride = (size_t)t->stride_w * size;
+    const int together = n_together(c);
+    char dense[TOGETHER * sizeof(float)];
 
     if (t->stride_w == t->shape.c && t->dtype == VRT_DTYPE_F32)
         return (const float *)(const void *)src;
@@ -108,11 +126,19 @@ const float *vrt_cpu_row_get(const struct vrt_tensor *t, const void *base, const
         return scratch;
     }
     if (t->dtype == VRT_DTYPE_F32) {
-        move_f32((const float *)(const void *)src, t->stride_w, scratch, t->shape.c, n, c);
+        move_channels(src, stride, (char *)scratch, c * size, n, c * size);
         return scratch;
     }
-    for (int i = 0; i < n; i++)
-        vrt_cpu_load(t->dtype, src + (size_t)i * stride_bytes, scratch + (size_t)i * c, c);
+    for (int i = 0; i < n; i += together) {
+        const int m = VRT_MIN(together, n - i);
+        const char *from = src + (size_t)i * stride;
+
+        if (m > 1) {
+            move_channels(from, stride, dense, c * size, m, c * size);
+            from = dense;
+        }
+        vrt_cpu_load(t->dtype, from, scratch + (size_t)i * c, (size_t)m * c);
+    }
     return scratch;
 }
 
@@ -120,8 +146,10 @@ void vrt_cpu_row_put(const struct vrt_tensor *t, void *base, const int at[3], in
                      const float *src)
 {
     char *dst = vrt_cpu_at(t, base, at[0], at[1], at[2]);
-    const size_t c = (size_t)t->shape.c;
-    const size_t stride_bytes = (size_t)t->stride_w * vrt_dtype_size(t->dtype);
+    const size_t c = (size_t)t->shape.c, size = vrt_dtype_size(t->dtype);
+    const size_t stride = (size_t)t->stride_w * size;
+    const int together = n_together(c);
+    char dense[TOGETHER * sizeof(float)];
 
     if ((const void *)dst == (const void *)src)
         return;
@@ -130,9 +158,15 @@ void vrt_cpu_row_put(const struct vrt_tensor *t, void *base, const int at[3], in
         return;
     }
     if (t->dtype == VRT_DTYPE_F32) {
-        move_f32(src, t->shape.c, (float *)(void *)dst, t->stride_w, n, c);
+        move_channels((const char *)src, c * size, dst, stride, n, c * size);
         return;
     }
-    for (int i = 0; i < n; i++)
-        vrt_cpu_store(t->dtype, src + (size_t)i * c, dst + (size_t)i * stride_bytes, c);
+    for (int i = 0; i < n; i += together) {
+        const int m = VRT_MIN(together, n - i);
+        char *to = dst + (size_t)i * stride;
+
+        vrt_cpu_store(t->dtype, src + (size_t)i * c, m > 1 ? dense : to, (size_t)m * c);
+        if (m > 1)
+            move_channels(dense, c * size, to, stride, m, c * size);
+    }
 }
