@@ -8,7 +8,8 @@
  *   mask, other hints -> made larger
  *   both frames, moved by the last flows, mixed by the last mask
  *
- * All of it is f32: a flow decides where samples are taken from.
+ * Flows, masks and hints are f32, as is what is mixed: a flow decides where samples are taken from.
+ * What convolutions read is of the type that is asked for.
  */
 
 #include "model/architecture.h"
@@ -24,14 +25,24 @@
 struct builder {
     const struct vrt_rife *rife;
     struct vrt_graph *graph;
+    enum vrt_dtype dtype;           /* of what convolutions read */
     struct vrt_tensor frames[2], features[2];   /* [1,H,W,C] */
     float time;                     /* of the new frame: 0 is the first frame's, 1 the second's */
 };
 
-static struct vrt_tensor new_tensor(const struct builder *b, const struct vrt_tensor *like, int h,
-                                    int w, int c)
+/* f32, of the size of `like`. */
+static struct vrt_tensor new_like(const struct builder *b, const struct vrt_tensor *like, int c)
 {
-    return vrt_graph_tensor(b->graph, VRT_DTYPE_F32, (struct vrt_shape){ like->shape.d, h, w, c });
+    struct vrt_shape shape = like->shape;
+
+    shape.c = c;
+    return vrt_graph_tensor(b->graph, VRT_DTYPE_F32, shape);
+}
+
+/* What a convolution reads. */
+static struct vrt_tensor new_input(const struct builder *b, int d, int h, int w, int c)
+{
+    return vrt_graph_tensor(b->graph, b->dtype, (struct vrt_shape){ d, h, w, c });
 }
 
 /* The convolution whose weight is param `weight`. */
@@ -49,40 +60,51 @@ static void conv(const struct builder *b, const struct vrt_tensor *x, int weight
 static struct vrt_tensor halve(const struct builder *b, const struct vrt_tensor *x, int weight,
                                int c)
 {
-    const int h = x->shape.h / 2, w = x->shape.w / 2;
-    const struct vrt_tensor folded = new_tensor(b, x, h, w, 4 * x->shape.c);
-    const struct vrt_tensor out = new_tensor(b, x, h, w, c);
+    const int d = x->shape.d, h = x->shape.h / 2, w = x->shape.w / 2;
+    const struct vrt_tensor folded = new_input(b, d, h, w, 4 * x->shape.c);
+    const struct vrt_tensor out = new_input(b, d, h, w, c);
 
     vrt_layer_unshuffle(b->graph, x, 2, &folded);
     conv(b, &folded, weight, true, &out);
     return out;
 }
 
-/* One that makes the size `by` times as large, to `c` channels. */
-static struct vrt_tensor enlarge(const struct builder *b, const struct vrt_tensor *x, int weight,
-                                 int by, int c)
+/* One that makes the size that of `out`, `by` times as large. */
+static void enlarge(const struct builder *b, const struct vrt_tensor *x, int weight, int by,
+                    const struct vrt_tensor *out)
 {
-    const int h = x->shape.h, w = x->shape.w;
-    const struct vrt_tensor folded = new_tensor(b, x, h, w, by * by * c);
-    const struct vrt_tensor out = new_tensor(b, x, by * h, by * w, c);
+    struct vrt_shape shape = x->shape;
 
+    shape.c = by * by * out->shape.c;
+    const struct vrt_tensor folded = vrt_graph_tensor(b->graph, out->dtype, shape);
     conv(b, x, weight, false, &folded);
-    vrt_layer_shuffle(b->graph, &folded, by, NULL, &out);
-    return out;
+    vrt_layer_shuffle(b->graph, &folded, by, NULL, out);
+}
+
+/* The convolutions from param `weight` on, each with its activation, that keep x's shape. */
+static struct vrt_tensor keep(const struct builder *b, struct vrt_tensor x, int weight, int n)
+{
+    for (int i = 0; i < n; i++) {
+        const struct vrt_tensor y =
+            new_input(b, x.shape.d, x.shape.h, x.shape.w, x.shape.c);
+
+        conv(b, &x, weight + 2 * i, true, &y);
+        x = y;
+    }
+    return x;
 }
 
 /* The features of both frames. */
 static struct vrt_tensor encode(const struct builder *b, const struct vrt_tensor *in)
 {
-    const int f = b->rife->encode_features;
-    struct vrt_tensor x = halve(b, in, 0, f);
+    const int n_kept = VRT_RIFE_ENCODE_CONVS - 2;
+    struct vrt_tensor x = halve(b, in, 0, b->rife->encode_features);
 
-    for (int i = 1; i < VRT_RIFE_ENCODE_CONVS - 1; i++) {
-        const struct vrt_tensor y = new_tensor(b, &x, x.shape.h, x.shape.w, f);
-        conv(b, &x, 2 * i, true, &y);
-        x = y;
-    }
-    return enlarge(b, &x, 2 * (VRT_RIFE_ENCODE_CONVS - 1), 2, b->rife->features);
+    x = keep(b, x, 2, n_kept);
+    const struct vrt_tensor out =
+        new_input(b, x.shape.d, in->shape.h, in->shape.w, b->rife->features);
+    enlarge(b, &x, 2 * (1 + n_kept), 2, &out);
+    return out;
 }
 
 /* The flow to frame i: x and y. */
@@ -91,16 +113,34 @@ static struct vrt_tensor flow_to(const struct vrt_tensor *flows, int i)
     return vrt_tensor_channels(flows, 2 * i, 2);
 }
 
-/* `x` moved by the flow to frame i, or as it is where there are no flows yet. */
+/* `x` moved by the flow to frame i. */
 static void move(const struct builder *b, const struct vrt_tensor *x,
                  const struct vrt_tensor *flows, int i, const struct vrt_tensor *out)
 {
-    if (!flows) {
-        vrt_layer_copy(b->graph, x, out);
-        return;
-    }
     const struct vrt_tensor flow = flow_to(flows, i);
+
     vrt_layer_warp(b->graph, x, &flow, VRT_WARP_BILINEAR_BORDER, out);
+}
+
+/* `x` at the size of `out`. */
+static void fit(const struct builder *b, const struct vrt_tensor *x, const struct vrt_tensor *out)
+{
+    if (vrt_shape_equal(x->shape, out->shape))
+        vrt_layer_copy(b->graph, x, out);
+    else
+        vrt_layer_resize(b->graph, x, VRT_RESIZE_BILINEAR, out);
+}
+
+/* f32, itself where it is of that size. */
+static struct vrt_tensor fitted(const struct builder *b, const struct vrt_tensor *x,
+                                const struct vrt_tensor *like)
+{
+    if (x->shape.h == like->shape.h)
+        return *x;
+
+    const struct vrt_tensor out = new_like(b, like, x->shape.c);
+    vrt_layer_resize(b->graph, x, VRT_RESIZE_BILINEAR, &out);
+    return out;
 }
 
 /* The next `n` channels of `x`. */
@@ -110,52 +150,55 @@ static struct vrt_tensor next_channels(const struct vrt_tensor *x, int *first, i
     return vrt_tensor_channels(x, *first - n, n);
 }
 
-/* What block i reads, at the size of the frames, but for the flows. `made` is what the block before
- * it made; both NULL: there is none. */
+/* Both frames and both frames' features at the size of `out`, moved by the flows where there are
+ * any. */
+static void gather_pictures(const struct builder *b, const struct vrt_tensor *flows,
+                            const struct vrt_tensor *out)
+{
+    const int h = b->frames[0].shape.h, w = b->frames[0].shape.w;
+    const bool is_smaller = out->shape.h < h;
+    const struct vrt_tensor moved =
+        flows && is_smaller ? new_input(b, 1, h, w, out->shape.c) : *out;
+    int first = 0;
+
+    for (int k = 0; k < 4; k++) {
+        const struct vrt_tensor *x = k < 2 ? &b->frames[k] : &b->features[k - 2];
+        const struct vrt_tensor to = next_channels(&moved, &first, x->shape.c);
+
+        if (flows)
+            move(b, x, flows, k % 2, &to);
+        else
+            fit(b, x, &to);
+    }
+    if (flows && is_smaller)
+        fit(b, &moved, out);
+}
+
+/* What block i reads, at its size. `made` is what the block before it made, at the frames'; both
+ * NULL: there is none. */
 static struct vrt_tensor gather(const struct builder *b, const struct vrt_tensor *flows,
                                 const struct vrt_tensor *made, int i)
 {
-    const struct vrt_tensor *like = &b->frames[0];
-    const int n = vrt_rife_in_channels(b->rife, i) - (flows ? FLOWS : 0);
-    const struct vrt_tensor all = new_tensor(b, like, like->shape.h, like->shape.w, n);
+    const int scale = b->rife->blocks[i].scale;
+    const int h = b->frames[0].shape.h / scale, w = b->frames[0].shape.w / scale;
+    const struct vrt_tensor out = new_input(b, 1, h, w, vrt_rife_in_channels(b->rife, i));
     int first = 0;
 
-    for (int k = 0; k < 2; k++) {
-        const struct vrt_tensor to = next_channels(&all, &first, RGB);
-        move(b, &b->frames[k], flows, k, &to);
-    }
-    for (int k = 0; k < 2; k++) {
-        const struct vrt_tensor to = next_channels(&all, &first, b->rife->features);
-        move(b, &b->features[k], flows, k, &to);
-    }
-    const struct vrt_tensor time = next_channels(&all, &first, 1);
+    const struct vrt_tensor pictures = next_channels(&out, &first, 2 * (RGB + b->rife->features));
+    gather_pictures(b, flows, &pictures);
+    const struct vrt_tensor time = next_channels(&out, &first, 1);
     vrt_layer_fill(b->graph, b->time, &time);
-    if (made) {
-        /* Mask and hints follow one another in both. */
-        const struct vrt_tensor from = vrt_tensor_channels(made, MASK, 1 + b->rife->n_hints);
-        const struct vrt_tensor to = next_channels(&all, &first, 1 + b->rife->n_hints);
-        vrt_layer_copy(b->graph, &from, &to);
-    }
-    return all;
-}
-
-/* The same with the flows behind it, all made smaller by the block's scale. */
-static struct vrt_tensor reduce(const struct builder *b, const struct vrt_tensor *all,
-                                const struct vrt_tensor *flows, int i)
-{
-    const int scale = b->rife->blocks[i].scale, c = all->shape.c;
-    const int h = all->shape.h / scale, w = all->shape.w / scale;
-    const struct vrt_tensor out = new_tensor(b, all, h, w, c + (flows ? FLOWS : 0));
-    const struct vrt_tensor others = vrt_tensor_channels(&out, 0, c);
-
-    vrt_layer_resize(b->graph, all, VRT_RESIZE_BILINEAR, &others);
     if (!flows)
         return out;
+
+    /* Mask and hints follow one another in both. */
+    const struct vrt_tensor from = vrt_tensor_channels(made, MASK, 1 + b->rife->n_hints);
+    const struct vrt_tensor to = next_channels(&out, &first, 1 + b->rife->n_hints);
+    fit(b, &from, &to);
     const float by = 1 / (float)scale;
     const struct vrt_op_affine smaller = { .scale = { by, by, by, by } };
-    const struct vrt_tensor resized = new_tensor(b, all, h, w, FLOWS);
-    const struct vrt_tensor last = vrt_tensor_channels(&out, c, FLOWS);
-    vrt_layer_resize(b->graph, flows, VRT_RESIZE_BILINEAR, &resized);
+    const struct vrt_tensor last = next_channels(&out, &first, FLOWS);
+    const struct vrt_tensor resized = fitted(b, flows, &out);
     vrt_layer_affine(b->graph, &resized, &smaller, &last);
     return out;
 }
@@ -164,26 +207,16 @@ static struct vrt_tensor reduce(const struct builder *b, const struct vrt_tensor
 static struct vrt_tensor block(const struct builder *b, const struct vrt_tensor *flows,
                                const struct vrt_tensor *made, int i)
 {
-    const struct vrt_tensor *like = &b->frames[0];
     const int features = b->rife->blocks[i].features;
-    const struct vrt_tensor all = gather(b, flows, made, i);
     int weight = 2 * (VRT_RIFE_ENCODE_CONVS + i * VRT_RIFE_BLOCK_CONVS);
-    struct vrt_tensor x = reduce(b, &all, flows, i);
+    struct vrt_tensor x = gather(b, flows, made, i);
+    const struct vrt_tensor small = new_like(b, &x, b->rife->n_made);
 
     x = halve(b, &x, weight, features / 2);
-    weight += 2;
-    x = halve(b, &x, weight, features);
-    for (int k = 0; k < VRT_RIFE_RES_CONVS; k++) {
-        const struct vrt_tensor y = new_tensor(b, &x, x.shape.h, x.shape.w, features);
-
-        weight += 2;
-        conv(b, &x, weight, true, &y);
-        x = y;
-    }
-    x = enlarge(b, &x, weight + 2, ENLARGED_BY, b->rife->n_made);
-    const struct vrt_tensor out = new_tensor(b, &x, like->shape.h, like->shape.w, b->rife->n_made);
-    vrt_layer_resize(b->graph, &x, VRT_RESIZE_BILINEAR, &out);
-    return out;
+    x = halve(b, &x, weight + 2, features);
+    x = keep(b, x, weight + 4, VRT_RIFE_RES_CONVS);
+    enlarge(b, &x, weight + 4 + 2 * VRT_RIFE_RES_CONVS, ENLARGED_BY, &small);
+    return fitted(b, &small, &b->frames[0]);
 }
 
 /* The flows, corrected by what block i made. */
@@ -192,7 +225,7 @@ static struct vrt_tensor correct(const struct builder *b, const struct vrt_tenso
 {
     const float scale = (float)b->rife->blocks[i].scale;
     const struct vrt_tensor more = vrt_tensor_channels(made, 0, FLOWS);
-    const struct vrt_tensor out = new_tensor(b, made, made->shape.h, made->shape.w, FLOWS);
+    const struct vrt_tensor out = new_like(b, made, FLOWS);
 
     if (flows)
         vrt_layer_add(b->graph, &more, scale, flows, &out);
@@ -207,12 +240,11 @@ static void mix(const struct builder *b, const struct vrt_tensor *flows,
                 const struct vrt_tensor *made, const struct vrt_tensor *out)
 {
     const struct vrt_tensor mask = vrt_tensor_channels(made, MASK, 1);
-    const int h = mask.shape.h, w = mask.shape.w;
-    const struct vrt_tensor first = new_tensor(b, &mask, h, w, RGB);
-    const struct vrt_tensor second = new_tensor(b, &mask, h, w, RGB);
-    const struct vrt_tensor masks = new_tensor(b, &mask, h, w, RGB);
-    const struct vrt_tensor difference = new_tensor(b, &mask, h, w, RGB);
-    const struct vrt_tensor share = new_tensor(b, &mask, h, w, RGB);
+    const struct vrt_tensor first = new_like(b, &mask, RGB);
+    const struct vrt_tensor second = new_like(b, &mask, RGB);
+    const struct vrt_tensor masks = new_like(b, &mask, RGB);
+    const struct vrt_tensor difference = new_like(b, &mask, RGB);
+    const struct vrt_tensor share = new_like(b, &mask, RGB);
 
     move(b, &b->frames[0], flows, 0, &first);
     move(b, &b->frames[1], flows, 1, &second);
@@ -232,7 +264,7 @@ void vrt_rife_build(const struct vrt_network *network, struct vrt_graph *graph,
 {
     const struct vrt_network_moments evenly = { 1, 1, out->shape.d + 1 };
     const struct vrt_network_moments moments = use->moments.of ? use->moments : evenly;
-    struct builder b = { .rife = &network->rife, .graph = graph };
+    struct builder b = { .rife = &network->rife, .graph = graph, .dtype = use->dtype };
     const struct vrt_tensor features = encode(&b, in);
 
     if (vrt_graph_status(graph) < 0)

@@ -113,8 +113,7 @@ static int find_sizes(struct vrt_params *params, struct vrt_rife *rife)
  * - conv(x) * beta + x is one convolution: beta goes into the weights, and x is the tap in the
  *   middle.
  *
- * Sums and products are the same, but for zeros and for how beta is rounded. All stay f32, whatever
- * the replica's type: they decide where samples are taken from.
+ * Sums and products are the same, but for zeros and for how beta is rounded.
  */
 
 /* Which of four taps makes half i of a square, seen from the square at -1, 0 or 1; -1: none. */
@@ -132,7 +131,7 @@ static int add(struct vrt_params *params, const char *name, int c_out, int c_in,
                const float *const values[2])
 {
     const struct vrt_params_want want = { .n_dims = 4, .dims = { c_out, c_in, 3, 3 },
-                                          .use = VRT_PARAM_WEIGHT_F32 };
+                                          .use = VRT_PARAM_WEIGHT };
     const struct vrt_params_want want_bias = { .n_dims = 1, .dims = { c_out } };
     char tensor[64];
 
