@@ -344,7 +344,9 @@ class Bench:
         if not importlib.util.find_spec('torch') or not importlib.util.find_spec('onnxscript'):
             raise Failed('PyTorch and onnxscript, which make its file, are not installed')
         frames, width, height = SIZES[kind]
-        network = 'compact' if kind == 'clip' else kind
+        network = kind
+        if kind == 'clip':      # of which peers take a frame at a time
+            network, frames = 'compact', 1
         torch = self.serve('PyTorch')
         try:
             torch.ask({'network': network, 'weights': self.weights(network), 'frames': frames,
