@@ -3,7 +3,7 @@
 """Networks of which files that state a graph carry the weights: they give the same bits as from
 .safetensors, and each file whose graph computes anything else is refused by one sentence.
 
-usage: test-carriers.py VRT_INFER [onnx]
+usage: test-carriers.py VRT_INFER [onnx] [broken]
 """
 import math
 import os
@@ -590,4 +590,4 @@ class Carriers(unittest.TestCase):
 
 
 if __name__ == '__main__':
-    unittest.main(argv=sys.argv[:1])
+    unittest.main(argv=sys.argv[:1] + (['-k', 'broken'] if 'broken' in sys.argv[2:] else []))

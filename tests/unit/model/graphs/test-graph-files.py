@@ -3,7 +3,7 @@
 """Networks from files that state a graph (ncnn, ONNX): the same weights give the same bits as from
 .safetensors, and each file that is broken is refused by one sentence.
 
-usage: test-graph-files.py VRT_INFER [onnx]
+usage: test-graph-files.py VRT_INFER [onnx] [broken]
 """
 import json
 import math
@@ -564,4 +564,4 @@ class GraphFiles(unittest.TestCase):
 
 
 if __name__ == '__main__':
-    unittest.main(argv=sys.argv[:1])
+    unittest.main(argv=sys.argv[:1] + (['-k', 'broken'] if 'broken' in sys.argv[2:] else []))
