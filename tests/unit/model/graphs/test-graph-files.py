@@ -52,8 +52,8 @@ BROKEN_NCNN = {
     'no number of layers': (lambda n: n.joined().replace(b'\n12 ', b'\nx '), 'has 0 layers'),
     'a negative number': (lambda n: n.joined().replace(b'\n12 ', b'\n-2 '), 'has -2 layers'),
     'a huge number': (lambda n: n.joined().replace(b'\n12 ', b'\n99999999999 '), 'layers'),
-    'a layer unknown': (lambda n: n.joined().replace(b'PixelShuffle', b'Deconvolution'),
-                        'Deconvolution "shuffle_8" is a layer that vrtd has no op for'),
+    'a layer unknown': (lambda n: n.joined().replace(b'PixelShuffle', b'Deconvolution' * 3),
+                        'DeconvolutionDeconvo... "shuffle_8" is a layer that vrtd has no op for'),
     'attention': (lambda n: n.joined().replace(b'PixelShuffle', b'Softmax'),
                   'Softmax "shuffle_8" is a layer that vrtd has no op for; it has attention: '
                   'SwinIR is run from its checkpoint'),
