@@ -235,20 +235,22 @@ struct compared {
     double mean_s, p50_s, p99_s, fps;
 };
 
-/* Whether `wanted`, "all" or a list such as "cuda:0,xpu", has the device among others. */
-static bool is_wanted(const char *wanted, const char *device)
+/* Whether the list has a word of these n characters. */
+static bool is_listed(const char *list, const char *word, size_t n)
 {
-    const size_t n_device = strlen(device), n_kind = strcspn(device, ":");
-
-    if (strcmp(wanted, "all") == 0)
-        return true;
-    for (const char *name = wanted; *name; name += strcspn(name, ",")) {
-        name += strspn(name, ", ");
-        const size_t n = strcspn(name, ", ");
-        if ((n == n_device || n == n_kind) && strncmp(name, device, n) == 0)
+    for (const char *next = list; *next; next += strcspn(next, ",")) {
+        next += strspn(next, ", ");
+        if (strcspn(next, ", ") == n && strncmp(next, word, n) == 0)
             return true;
     }
     return false;
+}
+
+/* Whether `wanted`, "all" or a list such as "cuda:0,xpu", has the device among others. */
+static bool is_wanted(const char *wanted, const char *device)
+{
+    return strcmp(wanted, "all") == 0 || is_listed(wanted, device, strlen(device)) ||
+           is_listed(wanted, device, strcspn(device, ":"));
 }
 
 /* Whether it can be timed, now or once it is open; that it can't is complained of, but not where it
@@ -256,14 +258,14 @@ static bool is_wanted(const char *wanted, const char *device)
 static bool is_usable(struct vrt_cli *cli, const char *wanted,
                       const struct vrt_device_report *device)
 {
-    struct vrt_error error;
+    struct vrt_error error = { 0 };
 
     if (device->state == VRT_DEVICE_STARTING || device->state == VRT_DEVICE_READY ||
         device->state == VRT_DEVICE_BUSY)
         return true;
     vrt_refuse(&error, VRT_CONN_E_REFUSED, VRT_CONN_REFUSED_ID, "is left out: it is %s",
                vrt_name_of(vrt_device_state_names, device->state));
-    if (!strstr(wanted, device->name))
+    if (!is_listed(wanted, device->name, strlen(device->name)))
         vrt_cli_complain(cli, device->name, &error);
     return false;
 }

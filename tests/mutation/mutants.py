@@ -12,8 +12,8 @@ UNTOUCHED = re.compile(r'^\s*(#|case |static_assert|\w*assert)|_log_|_LOG|\bPRI\
 
 # A call on a line of its own; what only gives memory back, or locks, is for a sanitizer to notice.
 STATEMENT = re.compile(r'^\s+[a-z_]\w*\([^;{}]*\);$')
-RELEASE = re.compile(r'^\s+(?:\w*free\w*|\w*_unref|\w*_done|\w*_destroy|\w*_discard|f?close|uv_close|'
-                     r'pthread_mutex_lock)\(')
+RELEASE = re.compile(r'^\s+(?:\w*free\w*|\w*_unref|\w*_done|\w*_destroy|\w*_discard|f?close|'
+                     r'uv_close|pthread_mutex_lock)\(')
 
 # Failures of which only a lack of memory is known: what a buffer may answer, what says ENOMEM.
 GROWS = re.compile(r'\br = vrt_(?:buf|table)_\w+\(')

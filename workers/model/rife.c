@@ -113,7 +113,8 @@ static int find_sizes(struct vrt_params *params, struct vrt_rife *rife)
  * - conv(x) * beta + x is one convolution: beta goes into the weights, and x is the tap in the
  *   middle.
  *
- * Sums and products are the same, but for zeros and for how beta is rounded.
+ * Sums and products are the same, but for zeros and for how beta is rounded: in 16 bits with the 1
+ * that is x.
  */
 
 /* Which of four taps makes half i of a square, seen from the square at -1, 0 or 1; -1: none. */

@@ -250,6 +250,7 @@ class Compared(Case):
 
     def test_devices(self):
         devices = [CUDA, dict(CUDA, name='cuda:1', state='lost'), dict(DEVICE, state='busy'),
+                   dict(CUDA, name='cuda:2', state='quarantined'),
                    dict(CUDA, name='xpu:0'), dict(CUDA, name='xpu:1', state='starting')]
         timed = []
 
@@ -269,6 +270,7 @@ class Compared(Case):
             out, err = self.run_it('profile', '-d', wanted, 'compact-x2')
             self.assertEqual(timed, names)
             self.assertEqual(err, ('vrtctl: cuda:1: is left out: it is lost\n'
+                                   'vrtctl: cuda:2: is left out: it is quarantined\n'
                                    if wanted == 'all' else '') +
                              ('vrtctl: xpu:0: no device computes in f64\n'
                               if 'xpu:0' in names else ''))

@@ -18,9 +18,14 @@ struct axis {
     float first_weight[N_PLACES], second_weight[N_PLACES];      /* 0 outside the picture */
 };
 
+static int run_columns(const struct vrt_op *op)
+{
+    return VRT_MIN(N_PLACES, vrt_cpu_run_columns(op->out.shape.c));
+}
+
 static size_t warp_scratch_bytes(const struct vrt_op *op)
 {
-    return N_PLACES * sizeof(float) * (size_t)op->out.shape.c;
+    return (size_t)run_columns(op) * sizeof(float) * (size_t)op->out.shape.c;
 }
 
 /* x, or a bound where it is beyond it or no number. */
@@ -229,13 +234,13 @@ static void warp_rows(const struct vrt_cpu_call *call, int d, int y0, int y1)
 {
     const struct vrt_op *op = call->op;
     const struct vrt_tensor *out = &op->out;
-    const int w = out->shape.w;
+    const int w = out->shape.w, columns = run_columns(op);
     const bool takes = op->warp.mode == VRT_WARP_NEAREST4;
     const bool in_place = !takes && out->dtype == VRT_DTYPE_F32;
 
     for (int y = y0; y < y1; y++)
-    for (int x = 0; x < w; x += N_PLACES) {
-        const int n = VRT_MIN(N_PLACES, w - x), at[3] = { d, y, x };
+    for (int x = 0; x < w; x += columns) {
+        const int n = VRT_MIN(columns, w - x), at[3] = { d, y, x };
 
         if (in_place) {
             sample_run(call, at, n, (float *)(void *)vrt_cpu_at(out, call->out, d, y, x),

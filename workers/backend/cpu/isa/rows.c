@@ -116,7 +116,7 @@ const float *vrt_cpu_row_get(const struct vrt_tensor *t, const void *base, const
     const size_t c = (size_t)t->shape.c, size = vrt_dtype_size(t->dtype);
     const size_t stride = (size_t)t->stride_w * size;
     const int together = n_together(c);
-    char dense[TOGETHER * sizeof(float)];
+    uint16_t dense[TOGETHER];       /* of any type that is smaller than f32 */
 
     if (t->stride_w == t->shape.c && t->dtype == VRT_DTYPE_F32)
         return (const float *)(const void *)src;
@@ -134,8 +134,8 @@ const float *vrt_cpu_row_get(const struct vrt_tensor *t, const void *base, const
         const char *from = src + (size_t)i * stride;
 
         if (m > 1) {
-            move_channels(from, stride, dense, c * size, m, c * size);
-            from = dense;
+            move_channels(from, stride, (char *)dense, c * size, m, c * size);
+            from = (const char *)dense;
         }
         vrt_cpu_load(t->dtype, from, scratch + (size_t)i * c, (size_t)m * c);
     }
@@ -149,7 +149,7 @@ void vrt_cpu_row_put(const struct vrt_tensor *t, void *base, const int at[3], in
     const size_t c = (size_t)t->shape.c, size = vrt_dtype_size(t->dtype);
     const size_t stride = (size_t)t->stride_w * size;
     const int together = n_together(c);
-    char dense[TOGETHER * sizeof(float)];
+    uint16_t dense[TOGETHER];       /* of any type that is smaller than f32 */
 
     if ((const void *)dst == (const void *)src)
         return;
@@ -165,8 +165,8 @@ void vrt_cpu_row_put(const struct vrt_tensor *t, void *base, const int at[3], in
         const int m = VRT_MIN(together, n - i);
         char *to = dst + (size_t)i * stride;
 
-        vrt_cpu_store(t->dtype, src + (size_t)i * c, m > 1 ? dense : to, (size_t)m * c);
+        vrt_cpu_store(t->dtype, src + (size_t)i * c, m > 1 ? (char *)dense : to, (size_t)m * c);
         if (m > 1)
-            move_channels(dense, c * size, to, stride, m, c * size);
+            move_channels((const char *)dense, c * size, to, stride, m, c * size);
     }
 }
