@@ -163,6 +163,8 @@ class Submit(Cluster):
         self.write('folder/1.png', 'picture')
         for arguments, says in (
                 (['folder', '-o', 'made'], 'folders of pictures'),
+                (['video.mp4', '--codec', 'png', '-o', 'folder', '--overwrite'],
+                 'folders of pictures'),
                 (['https://x.org/y.mp4', '-o', 'y.mp4'], 'no URL, and no pipe'),
                 (['video.mp4', '-o', 'a\\b.mp4'], 'a backslash'),
                 (['video.mp4', '--partition', ''], '--partition: expected from 1 to 63 letters'),
