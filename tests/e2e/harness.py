@@ -125,6 +125,7 @@ class Daemon:
             connection.request(method, path, body, headers or {})
             response = connection.getresponse()
             data = response.read()
+            assert response.reason != 'Unknown', response.status
             kind = response.getheader('Content-Type') or ''
             return response.status, json.loads(data) if 'json' in kind else data.decode()
         finally:

@@ -47,6 +47,7 @@ class Visitor:
         response, connection = self.open(method, path, body, headers)
         try:
             data = response.read()
+            assert response.reason != 'Unknown', response.status
             kind = response.getheader('Content-Type') or ''
             return response.status, json.loads(data) if data and 'json' in kind else data, \
                 response.headers
