@@ -80,7 +80,6 @@ struct vrt_conn {
     bool progress;                          /* something was written since the timer started */
 };
 
-
 /* How much of `out` isn't written yet. */
 static inline size_t vrt_conn_waiting(const struct vrt_conn *conn)
 {

@@ -21,7 +21,6 @@ struct vrt_response {
                                      * have: conn-answer.c's own; NULL: none */
 };
 
-
 /*
  * Appends an answer; `keep_alive`: more may follow on the connection; `with_body`: false for HEAD,
  * whose answer only says how long the body is. Return: 0, -errno as vrt_buf_append().

@@ -321,6 +321,5 @@ int vrt_device_finish(struct vrt_device *device);
 /* "out of device memory", ...: for logs and job errors; outcomes and -errno alike. */
 const char *vrt_backend_strerror(int r);
 
-
 VRT_DEFINE_CLEANUP(struct vrt_registry, vrt_registry_free)
 VRT_DEFINE_CLEANUP(struct vrt_device, vrt_device_close)

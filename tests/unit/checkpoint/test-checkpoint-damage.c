@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * engine/checkpoint: the fixtures, cut at every length and with every byte changed. A cut file is
- * refused or read as if it were whole; a changed one is read or refused with one sentence. Run
- * under the sanitizers this shows that no byte of a file is trusted.
+ * refused; a changed one is read or refused with one sentence. Run under the sanitizers this shows
+ * that no byte of a file is trusted.
  */
+
+#include <errno.h>
 
 #include "tests/unit/test.h"
 
@@ -32,42 +34,20 @@ static size_t read_fixture(const char *name, uint8_t *data, size_t capacity)
     return n;
 }
 
-static void expect_same(const struct vrt_checkpoint *a, const struct vrt_checkpoint *b)
-{
-    float x[4096], y[4096];
-
-    expect_int(vrt_checkpoint_n_tensors(a), vrt_checkpoint_n_tensors(b));
-    for (int i = 0; i < vrt_checkpoint_n_tensors(a); i++) {
-        const struct vrt_checkpoint_tensor *s = vrt_checkpoint_tensor(a, i);
-        const struct vrt_checkpoint_tensor *t = vrt_checkpoint_find(b, s->name);
-
-        expect_true(t && t->n_elements == s->n_elements && t->n_elements <= 4096);
-        vrt_checkpoint_read_f32(s, x);
-        vrt_checkpoint_read_f32(t, y);
-        expect_int(memcmp(x, y, (size_t)s->n_elements * sizeof(*x)), 0);
-    }
-}
-
 static void test_cut(void)
 {
     static uint8_t data[1 << 16];
 
     for (size_t i = 0; i < N_FIXTURES; i++) {
-        size_t n = read_fixture(fixtures[i], data, sizeof(data)), n_refused = 0;
-        struct pth_opened whole, cut;
+        size_t n = read_fixture(fixtures[i], data, sizeof(data));
+        struct pth_opened cut;
 
-        pth_open(data, n, fixtures[i], &whole);
+        /* None of these formats can lose its end without notice. */
         for (size_t size = 0; size < n; size++) {
             pth_open(data, size, fixtures[i], &cut);
-            if (cut.r == 0 && whole.r == 0)
-                expect_same(whole.checkpoint, cut.checkpoint);
-            expect_true(cut.r || whole.r == 0);
-            n_refused += cut.r != 0;
+            expect_int(cut.r, -EINVAL);
             pth_close(&cut);
         }
-        /* None of these formats can lose its end without notice. */
-        expect_int(n_refused, n);
-        pth_close(&whole);
     }
 }
 

@@ -530,18 +530,19 @@ static void test_left_out(void)
     char path[96], orphan[96];
 
     play_start(&play, "");
-    expect_int(play_submit(&play, "fail-6", ""), 1);
-    play_expect_state(&play, 1, VRT_JOB_FAILED);
-    snprintf(path, sizeof(path), "%s/spool/1", play.folder);
+    for (int id = 1; id <= 12; id++)
+        expect_int(play_submit(&play, "fail-6", ""), id);
+    play_expect_state(&play, 12, VRT_JOB_FAILED);
+    snprintf(path, sizeof(path), "%s/spool/12", play.folder);
     snprintf(orphan, sizeof(orphan), "%s/spool/99", play.folder);
     expect_int(mkdir(orphan, 0700), 0);
     play_restart_with(&play, "UPDATE jobs SET priority = 1000");
-    expect_int(play_show(&play, 1, &info), 404);
+    expect_int(play_show(&play, 12, &info), 404);
     expect_int(access(path, F_OK), 0);
     expect_int(access(orphan, F_OK), -1);
-    expect_int(play_submit(&play, "run-1", ""), 2);
+    expect_int(play_submit(&play, "run-1", ""), 13);
     play_restart_with(&play, "UPDATE jobs SET priority = 3");
-    expect_int(play_show(&play, 1, &info), 200);
+    expect_int(play_show(&play, 12, &info), 200);
     expect_int(info.segments_done, 1);
     vrt_job_info_done(&info);
     play_stop(&play);

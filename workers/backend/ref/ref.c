@@ -13,7 +13,6 @@
  * tables are left alone, as the other devices keep them in f32.
  */
 
-
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

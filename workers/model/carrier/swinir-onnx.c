@@ -16,7 +16,6 @@
 #include "model/carrier/swinir-onnx.h"
 #include "model/carrier/swinir.h"
 
-
 /* Sizes that pictures of any size are tried with: several windows of 7 or 8, as SwinIR has. */
 #define ROWS 56
 #define COLUMNS 112

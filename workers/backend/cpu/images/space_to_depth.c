@@ -5,7 +5,6 @@
 #include "backend/cpu/isa/kernels.h"
 #include "backend/cpu/isa/rows.h"
 
-
 static size_t space_to_depth_scratch_bytes(const struct vrt_op *op)
 {
     return vrt_cpu_run_bytes(2, op->out.shape.c);
