@@ -193,6 +193,7 @@ UNKNOWN = {
     'one more, far off': lambda o, x: o.made('Unsqueeze', x, [6]),
     'one more, nowhere': lambda o, x: o.made('Unsqueeze', x),
     'many more': lambda o, x: o.made('Unsqueeze', x, [0, 1, 2, 3, 4]),
+    'the size of nothing': lambda o, x: o.made('Reshape', x, o.made('Shape', '')),
     'repeated never': lambda o, x: o.made('Tile', x, [1, 1, 0, 1]),
     'repeated by fewer': lambda o, x: o.made('Tile', x, [1, 1]),
     'spread to fewer': lambda o, x: o.made('Expand', x, [2]),
