@@ -355,6 +355,23 @@ static void test_unfit(void)
     vrt_log_set_output(NULL);
 }
 
+static void take_line(void *ctx, const struct vrt_log_record *record)
+{
+    strcat(ctx, record->text);
+}
+
+/* The last lines, the oldest first. */
+static void test_kept(void)
+{
+    char lines[64] = "";
+
+    vrt_log_keep(2);
+    for (char c = 'a'; c <= 'c'; c++)
+        vrt_log_info("%c", c);
+    vrt_log_recall(take_line, lines);
+    expect_str(lines, "bc");
+}
+
 static void begin(void)
 {
     if (!mkdtemp(folder))
@@ -368,4 +385,5 @@ TEST_MAIN_AFTER(begin(),
     { "journal", test_journal },
     { "rotation", test_rotation },
     { "unfit", test_unfit },
+    { "kept", test_kept },
 )
