@@ -247,7 +247,7 @@ class Resumed(Jobs):
         os.kill(self.daemon.zygotes()[0], signal.SIGKILL)
         source = clip(self.path('orphan.mp4'), frames=4)
         self.follow(source, self.path('orphan.out.mp4'))
-        self.wait_until(lambda: not os.path.exists(self.once) and dead())
+        self.wait_until(lambda: not os.path.exists(self.once) and dead() and self.daemon.zygotes())
         os.kill(self.daemon.zygotes()[0], signal.SIGKILL)
         self.follow(source, self.path('orphan.again.mp4'))
         self.wait_until(lambda: not dead())

@@ -140,7 +140,7 @@ void pth_open(const void *data, size_t size, const char *what, struct pth_opened
                                           &opened.error);
     if (opened.r == 0) {
         if (vrt_checkpoint_n_tensors(opened.checkpoint) < 1 || opened.error.message[0])
-            test_fail("%s: accepted without tensors, or in spite of %s", what, opened.error.message);
+            test_fail("%s: accepted without tensors or in spite of %s", what, opened.error.message);
         read_all(opened.checkpoint);
     } else {
         if (opened.checkpoint || opened.r != -EINVAL)
