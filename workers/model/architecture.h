@@ -19,6 +19,7 @@
 struct vrt_architecture {
     const char *name;               /* "compact": in the API and in logs */
     const char *network;            /* what its authors call it: "SRVGGNetCompact" */
+    int revision;                   /* one more whenever the same params are computed otherwise */
 
     /* Whether the names are those of this architecture; errors in it are for load() to find. */
     bool (*recognise)(const struct vrt_checkpoint *checkpoint);

@@ -117,13 +117,16 @@ static uint64_t hash_dag(uint64_t h, const struct vrt_dag *dag)
     return dag->edge ? hash(h, &dag->edge, sizeof(dag->edge)) : h;
 }
 
-/* The description is hashed too: an activation without params changes nothing else. So is what a
- * param is for: by it what was measured of a network that is computed otherwise now isn't its. */
+/* The description is hashed too: an activation without params changes nothing else. So is how
+ * often the computation itself was changed: what was measured of another isn't this network's. */
 uint64_t vrt_network_sum(const struct vrt_network *network)
 {
     const char *description = network->info.description;
+    const int revision = network->architecture->revision;
     uint64_t h = hash(UINT64_C(0xcbf29ce484222325), description, strlen(description) + 1);
 
+    if (revision)
+        h = hash(h, &revision, sizeof(revision));
     for (size_t i = 0; i < network->params.n_items; i++) {
         const struct vrt_param *param = &network->params.items[i];
         size_t n_values = 1;
@@ -131,7 +134,6 @@ uint64_t vrt_network_sum(const struct vrt_network *network)
         for (int k = 0; k < param->n_dims; k++)
             n_values *= (size_t)param->dims[k];
         h = hash(h, param->name, strlen(param->name) + 1);
-        h = hash(h, &param->use, sizeof(param->use));
         h = hash(h, param->dims, (size_t)param->n_dims * sizeof(param->dims[0]));
         h = hash(h, param->data, n_values * sizeof(param->data[0]));
     }

@@ -351,6 +351,7 @@ static int load(struct vrt_network *network, struct vrt_params *params)
 const struct vrt_architecture vrt_architecture_rife = {
     .name = "rife",
     .network = "RIFE",
+    .revision = 1,                      /* 0: all of it f32, whatever the precision */
     .recognise = recognise,
     .pad_mode = VRT_PAD_ZERO,           /* as its authors have it */
     .load = load,
