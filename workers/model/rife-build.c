@@ -85,8 +85,7 @@ static void enlarge(const struct builder *b, const struct vrt_tensor *x, int wei
 static struct vrt_tensor keep(const struct builder *b, struct vrt_tensor x, int weight, int n)
 {
     for (int i = 0; i < n; i++) {
-        const struct vrt_tensor y =
-            new_input(b, x.shape.d, x.shape.h, x.shape.w, x.shape.c);
+        const struct vrt_tensor y = vrt_graph_tensor(b->graph, b->dtype, x.shape);
 
         conv(b, &x, weight + 2 * i, true, &y);
         x = y;

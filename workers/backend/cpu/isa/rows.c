@@ -103,7 +103,7 @@ static void move_channels(const char *src, size_t src_stride, char *dst, size_t 
     }
 }
 
-/* Columns, of c channels each, of which few are brought together to be converted at once. */
+/* How many columns of c channels are brought together, to be converted at once. */
 static int n_together(size_t c)
 {
     return c < TOGETHER / 4 ? (int)(TOGETHER / c) : 1;
