@@ -52,7 +52,19 @@ struct vrt_pipeline {
 static const struct vrt_stream_list no_streams;
 static const struct vrt_device_info device_infos[2] = {
     { .kind = "cpu", .name = "cpu:0", .description = "a fake", .n_threads = 1 },
-    { .kind = "cpu", .index = 1, .name = "cpu:1", .description = "a fake" },
+    { .kind = "cuda", .name = "cuda:0", .description = "a fake", .card = 3, .uuid = "GPU-1",
+      .pci_address = "0000:0a:00.0", .compute_capability = "9.0", .driver_version = "550.1",
+      .runtime_version = "12.4" },
+};
+
+/* What differs of the second: no number twice. */
+static const struct vrt_device_snapshot second = {
+    .info = &device_infos[1], .in_flight = 2, .shards_done = 21, .shards_failed = 3,
+    .frames_done = 84, .n_quarantined = 5, .shard_s = 0.25, .retry_in_s = 12.3,
+    .shard_times = { .counts = { [1] = 4, [VRT_HISTOGRAM_N_STEPS] = 17 }, .sum_s = 90.5 },
+    .memory_total_bytes = 8000, .memory_free_bytes = 6000, .used_bytes = 1700,
+    .replica_bytes = 900, .workspace_bytes = 800, .peak_bytes = 1900, .n_replicas = 6,
+    .sensors = { true, 50, 25, 71, 300, 700, "power" }, .last_error = "the fake is lost",
 };
 
 int vrt_pool_new(const struct vrt_pool_params *params, struct vrt_pool **ret_pool,
@@ -120,7 +132,7 @@ const struct vrt_device_info *const *vrt_pool_infos(const struct vrt_pool *pool,
 int64_t vrt_pool_n_ready(const struct vrt_pool *pool)
 {
     (void)pool;
-    return 0;
+    return 9;
 }
 
 void vrt_pool_set_memory_fraction(struct vrt_pool *pool, size_t i, double fraction)
@@ -142,8 +154,8 @@ int vrt_pool_replicas(const struct vrt_pool *pool, struct vrt_replica_entry **re
         .state = VRT_REPLICA_PACKING,
     };
     entries[1] = (struct vrt_replica_entry){
-        .device = "cuda:1", .weights = 0xbeef, .dtype = VRT_DTYPE_F32, .bytes = 1,
-        .state = VRT_REPLICA_IN_USE,
+        .device = "cuda:1", .weights = 0xd8bdd6e23a34f850, .dtype = VRT_DTYPE_F32, .bytes = 1,
+        .state = VRT_REPLICA_IN_USE,        /* of compact-x2 */
     };
     *ret_entries = entries;
     *ret_n_entries = 2;
@@ -163,13 +175,11 @@ int vrt_pool_choose(const struct vrt_pool *pool, const struct vrt_pool_wish *wis
 void vrt_pool_device(const struct vrt_pool *pool, size_t i, struct vrt_device_snapshot *ret_device)
 {
     (void)pool;
-    *ret_device = (struct vrt_device_snapshot){
-        .info = &device_infos[i],
-        .state = i && !fake_flow.is_mended ? VRT_DEVICE_QUARANTINED : VRT_DEVICE_READY,
-        .memory_total_bytes = -1,
-        .memory_free_bytes = -1,
+    *ret_device = i ? second : (struct vrt_device_snapshot){
+        .info = &device_infos[0], .memory_total_bytes = -1, .memory_free_bytes = -1,
         .peak_bytes = 1000,
     };
+    ret_device->state = i && !fake_flow.is_mended ? VRT_DEVICE_QUARANTINED : VRT_DEVICE_READY;
 }
 
 const struct vrt_device_history *vrt_pool_history(const struct vrt_pool *pool, size_t i)
@@ -260,6 +270,8 @@ static void tick_running(struct vrt_pipeline *pipeline)
     } else if (!pipeline->held) {
         pipeline->frames_done++;
         fake_flow.n_frames++;
+        pipeline->params.totals->frames_done++;
+        pipeline->params.totals->busy_ns[VRT_STAGE_COMPUTE] += VRT_NS_PER_S / 2;
         end_segment(pipeline);
     }
 }
@@ -396,9 +408,7 @@ void vrt_pipeline_snapshot(const struct vrt_pipeline *pipeline,
         .phase = pipeline->phase,
         .frames_total = is(pipeline, "run-") ? pipeline->frames_total : -1,
         .frames_done = pipeline->frames_done,
-        .fps = 25,
-        .left_s = -1,
-        .elapsed_s = 1,
+        .fps = 25, .left_s = -1, .elapsed_s = 1,
         .bottleneck = VRT_STAGE_COMPUTE,
         .n_devices = 1,
         .devices[0] = { .info = &device_infos[0], .precision = VRT_PRECISION_F32,
@@ -416,19 +426,40 @@ const char *vrt_pipeline_warning(const struct vrt_pipeline *pipeline, size_t i)
     return "this is a fake";
 }
 
+/* What a client waits for: it begins with its timer, by which it goes on. */
+static void on_errand_closed(uv_handle_t *handle)
+{
+    free(handle);
+}
+
+static void end_errand(uv_timer_t *timer)
+{
+    fake_flow.n_alive--;
+    uv_close((uv_handle_t *)timer, on_errand_closed);
+}
+
+/* "cpu:7" is not there. Return: one of `size` bytes; NULL with `error`. */
+static void *begin_errand(struct vrt_pool *pool, const char *device, size_t size,
+                          uv_timer_cb on_tick, struct vrt_error *error)
+{
+    uv_timer_t *timer = strcmp(device, "cpu:7") == 0 ? NULL : calloc(1, size);
+
+    if (!timer) {
+        vrt_refuse(error, -ENODEV, VRT_E(DEVICE_UNKNOWN), "the fake has no %s", device);
+        return NULL;
+    }
+    uv_timer_init(pool->loop, timer);
+    uv_timer_start(timer, on_tick, FAKE_FLOW_TICK_MS, FAKE_FLOW_TICK_MS);
+    fake_flow.n_alive++;
+    return timer;
+}
+
 struct vrt_profile {
-    void (*done)(void *ctx, const struct vrt_profile_report *report,
-                 const struct vrt_error *error);
-    void *ctx;
     uv_timer_t timer;
-    int width, n_ticks;
+    struct vrt_profile_params params;
+    int n_ticks;
     bool cancelled;
 };
-
-static void on_profile_closed(uv_handle_t *handle)
-{
-    free(vrt_container_of(handle, struct vrt_profile, timer));
-}
 
 static void on_profile_tick(uv_timer_t *timer)
 {
@@ -437,37 +468,28 @@ static void on_profile_tick(uv_timer_t *timer)
     struct vrt_error error = { .id = NULL };
 
     /* As many ticks as frames are wide. */
-    if (!profile->cancelled && ++profile->n_ticks < profile->width)
+    if (!profile->cancelled && ++profile->n_ticks < profile->params.width)
         return;
     vrt_profile_report_init(&report);
-    report.width = profile->width;
+    report.width = profile->params.width;
     if (profile->cancelled)
         vrt_refuse(&error, -ECANCELED, "job.cancelled", "the fake was cancelled");
-    profile->done(profile->ctx, profile->cancelled ? NULL : &report,
-                  profile->cancelled ? &error : NULL);
-    fake_flow.n_alive--;
-    uv_close((uv_handle_t *)timer, on_profile_closed);
+    profile->params.done(profile->params.ctx, profile->cancelled ? NULL : &report,
+                         profile->cancelled ? &error : NULL);
+    end_errand(timer);
 }
 
 int vrt_profile_new(struct vrt_pool *pool, const struct vrt_profile_params *params,
                     struct vrt_profile **ret_profile, struct vrt_error *error)
 {
-    struct vrt_profile *profile = calloc(1, sizeof(*profile));
+    struct vrt_profile *profile = begin_errand(pool, params->devices, sizeof(*profile),
+                                               on_profile_tick, error);
 
     if (!profile)
-        return vrt_refuse_errno(error, -ENOMEM, "the fake profile");
-    if (strcmp(params->devices, "cpu:7") == 0) {
-        free(profile);
-        return vrt_refuse(error, -ENODEV, VRT_E(DEVICE_UNKNOWN), "the fake has no cpu:7");
-    }
-    profile->done = params->done;
-    profile->ctx = params->ctx;
-    profile->width = params->width;
-    uv_timer_init(pool->loop, &profile->timer);
-    uv_timer_start(&profile->timer, on_profile_tick, FAKE_FLOW_TICK_MS, FAKE_FLOW_TICK_MS);
-    fake_flow.n_alive++;
-    atomic_fetch_add(&fake_flow.n_profiles, 1);
+        return -ENODEV;
+    profile->params = *params;
     *ret_profile = profile;
+    atomic_fetch_add(&fake_flow.n_profiles, 1);
     return 0;
 }
 
@@ -478,16 +500,10 @@ void vrt_profile_cancel(struct vrt_profile *profile)
 }
 
 struct vrt_doctor {
-    struct vrt_doctor_params params;
     uv_timer_t timer;
-    int n_ticks;
+    struct vrt_doctor_params params;
     bool is_slow, is_cancelled;
 };
-
-static void on_doctor_closed(uv_handle_t *handle)
-{
-    free(vrt_container_of(handle, struct vrt_doctor, timer));
-}
 
 static void on_doctor_tick(uv_timer_t *timer)
 {
@@ -502,29 +518,22 @@ static void on_doctor_tick(uv_timer_t *timer)
         .cure = "none",
     }, "the fake has no kernels");
     doctor->params.done(doctor->params.ctx);
-    fake_flow.n_alive--;
-    uv_close((uv_handle_t *)timer, on_doctor_closed);
+    end_errand(timer);
 }
 
-/* "cpu:9" takes until it is cancelled, "cpu:7" is not there. */
+/* "cpu:9" takes until it is cancelled. */
 int vrt_doctor_new(struct vrt_pool *pool, const struct vrt_doctor_params *params,
                    struct vrt_doctor **ret_doctor, struct vrt_error *error)
 {
-    struct vrt_doctor *doctor = calloc(1, sizeof(*doctor));
+    struct vrt_doctor *doctor = begin_errand(pool, params->device, sizeof(*doctor),
+                                             on_doctor_tick, error);
 
     if (!doctor)
-        return vrt_refuse_errno(error, -ENOMEM, "the fake examination");
-    if (strcmp(params->device, "cpu:7") == 0) {
-        free(doctor);
-        return vrt_refuse(error, -ENODEV, VRT_E(DEVICE_UNKNOWN), "the fake has no cpu:7");
-    }
+        return -ENODEV;
     doctor->params = *params;
     doctor->is_slow = strcmp(params->device, "cpu:9") == 0;
-    uv_timer_init(pool->loop, &doctor->timer);
-    uv_timer_start(&doctor->timer, on_doctor_tick, FAKE_FLOW_TICK_MS, FAKE_FLOW_TICK_MS);
-    fake_flow.n_alive++;
-    atomic_fetch_add(&fake_flow.n_doctors, 1);
     *ret_doctor = doctor;
+    atomic_fetch_add(&fake_flow.n_doctors, 1);
     return 0;
 }
 
@@ -550,14 +559,9 @@ void vrt_doctor_tell_backends(const struct vrt_pool *pool, const char *kind,
 }
 
 struct trimming {
-    struct vrt_trimming_params params;
     uv_timer_t timer;
+    struct vrt_trimming_params params;
 };
-
-static void on_trimming_closed(uv_handle_t *handle)
-{
-    free(vrt_container_of(handle, struct trimming, timer));
-}
 
 static void on_trimming_tick(uv_timer_t *timer)
 {
@@ -570,30 +574,26 @@ static void on_trimming_tick(uv_timer_t *timer)
     };
 
     trimming->params.done(trimming->params.ctx, devices, VRT_ARRAY_SIZE(devices));
-    fake_flow.n_alive--;
-    uv_close((uv_handle_t *)timer, on_trimming_closed);
+    end_errand(timer);
 }
 
-/* cpu:0 does it, cpu:1, which is asked where all are, does not; "cpu:7" is not there. */
+/* cpu:0 does it, cuda:0, which is asked where all are, does not. */
 int vrt_trimming_begin(struct vrt_pool *pool, const struct vrt_trimming_params *params,
                        struct vrt_error *error)
 {
-    struct trimming *trimming;
+    struct trimming *trimming = begin_errand(pool, params->device, sizeof(*trimming),
+                                             on_trimming_tick, error);
 
-    if (strcmp(params->device, "cpu:7") == 0)
-        return vrt_refuse(error, -ENODEV, VRT_E(DEVICE_UNKNOWN), "the fake has no cpu:7");
-    trimming = calloc(1, sizeof(*trimming));
     if (!trimming)
-        return vrt_refuse_errno(error, -ENOMEM, "the fake trimming");
+        return -ENODEV;
     trimming->params = *params;
     trimming->params.device = params->device[0] ? "cpu:0" : NULL;
-    uv_timer_init(pool->loop, &trimming->timer);
-    uv_timer_start(&trimming->timer, on_trimming_tick, FAKE_FLOW_TICK_MS, FAKE_FLOW_TICK_MS);
-    fake_flow.n_alive++;
     return 0;
 }
 
 const char *vrt_stage_name(enum vrt_stage stage)
 {
-    return stage == VRT_STAGE_COMPUTE ? "compute" : "";
+    static const char names[][9] = { "decode", "upload", "compute", "download", "encode" };
+
+    return names[stage];
 }

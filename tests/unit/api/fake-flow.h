@@ -46,7 +46,7 @@ struct fake_flow {
     double memory_fractions[2];                 /* of its devices */
     bool has_snapshot;                          /* snapshots of whatever pipeline are: */
     struct vrt_pipeline_snapshot snapshot;
-    atomic_bool is_mended;                      /* set by a test at any time: cpu:1 is ready */
+    atomic_bool is_mended;                      /* set by a test at any time: cuda:0 is ready */
 };
 
 extern struct fake_flow fake_flow;

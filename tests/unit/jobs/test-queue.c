@@ -363,10 +363,10 @@ static void test_device_events(void)
     int late = play_subscribe(&play, "/v1/events");
     for (int i = 0; i < 2; i++)
         expect_int(play_next_event(late, &second), VRT_EVENT_DEVICE);
-    expect_contains(play_answer, "\"name\":\"cpu:1\"");
+    expect_contains(play_answer, "\"name\":\"cuda:0\"");
     expect_contains(play_answer, "\"state\":\"ready\"");
     expect_int(play_next_event(old, &first), VRT_EVENT_DEVICE);
-    expect_contains(play_answer, "\"name\":\"cpu:1\"");
+    expect_contains(play_answer, "\"name\":\"cuda:0\"");
     expect_contains(play_answer, "\"state\":\"ready\"");
     close(old);
     close(late);
