@@ -212,23 +212,23 @@ void vrt_api_status(const struct vrt_call *call)
     struct vrt_status_device devices[VRT_DEVICES_MAX];
     struct vrt_device_snapshot device;
     struct vrt_buf body = { .limit_bytes = VRT_API_RESPONSE_MAX_BYTES };
-    struct vrt_status_report report;
+    struct vrt_status_report report = {
+        .pid = getpid(),
+        .uptime_s = (double)(vrt_clock_now_ns() - api->started_ns) / VRT_NS_PER_S,
+        .devices = devices,
+        .n_devices = VRT_MIN(vrt_pool_n_devices(api->pool), VRT_ARRAY_SIZE(devices)),
+        .requests = api->n_requests,
+        .connections = (int64_t)vrt_api_n_conns(api),
+    };
 
-    vrt_status_report_init(&report);
     snprintf(report.version, sizeof(report.version), "%s", VRT_VERSION);
     snprintf(report.instance, sizeof(report.instance), "%s", api->instance ? api->instance : "");
-    report.pid = getpid();
-    report.uptime_s = (double)(vrt_clock_now_ns() - api->started_ns) / VRT_NS_PER_S;
     vrt_api_count_jobs(api, &report.jobs);
-    report.devices = devices;
-    report.n_devices = VRT_MIN(vrt_pool_n_devices(api->pool), VRT_ARRAY_SIZE(devices));
     for (size_t i = 0; i < report.n_devices; i++) {
         vrt_pool_device(api->pool, i, &device);
         devices[i] = (struct vrt_status_device){ .state = device.state };
         snprintf(devices[i].name, sizeof(devices[i].name), "%s", device.info->name);
     }
-    report.requests = api->n_requests;
-    report.connections = (int64_t)vrt_api_n_conns(api);
     vrt_api_reply(call->conn, vrt_fields_print(vrt_status_fields, &report, &body), &body,
                   "telling the status");
 }

@@ -163,12 +163,13 @@ static int print_trimmed(const struct vrt_pool *pool, const struct vrt_trimmed *
         if (!devices[d].is_meant)
             continue;
         vrt_pool_device(pool, d, &snapshot);
-        vrt_trimmed_report_init(&report);
+        report = (struct vrt_trimmed_report){
+            .state = snapshot.state,
+            .done = devices[d].is_done,
+            .freed_bytes = devices[d].freed_bytes,
+            .former_peak_bytes = devices[d].peak_bytes,
+        };
         snprintf(report.name, sizeof(report.name), "%s", snapshot.info->name);
-        report.state = snapshot.state;
-        report.done = devices[d].is_done;
-        report.freed_bytes = devices[d].freed_bytes;
-        report.former_peak_bytes = devices[d].peak_bytes;
         fill_usage(&snapshot, &report.memory);
         snprintf(report.message, sizeof(report.message), "%s", devices[d].message);
         r = vrt_buf_append(body, ",", any);

@@ -170,7 +170,6 @@ void vrt_api_job_create(const struct vrt_call *call)
     struct vrt_error error = { .id = NULL };
     struct creation *creation = NULL;
 
-    vrt_job_request_init(&wanted);
     int r = vrt_job_request_parse(request->body, request->body_bytes, &wanted, &error);
     if (r == 0)
         r = vrt_api_check_web_files(request->peer, wanted.files, &error);

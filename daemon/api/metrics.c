@@ -66,8 +66,7 @@ static void print_cpu(struct scrape *scrape)
 {
     struct rusage usage;
 
-    if (getrusage(RUSAGE_SELF, &usage) < 0)
-        return;
+    getrusage(RUSAGE_SELF, &usage);
     add(scrape, (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
                 (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6);
 }
@@ -213,18 +212,17 @@ static void print_shard_times(struct scrape *scrape)
     for (size_t d = 0; d < scrape->n_devices; d++) {
         const struct vrt_histogram *times = &scrape->devices[d].shard_times;
         const char *name = scrape->devices[d].info->name;
-        char step[16] = "";
+        char step[16];
         int64_t n = 0;
 
         for (size_t i = 0; i <= VRT_HISTOGRAM_N_STEPS; i++) {
             n += times->counts[i];
             if (i < VRT_HISTOGRAM_N_STEPS)
                 snprintf(step, sizeof(step), "%g", vrt_histogram_steps_s[i]);
+            else
+                snprintf(step, sizeof(step), "+Inf");
             vrt_exposition_add(&scrape->to, &(struct vrt_sample){
-                .suffix = "_bucket",
-                .labels = { { "device", name },
-                            { "le", i < VRT_HISTOGRAM_N_STEPS ? step : "+Inf" } },
-            }, (double)n);
+                .suffix = "_bucket", .labels = { { "device", name }, { "le", step } } }, (double)n);
         }
         vrt_exposition_add(&scrape->to, &(struct vrt_sample){
             .suffix = "_sum", .labels = { { "device", name } } }, times->sum_s);

@@ -168,7 +168,7 @@ int vrt_pool_choose(const struct vrt_pool *pool, const struct vrt_pool_wish *wis
     (void)pool;
     (void)wish;
     (void)error;
-    *ret_choice = (struct vrt_device_choice){ .devices = 1 };
+    *ret_choice = (struct vrt_device_choice){ .devices = 2 };
     return 0;
 }
 
@@ -440,7 +440,7 @@ static void end_errand(uv_timer_t *timer)
 
 /* "cpu:7" is not there. Return: one of `size` bytes; NULL with `error`. */
 static void *begin_errand(struct vrt_pool *pool, const char *device, size_t size,
-                          uv_timer_cb on_tick, struct vrt_error *error)
+                          uv_timer_cb tick, struct vrt_error *error)
 {
     uv_timer_t *timer = strcmp(device, "cpu:7") == 0 ? NULL : calloc(1, size);
 
@@ -449,7 +449,7 @@ static void *begin_errand(struct vrt_pool *pool, const char *device, size_t size
         return NULL;
     }
     uv_timer_init(pool->loop, timer);
-    uv_timer_start(timer, on_tick, FAKE_FLOW_TICK_MS, FAKE_FLOW_TICK_MS);
+    uv_timer_start(timer, tick, FAKE_FLOW_TICK_MS, FAKE_FLOW_TICK_MS);
     fake_flow.n_alive++;
     return timer;
 }
@@ -512,10 +512,7 @@ static void on_doctor_tick(uv_timer_t *timer)
     if (doctor->is_slow && !doctor->is_cancelled)
         return;
     vrt_doctor_report_add(doctor->params.report, &(struct vrt_doctor_line){
-        .id = "device.kernel",
-        .subject = "cpu:0",
-        .status = VRT_DOCTOR_WARNING,
-        .cure = "none",
+        .id = "device.kernel", .subject = "cpu:0", .status = VRT_DOCTOR_WARNING, .cure = "none",
     }, "the fake has no kernels");
     doctor->params.done(doctor->params.ctx);
     end_errand(timer);
@@ -561,15 +558,17 @@ void vrt_doctor_tell_backends(const struct vrt_pool *pool, const char *kind,
 struct trimming {
     uv_timer_t timer;
     struct vrt_trimming_params params;
+    char device[32];
 };
 
 static void on_trimming_tick(uv_timer_t *timer)
 {
     const struct trimming *trimming = vrt_container_of(timer, struct trimming, timer);
     const struct vrt_trimmed devices[] = {
-        { .is_meant = true, .is_done = true, .freed_bytes = trimming->params.trim ? 7 : -1,
+        { .is_meant = strcmp(trimming->device, "cuda:0") != 0, .is_done = true,
+          .freed_bytes = trimming->params.trim ? 7 : -1,
           .peak_bytes = trimming->params.reset_peak ? 9 : -1 },
-        { .is_meant = !trimming->params.device, .freed_bytes = -1, .peak_bytes = -1,
+        { .is_meant = strcmp(trimming->device, "cpu:0") != 0, .freed_bytes = -1, .peak_bytes = -1,
           .message = "the fake is lost" },
     };
 
@@ -577,7 +576,7 @@ static void on_trimming_tick(uv_timer_t *timer)
     end_errand(timer);
 }
 
-/* cpu:0 does it, cuda:0, which is asked where all are, does not. */
+/* cpu:0 does it, cuda:0 does not. */
 int vrt_trimming_begin(struct vrt_pool *pool, const struct vrt_trimming_params *params,
                        struct vrt_error *error)
 {
@@ -587,7 +586,7 @@ int vrt_trimming_begin(struct vrt_pool *pool, const struct vrt_trimming_params *
     if (!trimming)
         return -ENODEV;
     trimming->params = *params;
-    trimming->params.device = params->device[0] ? "cpu:0" : NULL;
+    snprintf(trimming->device, sizeof(trimming->device), "%s", params->device);
     return 0;
 }
 

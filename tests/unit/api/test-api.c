@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -201,6 +202,7 @@ static void test_answers(void)
 {
     struct play play;
     struct vrt_job_info info;
+    struct rlimit limit;
 
     play_start(&play, "[jobs]\nmax_running = 1\n");
     expect_int(play_submit(&play, "run-4", ""), 1);
@@ -214,6 +216,13 @@ static void test_answers(void)
     while (!strstr(play_answer, "\nvrtd_admissions 1\n"));
     expect_answers(&play);
     close(fd);
+    /* Whose disk is full, as nothing may be written any more, is given no token. */
+    getrlimit(RLIMIT_FSIZE, &limit);
+    setrlimit(RLIMIT_FSIZE, &(struct rlimit){ 1, limit.rlim_max });
+    expect_int(post(&play, "/v1/tokens", "{\"name\":\"full\"}"), 507);
+    expect_contains(play_answer, "\"store.full\"");
+    setrlimit(RLIMIT_FSIZE, &limit);
+    expect_int(post(&play, "/v1/tokens", "{\"name\":\"full\"}"), 200);
     /* Who goes away while devices are trimmed holds nobody up. */
     close(ask_begin(&play, "POST", "/v1/devices", "{\"trim\":true}"));
     expect_int(post(&play, "/v1/devices", "{\"trim\":true}"), 200);
@@ -563,7 +572,7 @@ static void test_streams_limit(void)
     play_stop(&play);
 }
 
-TEST_MAIN_AFTER(signal(SIGPIPE, SIG_IGN),
+TEST_MAIN_AFTER((signal(SIGPIPE, SIG_IGN), signal(SIGXFSZ, SIG_IGN)),
     { "answers", test_answers },
     { "long-start", test_long_start },
     { "streams-limit", test_streams_limit },
