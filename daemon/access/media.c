@@ -215,7 +215,7 @@ static size_t find_root(const struct vrt_media *media, const char *path, const c
 /* Whether the path has "." or ".." in it, or ends without a name. */
 static bool is_odd(const char *path)
 {
-    size_t n = 0;
+    size_t n;
 
     for (const char *at = path; *at; at += n) {
         at += strspn(at, "/");

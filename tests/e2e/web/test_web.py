@@ -48,6 +48,7 @@ class Web(WebCase):
         self.assertEqual(status, 200)
         with open(os.path.join(PAGES, 'login.html'), 'rb') as f:
             self.assertEqual(page, f.read())
+        self.assertEqual(headers['Cache-Control'], 'no-cache')
         self.assertIn("default-src 'none'", headers['Content-Security-Policy'])
         self.assertNotIn('unsafe', headers['Content-Security-Policy'])
         self.assertEqual(headers['X-Content-Type-Options'], 'nosniff')
@@ -89,9 +90,8 @@ class Web(WebCase):
         visitor = Visitor(self.port)
         self.assertEqual(visitor.login(token), 200)
         status, answer, headers = Visitor(self.port).ask('POST', '/v1/session', {'token': token})
-        for word in ('HttpOnly', 'SameSite=Strict', 'Path=/'):
-            self.assertIn(word, headers['Set-Cookie'])
-        self.assertNotIn('Secure', headers['Set-Cookie'])
+        self.assertRegex(headers['Set-Cookie'], r'\Avrtd_session=[\w-]{43}; Path=/; HttpOnly; '
+                         r'SameSite=Strict; Max-Age=604800\Z')
         self.assertEqual(answer, {'user': 'token:lena', 'admin': False})
         self.assertEqual(visitor.ask('GET', '/v1/session')[1], answer)
         self.assertIn(b'main.js', visitor.ask('GET', '/')[1])
@@ -99,8 +99,11 @@ class Web(WebCase):
         self.assertEqual(visitor.ask('GET', '/healthz')[0], 200)
         self.assertRegex(visitor.ask('GET', '/metrics')[1],
                          rb'(?s)\nvrtd_build_info\{[^}]+\} 1\n.*\nvrtd_device_info\{[^}]+\} 1\n')
-        self.assertEqual(visitor.ask('DELETE', '/v1/session')[0], 204)
-        self.refused(visitor.ask('GET', '/v1/session'), 401, 'web.login')
+        status, _, headers = visitor.ask('DELETE', '/v1/session')
+        self.assertEqual((status, headers['Set-Cookie']), (204, 'vrtd_session=; Path=/; HttpOnly; '
+                                                           'SameSite=Strict; Max-Age=0'))
+        self.refused(answer := visitor.ask('GET', '/v1/session'), 401, 'web.login')
+        self.assertEqual(answer[2]['WWW-Authenticate'], 'Bearer realm="vrtd"')
         for shown, status in (f'bearer   {token}', 200), (f'Bearer:{token}', 401):
             self.assertEqual(visitor.ask('GET', '/v1/session',
                                          headers={'Authorization': shown})[0], status, shown)
@@ -198,7 +201,8 @@ class Web(WebCase):
         """Servers on other ports of the host set some as well: many, or one called as ours."""
         visitor = Visitor(self.port)
         self.assertEqual(visitor.login(self.token('cy')), 200)
-        for others in ('a=' + 'x' * 3900, 'vrtd_session=no', 'vrtd_session=; vrtd_session=x' * 2):
+        for others in ('a=' + 'x' * 3900, 'vrtd_session=no', 'vrtd_session=; vrtd_session=x' * 2,
+                       '; '.join(['vrtd_session=' + 'x' * 43] * 3), 'vrtd_session=' + 'x' * 44):
             for cookie in (f'{others}; {visitor.cookie}', f'{visitor.cookie}; {others}'):
                 self.assertEqual(visitor.ask('GET', '/v1/session',
                                              headers={'Cookie': cookie})[0], 200, others[:40])
@@ -344,7 +348,7 @@ class Proxied(WebCase):
         visitor = Visitor(self.port)
         status, _, headers = visitor.ask('POST', '/v1/session', {'token': token}, browser)
         self.assertEqual(status, 200)
-        self.assertIn('Secure', headers['Set-Cookie'])
+        self.assertTrue(headers['Set-Cookie'].endswith('; Max-Age=604800; Secure'))
         self.assertIn('login from 192.0.2.7', self.daemon.log_text())
         self.refused(visitor.ask('POST', '/v1/session', {'token': token},
                                  {**browser, 'Origin': 'http://vrtd.example.org'}),

@@ -206,7 +206,7 @@ static void test_roots(void)
     struct vrt_media *media = NULL;
     const struct vrt_peer self = { .uid = geteuid() };
     struct disk disk;
-    char roots[300], path[300];
+    char roots[300], path[5000];
     int fd = -1;
 
     disk_init(&disk, "touch root/a; ln -s root alias; mkdir second; touch second/c");
@@ -221,12 +221,24 @@ static void test_roots(void)
         close(fd);
     }
     media = vrt_media_free(media);
-    static const char *const wrong[] = { "relative", "/", "/nonexistent/folder", "/dev/null" };
+    static const char *const wrong[][2] = {
+        { "relative", "media_roots: relative: a path must begin with /" },
+        { "/", "media_roots: /: the root of all can't be one" },
+        { "/dev:/nonexistent", "media_roots: /nonexistent: No such file or directory" },
+        { "/dev/null", "media_roots: /dev/null: Not a directory" },
+        { "/dev:/dev:/dev:/dev:/dev:/dev:/dev:/dev:/dev:/dev:/dev:/dev:/dev:/dev:/dev:/dev:/usr",
+          "media_roots: /usr: there are more than 16" },
+    };
     for (size_t i = 0; i < VRT_ARRAY_SIZE(wrong); i++) {
         error = (struct vrt_error){ .id = NULL };
-        expect_true(vrt_media_new(wrong[i], &media, &error) < 0);
-        expect_contains(error.message, "media_roots");
+        expect_true(vrt_media_new(wrong[i][0], &media, &error) < 0);
+        expect_str(error.message, wrong[i][1]);
     }
+    snprintf(path, sizeof(path), "%s/%04500d", disk.root, 0);
+    const struct vrt_media_request too_long = { .peer = &self, .path = path };
+    error = (struct vrt_error){ .id = NULL };
+    expect_int(vrt_media_open(disk.media, &too_long, &fd, NULL, &error), -ENAMETOOLONG);
+    expect_contains(error.message, "the path is too long");
     /* Without roots nothing can be opened, and the sentence says what to do instead. */
     error = (struct vrt_error){ .id = NULL };
     expect_int(vrt_media_new("", &media, &error), 0);
@@ -259,6 +271,7 @@ static void test_output(void)
     expect_int(fcntl(fd, F_GETFL) & O_ACCMODE, O_RDWR);
     expect_int(fstat(fd, &st), 0);
     expect_int(st.st_uid, geteuid());
+    expect_int(st.st_gid, getegid());
     vrt_media_remove(disk.media, &request, fd);
     expect_int(access(path, F_OK), -1);
     /* Not another one that stands in its place. */

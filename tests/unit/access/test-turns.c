@@ -26,6 +26,7 @@ static void test_order(void)
     expect_true(vrt_turns_next(&turns) == &other[0]);
     expect_true(vrt_turns_next(&turns) == NULL);
     vrt_turns_leave(&turns, &flood[0]);
+    expect_true(!flood[0].is_going && flood[1].is_going);
     /* Both have one: the oldest goes. */
     expect_true(vrt_turns_next(&turns) == &flood[2]);
     vrt_turns_leave(&turns, &other[0]);
