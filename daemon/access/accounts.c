@@ -65,12 +65,13 @@ static int append(struct vrt_accounts *accounts, struct account account)
 /* Takes "name:password:number..." apart; anything else is nobody. */
 static int take_line(struct vrt_accounts *accounts, char *line)
 {
-    char *name = strsep(&line, ":");
-    char *password = line ? strsep(&line, ":") : NULL;
-    char *number = password && line ? strsep(&line, ":") : NULL;
-    struct account account = { .name = name };
+    struct account account = { .name = strsep(&line, ":") };
+    const char *number;
 
-    if (!number || !name[0] || parse_id(number, &account.id) < 0)
+    /* Of what is at its end already it is NULL. */
+    strsep(&line, ":");
+    number = strsep(&line, ":");
+    if (!number || !account.name[0] || parse_id(number, &account.id) < 0)
         return 0;
     return append(accounts, account);
 }
@@ -100,7 +101,7 @@ static void forget(struct vrt_accounts *accounts)
 /* Reads the file, if it isn't the one that was read last. */
 static void refresh(struct vrt_accounts *accounts)
 {
-    struct stat now = { .st_ino = 0 };
+    struct stat now;
     struct stat *last = &accounts->read_as;
     char *line, *next;
 
