@@ -140,7 +140,7 @@ static void turn_away(struct vrt_listener *listener, int fd, const struct vrt_pe
                       const char *why)
 {
     static const char body[] = "{\"error\":{\"id\":\"http.too_many\",\"message\":\"too many "
-        "connections are open: close some, or try again later\",\"field\":\"\"}}";
+        "connections are open: close some, or try again later\",\"field\":null}}";
     char answer[512], who[VRT_PEER_ADDRESS_BYTES];
     VRT_CLEANUP(vrt_closep) int socket_fd = fd;
 

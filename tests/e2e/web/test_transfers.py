@@ -96,7 +96,9 @@ class Transfers(TransferCase):
         self.assertEqual(len(result), self.job['result_bytes'])
         self.assertEqual(headers['Content-Disposition'],
                          "attachment; filename=\"out.mkv\"; filename*=UTF-8''out.mkv")
-        self.assertEqual(headers['Content-Type'], 'video/x-matroska')
+        self.assertEqual([headers[name] for name in (
+            'Content-Type', 'Accept-Ranges', 'Cache-Control')],
+            ['video/x-matroska', 'bytes', 'private, no-cache'])
         self.follow(self.path('in.mkv'), self.path('wanted.mkv'))
         with open(self.path('wanted.mkv'), 'rb') as f:
             self.assertEqual(result, f.read())
