@@ -66,7 +66,6 @@ int vrt_log_check(const struct vrt_log_target *target, struct vrt_error *error)
     VRT_CLEANUP(vrt_closep) int fd = -1;
     const char *file = target->file, *name = strrchr(file, '/');
     char folder[PATH_MAX];
-    int r = 0;
 
     if (!file[0])
         return 0;
@@ -76,7 +75,7 @@ int vrt_log_check(const struct vrt_log_target *target, struct vrt_error *error)
     if (file[0] != '/')
         return vrt_refuse(error, -EINVAL, "config.invalid", "the file must be named by an absolute "
                           "path, from / on");
-    r = open_file(file, false, &fd);
+    int r = open_file(file, false, &fd);
     if (r == -ENOENT) {
         snprintf(folder, sizeof(folder), "%.*s/", (int)(name - file), file);
         r = access(folder, W_OK | X_OK) < 0 ? -errno : 0;

@@ -9,8 +9,10 @@
 #include <inttypes.h>
 #include <jansson.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -123,11 +125,6 @@ static void print(const struct vrt_log_record *record, json_t **ret_json)
         test_fail("%s in: %.*s", error.text, (int)n, line);
 }
 
-static const char *text_of(const json_t *json, const char *key)
-{
-    return json_string_value(json_object_get(json, key));
-}
-
 static void test_json(void)
 {
     static const struct {
@@ -144,24 +141,20 @@ static void test_json(void)
         .wall_ns = INT64_C(1767323045678000000), .level = VRT_LOG_WARNING, .topic = "pool",
         .file = "daemon/a.c", .function = "f", .line = 12, .job = 7, .uid = 0, .device = "cuda:0",
     };
-    char all[2048];
+    char all[VRT_LOG_BYTES_MAX + 1];
     json_t *json;
 
     for (size_t i = 0; i < VRT_ARRAY_SIZE(cases); i++) {
         record.text = cases[i].text;
         print(&record, &json);
-        expect_str(text_of(json, "message"), cases[i].read);
-        expect_str(text_of(json, "time"), "2026-01-02T03:04:05.678Z");
-        expect_str(text_of(json, "level"), "warning");
-        expect_str(text_of(json, "topic"), "pool");
-        expect_str(text_of(json, "device"), "cuda:0");
-        expect_str(text_of(json, "file"), "daemon/a.c");
-        expect_str(text_of(json, "function"), "f");
-        expect_int(json_integer_value(json_object_get(json, "line")), 12);
-        expect_int(json_integer_value(json_object_get(json, "job")), 7);
-        expect_true(json_is_integer(json_object_get(json, "user")));
+        expect_str(json_string_value(json_object_get(json, "message")), cases[i].read);
         json_decref(json);
     }
+    record.text = "one";
+    all[vrt_log_print_json(&record, all)] = '\0';
+    expect_str(all, "{\"time\":\"2026-01-02T03:04:05.678Z\",\"level\":\"warning\",\"topic\":\"pool\","
+               "\"job\":7,\"device\":\"cuda:0\",\"user\":0,\"file\":\"daemon/a.c\",\"line\":12,"
+               "\"function\":\"f\",\"message\":\"one\"}\n");
     /* Whatever is in it, and however much, it is one object. */
     for (int byte = 1; byte < 256; byte++) {
         memset(all, byte, sizeof(all) - 1);
@@ -172,10 +165,9 @@ static void test_json(void)
     }
     record = (struct vrt_log_record){ .topic = "pool", .text = "", .file = "", .function = "",
                                       .uid = -1, .device = "" };
-    print(&record, &json);
-    expect_true(!json_object_get(json, "job") && !json_object_get(json, "user") &&
-                !json_object_get(json, "device"));
-    json_decref(json);
+    all[vrt_log_print_json(&record, all)] = '\0';
+    expect_str(all, "{\"time\":\"1970-01-01T00:00:00.000Z\",\"level\":\"error\",\"topic\":\"pool\","
+               "\"file\":\"\",\"line\":0,\"function\":\"\",\"message\":\"\"}\n");
 }
 
 /* The value of a field of a datagram; NULL: it isn't there. Return: buffer. */
@@ -280,7 +272,8 @@ static void count_lines(const char *path, int counts[N_WRITERS][N_LINES])
         fclose(file);
 }
 
-/* As logrotate does, again and again, while threads log: every line is there, once and whole. */
+/* As logrotate does, again and again, while threads log: every line is there, once and whole, and
+ * nothing is on standard error, nor left open. */
 static void test_rotation(void)
 {
     static int counts[N_WRITERS][N_LINES];
@@ -288,6 +281,9 @@ static void test_rotation(void)
     pthread_t threads[N_WRITERS];
     int ids[N_WRITERS], n_moved = 0;
 
+    snprintf(path, sizeof(path), "%s/stderr", folder);
+    const int aside = dup(STDERR_FILENO), fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    expect_int(dup2(fd, STDERR_FILENO), STDERR_FILENO);
     snprintf(path, sizeof(path), "%s/log", folder);
     expect_int(vrt_log_open(&(struct vrt_log_target){ VRT_CONF_LOG_JSON, path, NULL }, NULL), 0);
     vrt_log_set_level(VRT_LOG_INFO);
@@ -306,6 +302,13 @@ static void test_rotation(void)
     for (int i = 0; i < N_WRITERS; i++)
         pthread_join(threads[i], NULL);
     vrt_log_set_output(NULL);
+    dup2(aside, STDERR_FILENO);
+    close(aside);
+    expect_int(lseek(fd, 0, SEEK_END), 0);
+    close(fd);
+    const int next = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, fd + 1);
+    expect_true(next <= fd + 3);
+    close(next);
     count_lines(path, counts);
     for (int i = 0; i < n_moved; i++) {
         snprintf(moved, sizeof(moved), "%s.%d", path, i);
@@ -314,6 +317,29 @@ static void test_rotation(void)
     for (int w = 0; w < N_WRITERS; w++)
         for (int i = 0; i < N_LINES; i++)
             expect_int(counts[w][i], 1);
+}
+
+/* A line that the file doesn't take any more, as its disk is full, is on standard error. */
+static void expect_aside(void)
+{
+    const int aside = dup(STDERR_FILENO);
+    struct rlimit limit;
+    char text[100] = "";
+    int fds[2];
+
+    expect_int(pipe(fds), 0);
+    dup2(fds[1], STDERR_FILENO);
+    getrlimit(RLIMIT_FSIZE, &limit);
+    signal(SIGXFSZ, SIG_IGN);
+    setrlimit(RLIMIT_FSIZE, &(struct rlimit){ 1, limit.rlim_max });
+    vrt_log_info("full");
+    setrlimit(RLIMIT_FSIZE, &limit);
+    dup2(aside, STDERR_FILENO);
+    expect_true(read(fds[0], text, sizeof(text) - 1) > 0);
+    expect_contains(text, " info pool: full\n");
+    close(aside);
+    close(fds[0]);
+    close(fds[1]);
 }
 
 /* What can't be opened is refused, and all is as it was. */
@@ -343,6 +369,8 @@ static void test_unfit(void)
     error = (struct vrt_error){ .id = NULL };
     expect_int(vrt_log_check(&(struct vrt_log_target){ VRT_CONF_LOG_TEXT, folder, NULL }, &error),
                -EISDIR);
+    expect_int(vrt_log_check(&(struct vrt_log_target){ VRT_CONF_LOG_TEXT, "/dev/null", NULL },
+                             &error), -EINVAL);
     /* A check makes nothing. */
     snprintf(path, sizeof(path), "%s/new", folder);
     expect_int(vrt_log_check(&(struct vrt_log_target){ VRT_CONF_LOG_TEXT, path, NULL }, NULL), 0);
@@ -352,6 +380,7 @@ static void test_unfit(void)
     expect_int(stat(there, &st), 0);
     expect_true(st.st_size > 10);
     expect_int(st.st_mode & 0777, 0640 & st.st_mode);
+    expect_aside();
     vrt_log_set_output(NULL);
 }
 
