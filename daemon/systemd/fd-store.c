@@ -30,7 +30,7 @@
 #define NAMES_MAX_BYTES 129000      /* with what the socket is called and the variable */
 #define NAME_BYTES 24
 
-/* What is kept for a job. */
+/* What is kept for a job; perhaps nothing, until it is dropped. */
 struct kept {
     int64_t job_id;
     bool is_kept[VRT_FD_STORE_ROLE_COUNT];
@@ -181,14 +181,6 @@ static void forget(struct vrt_fd_store *fd_store, struct kept *job, enum vrt_fd_
     job->fds[role] = -1;
 }
 
-static bool keeps_any(const struct kept *job)
-{
-    for (int role = 0; role < VRT_FD_STORE_ROLE_COUNT; role++)
-        if (job->is_kept[role])
-            return true;
-    return false;
-}
-
 /* Whether a descriptor is open for what its role needs. */
 static bool fits_role(int fd, enum vrt_fd_store_role role)
 {
@@ -243,8 +235,6 @@ void vrt_fd_store_put(struct vrt_fd_store *fd_store, int64_t job_id, enum vrt_fd
     say_failed(fd_store, r);
     if (r == 0)
         count(fd_store, job, role, true);
-    else if (job && !keeps_any(job))
-        vrt_fd_store_drop(fd_store, job_id);
 }
 
 void vrt_fd_store_drop(struct vrt_fd_store *fd_store, int64_t job_id)
@@ -269,15 +259,8 @@ int vrt_fd_store_take(struct vrt_fd_store *fd_store, int64_t job_id, enum vrt_fd
 
 void vrt_fd_store_sweep(struct vrt_fd_store *fd_store)
 {
-    size_t n = 0;
-
-    for (size_t i = 0; i < fd_store->n_jobs; i++) {
-        struct kept *job = &fd_store->jobs[i];
+    for (size_t i = 0; i < fd_store->n_jobs; i++)
         for (int role = 0; role < VRT_FD_STORE_ROLE_COUNT; role++)
-            if (job->fds[role] >= 0)
-                forget(fd_store, job, (enum vrt_fd_store_role)role);
-        if (keeps_any(job))
-            fd_store->jobs[n++] = *job;
-    }
-    fd_store->n_jobs = n;
+            if (fd_store->jobs[i].fds[role] >= 0)
+                forget(fd_store, &fd_store->jobs[i], (enum vrt_fd_store_role)role);
 }

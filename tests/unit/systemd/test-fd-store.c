@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/log.h"
 #include "daemon/systemd/fd-store.h"
 #include "daemon/systemd/notify.h"
 
@@ -129,15 +130,16 @@ static void test_put_and_drop(void)
     /* One of which nobody could be told takes nothing of the others away. */
     setenv("NOTIFY_SOCKET", "/tmp/vrt-keep-nowhere/notify", 1);
     vrt_fd_store_put(fd_store, 12, VRT_FD_STORE_MODEL, fd);
+    expect_int(vrt_log_count(VRT_LOG_WARNING), 1);
     setenv("NOTIFY_SOCKET", told.path, 1);
-    vrt_fd_store_drop(fd_store, 12);
-    expect_notice(&told, "FDSTOREREMOVE=1\nFDNAME=12i", false);
-    expect_notice(&told, "FDSTOREREMOVE=1\nFDNAME=12o", false);
-    vrt_fd_store_drop(fd_store, 12);
-    vrt_fd_store_drop(fd_store, 99);
     vrt_fd_store_drop(fd_store, 7);
     expect_notice(&told, "FDSTOREREMOVE=1\nFDNAME=7m", false);
     expect_notice(&told, "FDSTOREREMOVE=1\nFDNAME=7r", false);
+    vrt_fd_store_drop(fd_store, 7);
+    vrt_fd_store_drop(fd_store, 99);
+    vrt_fd_store_drop(fd_store, 12);
+    expect_notice(&told, "FDSTOREREMOVE=1\nFDNAME=12i", false);
+    expect_notice(&told, "FDSTOREREMOVE=1\nFDNAME=12o", false);
     vrt_fd_store_sweep(fd_store);
     expect_notice(&told, "", false);
     end_notices(&told);
@@ -232,8 +234,10 @@ static void test_full(void)
     vrt_fd_store_put(fd_store, 2, VRT_FD_STORE_INPUT, fd);
     expect_notice(&told, "FDSTORE=1\nFDNAME=2i\nFDPOLL=0", true);
     /* One that comes back twice is one. */
+    const int twice = open_null(O_RDONLY);
+    vrt_fd_store_adopt(fd_store, "2i", twice);
     vrt_fd_store_adopt(fd_store, "2i", open_null(O_RDONLY));
-    vrt_fd_store_adopt(fd_store, "2i", open_null(O_RDONLY));
+    expect_int(fcntl(twice, F_GETFD), -1);
     vrt_fd_store_put(fd_store, 3, VRT_FD_STORE_INPUT, fd);
     expect_notice(&told, "FDSTORE=1\nFDNAME=3i\nFDPOLL=0", true);
     setenv("FDSTORE", "0", 1);
@@ -250,6 +254,7 @@ static void test_many(void)
     struct told told = listen_for_notices();
     VRT_CLEANUP(vrt_fd_store_freep) struct vrt_fd_store *fd_store = new_keep();
     VRT_CLEANUP(vrt_closep) int fd = open_null(O_RDWR);
+    const int64_t n_warnings = vrt_log_count(VRT_LOG_WARNING);
     size_t n_kept = 0, n_bytes = 0;
     bool has_file;
 
@@ -260,6 +265,7 @@ static void test_many(void)
             n_bytes += strcspn(strstr(text, "FDNAME=") + 7, "\n") + 1;
     }
     expect_true(n_kept > 10000 && n_kept <= 20000);
+    expect_int(vrt_log_count(VRT_LOG_WARNING), n_warnings + 1);
     expect_true(n_bytes + strlen("LISTEN_FDNAMES=") + 256 < 128 * 1024);
     for (int i = 14999; i >= 0; i--) {
         vrt_fd_store_drop(fd_store, 1000000 + i);
