@@ -69,6 +69,7 @@ static const struct {
     { "POST /echo HTTP/1.1\r\n" HOST "Transfer-Encoding: chunked\r\n\r\nzz\r\n", 400, false },
     { UPLOAD "Content-Length: 5\r\n\r\nhello", 200, true },
     { UPLOAD "Content-Length: 0\r\n\r\n", 200, true },
+    { "POST http://x/v1/uploads HTTP/1.1\r\n" HOST "Content-Length: 0\r\n\r\n", 200, true },
     { UPLOAD "Transfer-Encoding: chunked\r\n\r\n2\r\nhe\r\n3\r\nllo\r\n0\r\n\r\n", 200, true },
     { UPLOAD "Transfer-Encoding: chunked\r\n\r\n2\r\nhe\r\nzz\r\n", 400, false },
     { "POST /v1/uploads?x HTTP/1.1\r\n" HOST "Content-Length: 5\r\n\r\nhello", 404, false },
