@@ -135,10 +135,12 @@ static int check_name(const struct vrt_tokens *tokens, const char *name, struct 
     static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
         "._-";
 
-    if (!name[0] || name[strspn(name, letters)] || name[0] == '-')
+    if (!name[0] || name[strspn(name, letters)] || name[0] == '-') {
+        vrt_error_set_field(error, "name");
         return vrt_refuse(error, vrt_raise(-EINVAL), VRT_E(REQUEST_FIELD), "name: a token's name "
                           "has from 1 to %d letters, digits, '.', '_' and '-', and doesn't begin "
                           "with '-'", VRT_TOKEN_NAME_BYTES - 1);
+    }
     for (size_t i = 0; i < tokens->n; i++)
         if (strcmp(tokens->all[i].name, name) == 0)
             return vrt_refuse(error, vrt_raise(-EEXIST), VRT_E(TOKEN_EXISTS), "there is a token %s "

@@ -18,7 +18,8 @@ static void test_turns(void)
     vrt_fair_spend(&fair, 1, 7, 1);
     expect_true(!vrt_fair_may(&fair, 1, 7, LIMIT));
     expect_true(vrt_fair_may(&fair, 1, 8, LIMIT));
-    vrt_fair_spend(&fair, 1, 8, 5 * LIMIT);
+    vrt_fair_spend(&fair, 1, 8, LIMIT - 1);
+    vrt_fair_spend(&fair, 1, 8, 1);
     expect_true(!vrt_fair_may(&fair, 1, 7, LIMIT) && !vrt_fair_may(&fair, 1, 8, LIMIT));
     /* The next turn begins anew for everybody, also before anybody spent anything in it. */
     expect_true(vrt_fair_may(&fair, 2, 7, LIMIT) && vrt_fair_may(&fair, 2, 8, LIMIT));
