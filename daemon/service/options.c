@@ -76,7 +76,7 @@ int vrt_options_parse(int argc, char **argv, struct vrt_options *ret_options,
     char shown[100];
 
     for (int i = 1; i < argc; i++) {
-        const struct option *option = strlen(argv[i]) > 2 ? find(argv[i]) : NULL;
+        const struct option *option = find(argv[i]);
         const char *value = strchr(argv[i], '=');
         if (!option)
             return vrt_refuse(error, -EINVAL, "usage", "there is no option %s; see vrtd --help",

@@ -117,8 +117,10 @@ const char *vrt_paths_list_configs(char *buffer, size_t size)
         if (config_place(i, path, sizeof(path), &error) < 0 || !path[0])
             continue;
         int n = snprintf(buffer + used, size - used, "%s%s", used ? ", " : "", path);
-        if (n < 0 || used + (size_t)n >= size)
+        if (n < 0 || used + (size_t)n >= size) {
+            buffer[used] = '\0';
             break;
+        }
         used += (size_t)n;
     }
     return buffer;

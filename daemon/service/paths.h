@@ -20,5 +20,6 @@ int vrt_paths_state_dir(char *buffer, size_t size, struct vrt_error *error);
 /* The configuration, "" where there is none. Return: 0; -errno, see error. */
 int vrt_paths_config(char *buffer, size_t size, struct vrt_error *error);
 
-/* Where one is looked for, in this order, with commas between. Return: buffer. */
+/* Where one is looked for, in this order, with commas between; as many as there is room for.
+ * Return: buffer. */
 const char *vrt_paths_list_configs(char *buffer, size_t size);

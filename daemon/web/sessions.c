@@ -52,9 +52,7 @@ static struct session *find_place(struct vrt_sessions *sessions, int64_t token_i
 
     for (size_t i = 0; i < VRT_ARRAY_SIZE(sessions->all); i++) {
         struct session *s = &sessions->all[i];
-        if (s->token_id && is_over(s, now_ns))
-            s->token_id = 0;
-        if (!s->token_id) {
+        if (!s->token_id || is_over(s, now_ns)) {
             unused = s;
             continue;
         }

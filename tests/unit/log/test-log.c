@@ -152,9 +152,9 @@ static void test_json(void)
     }
     record.text = "one";
     all[vrt_log_print_json(&record, all)] = '\0';
-    expect_str(all, "{\"time\":\"2026-01-02T03:04:05.678Z\",\"level\":\"warning\",\"topic\":\"pool\","
-               "\"job\":7,\"device\":\"cuda:0\",\"user\":0,\"file\":\"daemon/a.c\",\"line\":12,"
-               "\"function\":\"f\",\"message\":\"one\"}\n");
+    expect_str(all, "{\"time\":\"2026-01-02T03:04:05.678Z\",\"level\":\"warning\","
+               "\"topic\":\"pool\",\"job\":7,\"device\":\"cuda:0\",\"user\":0,"
+               "\"file\":\"daemon/a.c\",\"line\":12,\"function\":\"f\",\"message\":\"one\"}\n");
     /* Whatever is in it, and however much, it is one object. */
     for (int byte = 1; byte < 256; byte++) {
         memset(all, byte, sizeof(all) - 1);

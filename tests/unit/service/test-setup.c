@@ -48,6 +48,7 @@ static void test_options(void)
         { { "--frobnicate" }, -EINVAL, "no option --frobnicate" },
         { { "--sock", "a" }, -EINVAL, "no option --sock" },
         { { "--socketx=a" }, -EINVAL, "no option --socketx" },
+        { { "--sockex=a" }, -EINVAL, "no option --sockex" },
         { { "--socket" }, -EINVAL, "--socket needs a PATH" },
         { { "--check-config=yes" }, -EINVAL, "takes no value" },
         { { "extra" }, -EINVAL, "no option extra" },
@@ -143,7 +144,7 @@ static void write_file(const char *path)
 
 static void test_config_path(void)
 {
-    char variable[128], buffer[128], places[400];
+    char variable[128], buffer[128] = "x", places[400];
 
     snprintf(variable, sizeof(variable), "XDG_CONFIG_HOME=%s", folder);
     set_environment((const char *[]){ variable, NULL });
@@ -156,7 +157,8 @@ static void test_config_path(void)
     /* Its own, and the system's; where there is no room for all, the first. */
     expect_contains(vrt_paths_list_configs(places, sizeof(places)), in_folder("vrtd/vrtd.conf"));
     expect_contains(places, ", /etc/vrtd/vrtd.conf");
-    expect_true(strlen(vrt_paths_list_configs(places, strlen(buffer) + 1)) <= strlen(buffer));
+    expect_str(vrt_paths_list_configs(places, strlen(buffer) + 9), buffer);
+    expect_str(vrt_paths_list_configs(places, 9), "");
     expect_int(vrt_paths_config(buffer, 10, NULL), -ENAMETOOLONG);
     /* Without a variable of its own it is below the home, and without that nowhere. */
     snprintf(variable, sizeof(variable), "HOME=%s", folder);
@@ -191,9 +193,9 @@ static void test_check(void)
     } cases[] = {
         { "", "" },
         { "[devices]\nfault = cpu:0 submit:3 fail\n", "" },
-        { "[devices]\nfault = nonsense\n", "nonsense" },
+        { "[devices]\nfault = x\n", "rule 1 of the fault schedule is not understood at \"x\"" },
         { "[daemon]\nwall_clock = 5\n", "" },
-        { "[daemon]\nwall_clock = noon\n", "[daemon] wall_clock: \"noon\" is neither" },
+        { "[daemon]\nwall_clock = n\n", "[daemon] wall_clock: \"n\" is neither" },
         { "[log]\nlevel = loud\n", "[log] level: " },
         { "[log]\nfile = /none/such/file\n", "[log] file: " },
         { "[jobs]\npreset = sloth\n", "[jobs] preset: there is no sloth" },
@@ -201,7 +203,8 @@ static void test_check(void)
         { "[jobs]\ndevice = cuda:9\n", "" },
         { "[jobs]\ndevice = cuda:\n", "[jobs] device: " },
         { "[devices]\nmemory_fraction = 0.5, cpu=0.5, cuda:9=0.25\n", "" },
-        { "[devices]\nmemory_fraction = toaster=0.5\n", "\"toaster\" is neither" },
+        { "[devices]\nmemory_fraction = toaster=0.5\n", "[devices] memory_fraction: \"toaster\" is "
+          "neither a kind of devices nor one of them: write cuda=0.5 or cuda:1=0.5" },
         { "[devices]\nmemory_fraction = cpu:x=0.5\n", "\"cpu:x\" is neither" },
         { "[access]\nmedia_roots = not/absolute\n", "not/absolute" },
         { "[remote]\ncatalogue = ftp://x/y\n", "[remote] " },
@@ -257,6 +260,8 @@ static void test_folders_of(void)
         };
         conf_of(cases[i].text, &conf);
         expect_int(vrt_setup_folders(&setup, &conf, &error), cases[i].result);
+        if (cases[i].result == -EINVAL)
+            expect_str(error.message, "a path must have from 1 to 299 bytes");
         if (cases[i].result < 0)
             continue;
         expect_str(setup.state_dir, cases[i].state);
@@ -295,6 +300,7 @@ static void test_read(void)
     expect_int(vrt_setup_read(&setup, &conf, NULL, &error), 0);
     expect_str(conf.log.level, "warning");
     expect_int(vrt_setup_log(&conf, &error), 0);
+    expect_true(vrt_setup_log(&(struct vrt_conf){ .log.level = "loud" }, &error) < 0);
     expect_true(vrt_log_enabled(VRT_LOG_WARNING, "main") && !vrt_log_enabled(VRT_LOG_INFO, "main"));
     vrt_log_set_level(VRT_LOG_ERROR);
     setup.options.log_level = "loud";
@@ -368,12 +374,22 @@ static void test_limits(void)
     }
 }
 
+static int mode_of(const char *path)
+{
+    struct stat st;
+
+    expect_int(stat(path, &st), 0);
+    return st.st_mode & 0777;
+}
+
 static void test_claim(void)
 {
     struct vrt_claim first = VRT_CLAIM_NONE, second = VRT_CLAIM_NONE;
     struct vrt_error error = { .id = NULL };
 
+    umask(022);
     expect_int(vrt_claim_take(in_folder("lock"), "the thing", &first, &error), 0);
+    expect_int(mode_of(in_folder("lock")), 0600);
     expect_int(vrt_claim_take(in_folder("lock"), "the thing", &second, &error), -EBUSY);
     expect_str(error.message, "another vrtd has the thing: stop it, or give another");
     expect_int(second.fd, -1);
@@ -393,6 +409,7 @@ static void test_claim(void)
     vrt_claim_release(&second);
 
     expect_int(vrt_claim_take(in_folder("made/here/lock"), "the thing", &first, NULL), 0);
+    expect_int(mode_of(in_folder("made/here")), 0755);
     vrt_claim_release(&first);
     write_file(in_folder("file"));
     error = (struct vrt_error){ .id = NULL };
@@ -407,13 +424,11 @@ static void test_listen(void)
 {
     struct vrt_error error = { .id = NULL };
     const char *path = in_folder("socket");
-    struct stat st;
     int fd = -1, other = -1;
 
     umask(022);
     expect_int(vrt_claim_listen(path, &fd, &error), 0);
-    expect_int(stat(path, &st), 0);
-    expect_int(st.st_mode & 0777, 0660);
+    expect_int(mode_of(path), 0660);
     expect_int(umask(022), 022);
     expect_true(fcntl(fd, F_GETFD) & FD_CLOEXEC && fcntl(fd, F_GETFL) & O_NONBLOCK);
     expect_int(vrt_claim_listen(path, &other, &error), -EADDRINUSE);
@@ -445,13 +460,12 @@ static void test_listen(void)
 static void test_folders(void)
 {
     struct vrt_error error = { .id = NULL };
-    struct stat st;
     int fd = -1, spool = -1;
 
     expect_int(vrt_claim_folder(in_folder("a/b/state"), &fd, &error), 0);
-    expect_int(stat(in_folder("a/b/state"), &st), 0);
-    expect_int(st.st_mode & 0777, 0700);
+    expect_int(mode_of(in_folder("a/b/state")), 0700);
     expect_int(vrt_claim_folder_in(fd, "spool", &spool, &error), 0);
+    expect_int(mode_of(in_folder("a/b/state/spool")), 0700);
     close(spool);
     /* What is in it stays: jobs go on with it. */
     write_file(in_folder("a/b/state/spool/file"));

@@ -34,6 +34,7 @@ static void test_sessions(void)
 {
     VRT_CLEANUP(vrt_sessions_freep) struct vrt_sessions *sessions = NULL;
     char first[VRT_SECRET_BYTES], last[VRT_SECRET_BYTES], other[VRT_SECRET_BYTES];
+    char second[VRT_SECRET_BYTES];
     int64_t now = S, id = 0, first_id;
 
     expect_int(vrt_sessions_new(&sessions), 0);
@@ -45,9 +46,16 @@ static void test_sessions(void)
     expect_int(vrt_sessions_use(sessions, other, now, &id), 8);
     expect_true(id != first_id && first_id != 0);
     /* A token has so many: the one unused longest goes, and nobody else's. */
-    for (int i = 0; i < VRT_SESSIONS_PER_TOKEN_MAX; i++)
-        expect_int(vrt_sessions_open(sessions, 7, now += S, last), 0);
+    for (int i = 0; i < VRT_SESSIONS_PER_TOKEN_MAX; i++) {
+        expect_int(vrt_sessions_use(sessions, first, S, &id), 7);
+        expect_int(vrt_sessions_open(sessions, 7, now += S, i ? last : second), 0);
+    }
     expect_int(vrt_sessions_use(sessions, first, now, &id), 0);
+    /* Also where there are free places before and behind its own. */
+    vrt_sessions_close(sessions, other);
+    expect_int(vrt_sessions_open(sessions, 7, now += S, last), 0);
+    expect_int(vrt_sessions_use(sessions, second, now, &id), 0);
+    expect_int(vrt_sessions_open(sessions, 8, now, other), 0);
     expect_int(vrt_sessions_use(sessions, last, now, &id), 7);
     expect_int(vrt_sessions_use(sessions, other, now, &id), 8);
     /* Unused for a day it is over; used, it is after a week. */
@@ -60,13 +68,14 @@ static void test_sessions(void)
     expect_int(vrt_sessions_use(sessions, other, used + 3600 * S, &id), 0);
     /* All places taken: others' make room, and as many stay as there are places. */
     for (int i = 0; i < VRT_SESSIONS_MAX + 100; i++)
-        expect_int(vrt_sessions_open(sessions, 100 + i, used + i, i == 99 ? other :
-                                     i == 100 ? first : last), 0);
+        expect_int(vrt_sessions_open(sessions, 100 + i, used + i, i == 99 ? other : i == 100 ?
+                                     first : i < VRT_SESSIONS_MAX ? last : second), 0);
     expect_int(vrt_sessions_use(sessions, other, used + 10 * S, &id), 0);
     expect_int(vrt_sessions_use(sessions, first, used + 10 * S, &id), 200);
     vrt_sessions_close(sessions, first);
     expect_int(vrt_sessions_use(sessions, first, used + 10 * S, &id), 0);
-    vrt_sessions_drop(sessions, 100 + VRT_SESSIONS_MAX + 99);
+    expect_int(vrt_sessions_use(sessions, second, used + 10 * S, &id), 100 + VRT_SESSIONS_MAX + 99);
+    vrt_sessions_drop(sessions, 100 + VRT_SESSIONS_MAX - 1);
     expect_int(vrt_sessions_use(sessions, last, used + 10 * S, &id), 0);
 }
 
@@ -105,8 +114,8 @@ static void test_brake(void)
         vrt_brake_failed(brake, "10.9.9.9", now);
     vrt_brake_passed(brake, "10.9.9.9");
     expect_int(vrt_brake_failed(brake, "10.9.9.9", now), 1);
-    for (int i = 0; i < 20; i++)
-        vrt_brake_failed(brake, "10.9.9.9", now);
+    for (int i = 2; i < 20; i++)
+        expect_int(vrt_brake_failed(brake, "10.9.9.9", now += VRT_BRAKE_FORGET_S * S - 1), i);
     expect_int(vrt_brake_failed(brake, "10.9.9.9", now + VRT_BRAKE_FORGET_S * S), 1);
     free(brake);
 }
@@ -178,8 +187,10 @@ static void test_addresses(void)
     }
     expect_true(vrt_tcp_are_addresses("") && vrt_tcp_are_addresses(" 127.0.0.1 ::1"));
     expect_true(!vrt_tcp_are_addresses("127.0.0.1 nas") && !vrt_tcp_are_addresses("127.0.0.1:80"));
+    expect_true(!vrt_tcp_are_addresses(" nas") && !vrt_peer_is_listed("10.0.0.1", "10.0.0.2"));
     expect_true(vrt_peer_is_listed("10.0.0.1  ::1", "::1") && !vrt_peer_is_listed("", "::1"));
     expect_true(!vrt_peer_is_listed("10.0.0.1 ::1", "10.0.0.10"));
+    expect_true(!vrt_peer_is_listed("10.0.0.10", "10.0.0.1"));
 }
 
 /* As what others are counted who may be the same. */
