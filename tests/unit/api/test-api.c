@@ -73,26 +73,12 @@ static void expect_job_events(struct play *play)
 
 static void test_events(void)
 {
-    static const struct {
-        const char *path;
-        int status;
-    } wrong[] = {
-        { "/v1/events?job=3", 404 },
-        { "/v1/events?job=99999999999999999999999", 404 },
-        { "/v1/events?job=", 400 },
-        { "/v1/events?job=1x", 400 },
-        { "/v1/events?job=-1", 400 },
-        { "/v1/events?jobs=1", 400 },
-    };
     static const char head[] = "HEAD /v1/events HTTP/1.1\r\n" HOST "\r\n";
     struct play play;
-    char *body;
 
     play_start(&play, "[jobs]\nmax_running = 1\n");
     expect_all_events(&play);
     expect_job_events(&play);
-    for (size_t i = 0; i < VRT_ARRAY_SIZE(wrong); i++)
-        expect_int(play_ask(&play, "GET", wrong[i].path, "", &body), wrong[i].status);
     int one = http_client_connect(play.socket);
     http_client_send(one, head, sizeof(head) - 1);
     expect_int(http_client_read(one, play_answer, sizeof(play_answer)), 200);
@@ -108,10 +94,7 @@ static void test_routes(void)
         int status;
         const char *says;           /* somewhere in the whole answer */
     } cases[] = {
-        { "GET", "/v1/jobs/0", "", 404, "" },
-        { "GET", "/v1/jobs/1/", "", 404, "" },
         { "GET", "/v1/no\x1bthing", "", 400, "http.malformed" },
-        { "GET", "//", "", 404, "" },
         { "POST", "/v1/jobs", "Content-Type: text/plain\r\nContent-Length: 0\r\n", 415,
           "Content-Type: application/json" },
         { "POST", "/v1/jobs", "Content-Length: 0\r\n", 400, "request.json" },
@@ -476,45 +459,6 @@ static void test_models_kept(void)
     shelf_done(&shelf);
 }
 
-/* The list comes in pages, and what is over may be left out. */
-static void test_pages(void)
-{
-    static const struct {
-        const char *query, *says;
-        int status;
-    } cases[] = {
-        { "", "\"next\":null}", 200 },
-        { "?limit=2", "\"next\":2}", 200 },
-        { "?limit=2&after=2", "{\"jobs\":[{\"id\":3,", 200 },
-        { "?limit=2&after=2", "\"next\":null}", 200 },
-        { "?after=4", "{\"jobs\":[],\"next\":null}", 200 },
-        { "?after=9223372036854775807", "{\"jobs\":[],\"next\":null}", 200 },
-        { "?active=true", "{\"jobs\":[{\"id\":2,", 200 },
-        { "?active=true&limit=1", "\"next\":2}", 200 },
-        { "?active=false&limit=1", "\"next\":1}", 200 },
-        { "?limit=0", "limit: expected an integer from 1 to 500", 400 },
-        { "?limit=501", "request.query", 400 },
-        { "?after=x", "\"field\":\"after\"", 400 },
-        { "?state=done", "may hold after, limit, active or mine", 400 },
-    };
-    struct play play;
-    struct vrt_job_info info;
-    char path[80], *body;
-
-    play_start(&play, "[jobs]\nmax_running = 1\n");
-    for (int i = 1; i <= 4; i++)
-        expect_int(play_submit(&play, i == 1 ? "run-1" : "run-100000", ""), i);
-    play_wait_for(&play, 1, VRT_JOB_DONE, &info);
-    vrt_job_info_done(&info);
-    for (size_t i = 0; i < VRT_ARRAY_SIZE(cases); i++) {
-        snprintf(path, sizeof(path), "/v1/jobs%s", cases[i].query);
-        int status = play_ask(&play, "GET", path, "", &body);
-        if (status != cases[i].status || !strstr(body, cases[i].says))
-            test_fail("%s: %s", cases[i].query, body);
-    }
-    play_stop(&play);
-}
-
 /* More jobs than are told at a time, also to one who reads late; then a change of the first. */
 static void test_long_start(void)
 {
@@ -580,7 +524,6 @@ TEST_MAIN_AFTER((signal(SIGPIPE, SIG_IGN), signal(SIGXFSZ, SIG_IGN)),
     { "profile", test_profile },
     { "doctor", test_doctor },
     { "routes", test_routes },
-    { "pages", test_pages },
     { "models", test_models },
     { "models-kept", test_models_kept },
     { "reload", test_reload },
