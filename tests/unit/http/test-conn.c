@@ -199,7 +199,16 @@ static void check_limit(struct http_play *play, const char *what, size_t n_bytes
 static void test_limits(void)
 {
     struct http_play *play = http_play_start_usual();
+    struct vrt_conn_limits limits;
 
+    /* By api.h, and two seconds for what nobody wants any more. */
+    vrt_conn_limits_init(&limits);
+    expect_int(limits.request_ms, 10000);
+    expect_int(limits.idle_ms, 60000);
+    expect_int(limits.stall_ms, 60000);
+    expect_int(limits.drain_ms, 2000);
+    expect_int(limits.piece_ms, 1000 * VRT_API_UPLOAD_PERIOD_S);
+    expect_int(limits.piece_bytes, VRT_API_UPLOAD_PERIOD_BYTES);
     check_limit(play, "url", VRT_API_URL_MAX_BYTES, 404);
     check_limit(play, "url", VRT_API_URL_MAX_BYTES + 1, 414);
     check_limit(play, "url", 100000, 414);
