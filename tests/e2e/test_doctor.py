@@ -72,7 +72,8 @@ class Doctor(harness.Case):
         self.assertIn(os.path.join(self.folder, 'state', 'spool'),
                       {subject for id_, subject in checks if id_ == 'folder.spool'})
         sandbox = checks['media.sandbox', 'vrt-media']
-        self.assertEqual(sandbox['status'], 'warning' if 'decoded with ' in sandbox['result'] else 'ok')
+        self.assertEqual(sandbox['status'],
+                         'warning' if 'decoded with ' in sandbox['result'] else 'ok')
         text = self.vrtctl('doctor').stdout
         self.assertRegex(text, r'\nok +cpu:1 kernel +a convolution of integers is exact\n')
         self.assertRegex(text, r'\n[0-9]+ checks: 0 failed, [0-9]+ warnings?\n$')
