@@ -68,8 +68,7 @@ void vrt_device_report_fill(const struct vrt_device_snapshot *device,
     ret_report->state = device->state;
     ret_report->threads = info->n_threads > 0 ? info->n_threads : VRT_UNKNOWN;
     ret_report->has_card = vrt_device_kind_is_accelerator(info->kind);
-    if (ret_report->has_card)
-        fill_card(info, &ret_report->card);
+    fill_card(info, &ret_report->card);
     fill_usage(device, &ret_report->memory);
     ret_report->has_sensors = device->sensors.are_known;
     fill_sensors(&device->sensors, &ret_report->sensors);

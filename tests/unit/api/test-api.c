@@ -505,6 +505,7 @@ static void test_streams_limit(void)
         fds[i] = play_subscribe(&play, "/v1/events");
     expect_int(play_ask(&play, "GET", "/v1/events", "", &body), 503);
     expect_contains(body, "http.too_many");
+    expect_contains(body, " to one user: ");
     expect_int(play_ask(&play, "GET", "/v1/jobs", "", &body), 200);
     close(fds[0]);
     /* The daemon notices the end by the loop. */
