@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 
 /* What hostile files make FFmpeg do: read for ever, or open other files; and what the process has
- * given up that reads them. And which of a file's streams go on, by which clock. */
+ * given up that reads them. And by which clock a file's streams go on. */
 
 #include <errno.h>
 #include <stdlib.h>
@@ -12,8 +12,8 @@
 #include "base/clock.h"
 #include "frames/av.h"
 #include "frames/decode/source.h"
+#include "frames/process/child-spawn.h"
 #include "frames/process/child.h"
-#include "frames/streams/select.h"
 #include "tests/unit/frames/frames-fixture.h"
 #include "tests/unit/test.h"
 
@@ -216,17 +216,12 @@ static int count_opens(int watch)
 static int read_under(const char *path, const char *name)
 {
     const struct vrt_reader_params params = { .n_threads = 1, .name = name };
-    VRT_CLEANUP(vrt_reader_closep) struct vrt_reader *reader = NULL;
-    struct vrt_error error = { .id = NULL };
-    struct vrt_frame *frame = NULL;
-    int fd = fixture_open(path);
+    static struct fixture_reading reading;
+    VRT_CLEANUP(vrt_closep) int fd = fixture_open(path);
 
-    int r = vrt_reader_open(fd, &params, &reader, &error);
-    while (r == 0 && (r = vrt_reader_next(reader, &frame, &error)) == 0)
-        frame = vrt_frame_unref(frame);
-    fprintf(stderr, "  %s: %s\n", name, r < 0 ? error.message : "read");
-    expect_true(r > 0 || (error.id && error.message[0]));
-    close(fd);
+    int r = fixture_read(fd, &params, &reading);
+    fprintf(stderr, "  %s: %s\n", name, r < 0 ? reading.error.message : "read");
+    expect_true(r > 0 || (reading.error.id && reading.error.message[0]));
     return r;
 }
 
@@ -311,64 +306,6 @@ static void test_packed(void)
     expect_int(read_under(fixture_path("subtitled.avi"), "subtitled.avi"), VRT_READER_END);
 }
 
-/* Streams 0 to 4: two videos, two of sound, subtitles; by which number each was chosen. */
-static void test_select(void)
-{
-    static const struct {
-        const char *specifiers, *ranks;
-        int r;
-        const char *says;
-    } rows[] = {
-        { "", "00000", 0, NULL }, { "v:1,a", "-011-", 0, NULL }, { "a,v:1,1", "-100-", 0, NULL },
-        { "-s", "0000-", 0, NULL }, { "v,a,-a:m:language:eng", "001--", 0, NULL },
-        { "-a,a:0", "001-0", 0, NULL }, { "d?,v", "11---", 0, NULL }, { "-d", "00000", 0, NULL },
-        { "4", "----0", 0, NULL },
-        { "d", NULL, -ENOENT, "clip has no stream that \"d\" matches: it has 0 video h264, 1 video "
-          "vp9, 2 audio aac (deu), 3 audio aac (eng), 4 subtitle subrip" },
-        { "v,", NULL, -EINVAL, "\"\" is no stream specifier" }, { "-", NULL, -EINVAL, "\"\"" },
-        { "v,what", NULL, -EINVAL, "\"what\" is no stream" }, { "?", NULL, -EINVAL, "\"\"" },
-    };
-    static const struct {
-        enum AVMediaType type;
-        enum AVCodecID id;
-        const char *language;
-    } streams[] = {
-        { AVMEDIA_TYPE_VIDEO, AV_CODEC_ID_H264, NULL },
-        { AVMEDIA_TYPE_VIDEO, AV_CODEC_ID_VP9, NULL },
-        { AVMEDIA_TYPE_AUDIO, AV_CODEC_ID_AAC, "deu" },
-        { AVMEDIA_TYPE_AUDIO, AV_CODEC_ID_AAC, "eng" },
-        { AVMEDIA_TYPE_SUBTITLE, AV_CODEC_ID_SUBRIP, NULL },
-    };
-    AVFormatContext *format = avformat_alloc_context();
-    char text[400];
-
-    for (size_t i = 0; i < VRT_ARRAY_SIZE(streams); i++) {
-        AVStream *stream = avformat_new_stream(format, NULL);
-        stream->codecpar->codec_type = streams[i].type;
-        stream->codecpar->codec_id = streams[i].id;
-        if (streams[i].language)
-            av_dict_set(&stream->metadata, "language", streams[i].language, 0);
-    }
-    for (size_t i = 0; i < VRT_ARRAY_SIZE(rows); i++) {
-        struct vrt_error error = { .id = NULL };
-        int ranks[5];
-        fprintf(stderr, "  \"%s\"\n", rows[i].specifiers);
-        expect_int(vrt_select(format, rows[i].specifiers, "clip", ranks, &error), rows[i].r);
-        for (int k = 0; k < 5 && rows[i].ranks; k++)
-            expect_int(ranks[k], rows[i].ranks[k] == '-' ? -1 : rows[i].ranks[k] - '0');
-        if (rows[i].r < 0) {
-            expect_str(error.id, "input.streams");
-            expect_contains(error.message, rows[i].says);
-        }
-    }
-    for (int i = 5; i < 13; i++)
-        avformat_new_stream(format, NULL)->codecpar->codec_type = AVMEDIA_TYPE_DATA;
-    expect_contains(vrt_select_list(format, text, sizeof(text)), ", 11 data none and 1 more");
-    vrt_select_list(format, text, 30);
-    expect_true(strlen(text) < 30 && strncmp(text, "0 video h264", 12) == 0);
-    avformat_free_context(format);
-}
-
 /* Of two recordings: one clock for both, where they have the same streams; else what begins so late
  * is left out. */
 static void test_joined(void)
@@ -442,11 +379,23 @@ static void test_sandbox(void)
                 (int)few.rlim_cur / 2);
 }
 
+/* The program that is open is run, whatever is at its path by then. */
+static void test_program(void)
+{
+    VRT_CLEANUP(vrt_closep) int program = fixture_open("/bin/sh"), text = fixture_open("/dev/null");
+    char path[32], wanted[32];
+    const int size = snprintf(wanted, sizeof(wanted), "/proc/%d/fd/%d", getpid(), program) + 1;
+
+    expect_str(vrt_child_path(program, "other", path, size), wanted);
+    expect_str(vrt_child_path(program, "other", path, size - 1), "other");
+    expect_str(vrt_child_path(text, "other", path, sizeof(path)), "other");
+}
+
 TEST_MAIN_AFTER(fixture_init(),
+    { "program", test_program },
     { "deadline", test_deadline },
     { "nested", test_nested },
     { "packed", test_packed },
     { "sandbox", test_sandbox },
-    { "select", test_select },
     { "joined", test_joined },
 )

@@ -140,7 +140,7 @@ static void warn_left_out(const struct vrt_join_stream *stream, enum vrt_contain
     char cure[40] = "";
 
     for (size_t i = 0; !cure[0] && i < VRT_ARRAY_SIZE(cures); i++)
-        if (decide(stream->in, cures[i]) != VRT_JOIN_LEFT_OUT)
+        if (cures[i] != container && decide(stream->in, cures[i]) != VRT_JOIN_LEFT_OUT)
             snprintf(cure, sizeof(cure), ": name the output .%s to keep it",
                      vrt_container_name(cures[i]));
     vrt_warnings_add(warnings, "%s stream %d (%s) cannot be kept in .%s%s",

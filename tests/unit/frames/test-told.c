@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: MIT */
+
+/* What is told of a video, and none is needed for it: which of its streams go on, and as what; when
+ * its frames are shown, and what was found by its end. */
+
+#include <errno.h>
+
+#include "base/macro.h"
+#include "frames/decode/reader-info.h"
+#include "frames/join/join-streams.h"
+#include "frames/streams/select.h"
+#include "tests/unit/test.h"
+
+static AVStream *add_stream(AVFormatContext *format, enum AVMediaType type, enum AVCodecID id)
+{
+    AVStream *stream = avformat_new_stream(format, NULL);
+
+    expect_true(stream != NULL);
+    stream->codecpar->codec_type = type;
+    stream->codecpar->codec_id = id;
+    stream->time_base = (AVRational){ 1, 1000 };
+    return stream;
+}
+
+/* All sentences, each on a line; valid until the next call. */
+static const char *said(const struct vrt_warnings *warnings)
+{
+    static char text[4096];
+    size_t n = 0;
+
+    text[0] = '\0';
+    for (int i = 0; i < warnings->n; i++)
+        n += (size_t)snprintf(text + n, sizeof(text) - n, "%s\n", warnings->sentences[i]);
+    return text;
+}
+
+/* Streams 0 to 4: two videos, two of sound, subtitles; by which number each was chosen, and which
+ * video is restored: of those that were chosen first the default one, then the largest. */
+static void test_select(void)
+{
+    static const struct {
+        const char *specifiers, *ranks;
+        int r, picked;
+        const char *says;
+    } rows[] = {
+        { "", "00000", 0, 1, NULL }, { "v:1,a", "-011-", 0, 1, NULL },
+        { "a,v:1,1", "-100-", 0, 1, NULL }, { "-s", "0000-", 0, 1, NULL },
+        { "v,a,-a:m:language:eng", "001--", 0, 1, NULL }, { "-a,a:0", "001-0", 0, 1, NULL },
+        { "d?,v", "11---", 0, 1, NULL }, { "-d", "00000", 0, 1, NULL },
+        { "-v:1", "0-000", 0, 0, NULL }, { "v:0,v", "01---", 0, 0, NULL },
+        { "4", "----0", 0, -ENOENT, "chosen of clip have no video to restore among them: add v" },
+        { "d", NULL, -ENOENT, 0, "clip has no stream that \"d\" matches: it has 0 video h264, 1 "
+          "video vp9, 2 audio aac (deu), 3 audio aac (eng), 4 subtitle subrip" },
+        { "v,", NULL, -EINVAL, 0, "\"\" is no stream specifier" },
+        { "-", NULL, -EINVAL, 0, "\"\"" },
+        { "v,what", NULL, -EINVAL, 0, "\"what\" is no stream" }, { "?", NULL, -EINVAL, 0, "\"\"" },
+    };
+    static const struct {
+        enum AVMediaType type;
+        enum AVCodecID id;
+        const char *language;
+    } streams[] = {
+        { AVMEDIA_TYPE_VIDEO, AV_CODEC_ID_H264, NULL },
+        { AVMEDIA_TYPE_VIDEO, AV_CODEC_ID_VP9, NULL },
+        { AVMEDIA_TYPE_AUDIO, AV_CODEC_ID_AAC, "deu" },
+        { AVMEDIA_TYPE_AUDIO, AV_CODEC_ID_AAC, "eng" },
+        { AVMEDIA_TYPE_SUBTITLE, AV_CODEC_ID_SUBRIP, NULL },
+    };
+    AVFormatContext *format = avformat_alloc_context();
+    int ranks[5];
+    struct vrt_source source = { .format = format, .n_streams = 5, .ranks = ranks, .name = "clip" };
+    char text[400];
+
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(streams); i++) {
+        AVStream *stream = add_stream(format, streams[i].type, streams[i].id);
+        stream->codecpar->width = stream->codecpar->height = i == 0 ? 64 : 48;
+        stream->disposition = i == 1 ? AV_DISPOSITION_DEFAULT : 0;
+        if (streams[i].language)
+            av_dict_set(&stream->metadata, "language", streams[i].language, 0);
+    }
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(rows); i++) {
+        struct vrt_error error = { .id = NULL };
+        fprintf(stderr, "  \"%s\"\n", rows[i].specifiers);
+        expect_int(vrt_select(format, rows[i].specifiers, "clip", ranks, &error), rows[i].r);
+        for (int k = 0; k < 5 && rows[i].ranks; k++)
+            expect_int(ranks[k], rows[i].ranks[k] == '-' ? -1 : rows[i].ranks[k] - '0');
+        if (rows[i].r == 0)
+            expect_int(vrt_source_pick_video(&source, &error), rows[i].picked);
+        if (rows[i].says) {
+            expect_str(error.id, "input.streams");
+            expect_contains(error.message, rows[i].says);
+        }
+    }
+    /* Where neither is the default one the larger, of as many pixels the first. */
+    memset(ranks, 0, sizeof(ranks));
+    format->streams[1]->disposition = 0;
+    for (int width = 47; width < 50; width++) {
+        format->streams[1]->codecpar->width = format->streams[1]->codecpar->height = width;
+        format->streams[0]->codecpar->width = format->streams[0]->codecpar->height = 48;
+        expect_int(vrt_source_pick_video(&source, NULL), width > 48);
+    }
+    for (int i = 5; i < 13; i++)
+        add_stream(format, AVMEDIA_TYPE_DATA, AV_CODEC_ID_NONE);
+    expect_contains(vrt_select_list(format, text, sizeof(text)), ", 11 data none and 1 more");
+    vrt_select_list(format, text, 30);
+    expect_true(strlen(text) < 30 && strncmp(text, "0 video h264", 12) == 0);
+    avformat_free_context(format);
+}
+
+/* Of a film with some of everything: what each container makes of it, and what is said of that. */
+static void test_plan(void)
+{
+    static const struct {
+        enum vrt_container container;
+        enum vrt_join_care care;
+        const char *kinds;          /* of enum vrt_join_kind, in its order: "-rcvsCa" */
+        int n_said;
+        const char *says;
+    } rows[] = {
+        { VRT_CONTAINER_MP4, VRT_JOIN_EVERYTHING, "rc-v--C-c", 4,
+          "subtitle stream 3 (ass) loses most of its styles in .mp4\n"
+          "subtitle stream 4 (hdmv_pgs_subtitle) cannot be kept in .mp4: name the output .mkv to "
+          "keep it\nattachment stream 5 (ttf) cannot be kept in .mp4: name the output .mkv to "
+          "keep it\nvideo stream 8 is kept as it is: only stream 0 is restored\n" },
+        { VRT_CONTAINER_MKV, VRT_JOIN_EVERYTHING, "rccccca-c", 1, "video stream 8" },
+        { VRT_CONTAINER_TS, VRT_JOIN_EVERYTHING, "rc-------", 7,
+          "\nthe film's chapters and tags cannot be kept in .ts: name the output .mkv to keep "
+          "them\n" },
+        { VRT_CONTAINER_MXF, VRT_JOIN_EVERYTHING, "r-s------", 7, "tags cannot be" },
+        { VRT_CONTAINER_GIF, VRT_JOIN_EVERYTHING, "r--------", 8, "tags cannot be" },
+        { VRT_CONTAINER_MP4, VRT_JOIN_PICTURE_AND_SOUND, "rc-------", 5, "it\n" },
+        /* Where it refused more than that another one is named. */
+        { VRT_CONTAINER_MKV, VRT_JOIN_PICTURE, "r--------", 7,
+          "attachment stream 5 (ttf) cannot be kept in .mkv\ncover art stream 6 (png) cannot be "
+          "kept in .mkv: name the output .mp4 to keep it\n" },
+    };
+    static const struct {
+        enum AVMediaType type;
+        enum AVCodecID id;
+    } streams[] = {
+        { AVMEDIA_TYPE_VIDEO, AV_CODEC_ID_H264 }, { AVMEDIA_TYPE_AUDIO, AV_CODEC_ID_MP3 },
+        { AVMEDIA_TYPE_AUDIO, AV_CODEC_ID_PCM_S24BE }, { AVMEDIA_TYPE_SUBTITLE, AV_CODEC_ID_ASS },
+        { AVMEDIA_TYPE_SUBTITLE, AV_CODEC_ID_HDMV_PGS_SUBTITLE },
+        { AVMEDIA_TYPE_ATTACHMENT, AV_CODEC_ID_TTF }, { AVMEDIA_TYPE_VIDEO, AV_CODEC_ID_PNG },
+        { AVMEDIA_TYPE_DATA, AV_CODEC_ID_NONE }, { AVMEDIA_TYPE_VIDEO, AV_CODEC_ID_MJPEG },
+    };
+    enum { N = VRT_ARRAY_SIZE(streams) };
+    AVFormatContext *format = avformat_alloc_context();
+    bool is_unwanted[N];
+    int ranks[N] = { 0 };
+    struct vrt_source source = { .format = format, .n_streams = N, .ranks = ranks,
+                                 .is_unwanted = is_unwanted };
+
+    for (int i = 0; i < N; i++) {
+        AVCodecParameters *par = add_stream(format, streams[i].type, streams[i].id)->codecpar;
+        par->sample_rate = 48000;
+        par->frame_size = 1152;
+        par->ch_layout = (AVChannelLayout)AV_CHANNEL_LAYOUT_STEREO;
+        par->width = par->height = 64;
+    }
+    format->streams[6]->disposition = AV_DISPOSITION_ATTACHED_PIC;
+    format->streams[6]->attached_pic.size = 9;
+    format->streams[7]->codecpar->codec_tag = MKTAG('t', 'm', 'c', 'd');
+    av_dict_set(&format->metadata, "title", "a film", 0);
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(rows); i++) {
+        struct vrt_join_streams plan = { .container = rows[i].container, .source = &source };
+        struct vrt_warnings warnings = { .n = 0 };
+        fprintf(stderr, "  row %zu\n", i);
+        /* Newer FFmpegs have a place for it in MP4. */
+        ranks[2] = rows[i].container == VRT_CONTAINER_MP4 ? VRT_SELECT_NONE : 0;
+        expect_int(vrt_join_streams_plan(&plan, rows[i].care, &warnings), 0);
+        for (int k = 0; k < N; k++) {
+            expect_int("-rcvsCa"[plan.streams[k].kind], rows[i].kinds[k]);
+            expect_int(is_unwanted[k], !strchr("cvs", rows[i].kinds[k]));
+        }
+        expect_int(warnings.n, rows[i].n_said);
+        expect_contains(said(&warnings), rows[i].says);
+        vrt_join_streams_done(&plan);
+    }
+    avformat_free_context(format);
+}
+
+#define NONE AV_NOPTS_VALUE
+
+/* Frames are shown as they say, or later than the one before: of 25 a second, in milliseconds. */
+static void test_times(void)
+{
+    static const struct {
+        int64_t best, pts, shown;
+        int n_repaired, n_undated, n_guessed;
+        bool may_lack;
+    } steps[] = {
+        { NONE, NONE, 0, 1, 1, 1, true },    { 100, 100, 100, 1, 1, 1, false },
+        { NONE, NONE, 140, 1, 2, 2, true },  { 140, 140, 141, 2, 2, 2, true },
+        { 90, 90, 142, 3, 2, 2, false },     { NONE, NONE, 182, 4, 3, 3, false },
+        { 200, 199, 200, 4, 3, 4, false },   { 201, 201, 201, 4, 3, 4, false },
+    };
+    struct vrt_reader_times times = { .time_base = { 1, 1000 }, .fps = { 25, 1 } };
+    AVFrame *frame = av_frame_alloc();
+
+    for (int i = 0; i < (int)VRT_ARRAY_SIZE(steps); i++) {
+        fprintf(stderr, "  step %d\n", i);
+        times.may_lack = steps[i].may_lack;
+        frame->best_effort_timestamp = steps[i].best;
+        frame->pts = steps[i].pts;
+        expect_int(vrt_reader_times_repair(&times, frame, i + 7), steps[i].shown);
+        vrt_reader_times_note(&times, frame, steps[i].shown);
+        expect_int(times.last_duration, 40);
+        expect_int(times.n_repaired, steps[i].n_repaired);
+        expect_int(times.n_undated, steps[i].n_undated);
+        expect_int(times.n_guessed, steps[i].n_guessed);
+    }
+    expect_int(times.first_repaired, 7);
+    expect_near(vrt_reader_times_end_s(&times), 0.241, 1e-9);
+    /* Half a frame's time is no gap. */
+    vrt_reader_times_measure(&times, 261);
+    expect_int(times.n_gaps, 0);
+    vrt_reader_times_measure(&times, 262);
+    vrt_reader_times_measure(&times, 361);
+    expect_true(times.n_gaps == 4 && times.first_gap == 241);
+    times.fps.num = 0;
+    expect_int(vrt_reader_times_duration(&times, frame), 1);
+    vrt_reader_times_forget(&times);
+    expect_true(times.n_repaired == 0 && times.n_undated == 0 && times.n_guessed == 0);
+    av_frame_free(&frame);
+}
+
+/* What is said at the end, of a video of 5 frames a second that ends at 3 s. */
+static void test_sum_up(void)
+{
+    static const struct {
+        const char *frames;         /* "x": concealed; all of it 40 times where .is_long */
+        bool is_long;
+        int64_t n_missing;
+        struct vrt_reader_end end;
+        struct vrt_reader_times times;
+        const char *says;
+    } rows[] = {
+        { "...", false, 0, { .n_decoded = 3 }, { .n_undated = 2 }, "" },
+        { ".....x..............xxxxxx.", false, 0, { .n_decoded = 27 }, { .n_gaps = 1 },
+          "7 damaged frames were concealed: 5, 20-25\n" },
+        { "x", false, 0, { .n_decoded = 1, .is_cut_off = true }, { .n_undated = 0 },
+          "the input ends after 1 frame (3.00 s), where it is cut off\n"
+          "1 damaged frame was concealed: 0\n" },
+        { "xx", true, 0, { .n_decoded = 80 }, { .n_undated = 0 },
+          "80 damaged frames were concealed: 0-63, ...\n" },
+        { "x.", true, 0, { .n_decoded = 80 }, { .n_undated = 0 },
+          "40 damaged frames were concealed: 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, "
+          "28, 30, 32, 34, 36, 38, 40, 42, 44, 46, 48, 50, 52, 54, 56, 58, ...\n" },
+        { "", false, 1, { .n_decoded = 9, .is_broken = true, .first_missing = 10 },
+          { .n_undated = 0 }, "the input cannot be read beyond frame 9 (3.00 s): the rest is "
+          "damaged and was left out\n1 frame could not be decoded at all and left a gap, the first "
+          "near 2.00 s\n" },
+        { "", false, 2, { .n_decoded = 2, .is_cut_off = true, .n_jumps = 1 },
+          { .n_repaired = 1, .first_repaired = 8 },
+          "the input ends after 2 frames (3.00 s), where it is cut off\n"
+          "2 frames could not be decoded at all and left a gap, the first near 0.00 s\n"
+          "the input's clock jumps 1 time, as where recordings were joined: what follows each is "
+          "joined on without a gap\nthe time stamps of 1 frame were missing or not increasing and "
+          "have been repaired, the first at frame 8\n" },
+        { "", false, 0, { .n_decoded = 9, .has_late = true, .n_jumps = 2 },
+          { .n_repaired = 9, .n_undated = 9 },
+          "other streams of pictures or sound begin in the midst of the input, as where different "
+          "recordings were joined, and are left out: split it there\n"
+          "the input's clock jumps 2 times, as where recordings were joined: what follows each is "
+          "joined on without a gap\nthe input has no time stamps: its frames are taken to follow "
+          "each other at 5.000 a second\n" },
+    };
+
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(rows); i++) {
+        struct vrt_reader_info info = { .n_missing = rows[i].n_missing };
+        struct vrt_reader_times times = rows[i].times;
+        struct vrt_reader_end end = rows[i].end;
+        const size_t length = strlen(rows[i].frames);
+        for (size_t k = 0; k < length * (rows[i].is_long ? 40 : 1); k++) {
+            struct vrt_frame frame = { .concealed = rows[i].frames[k % length] == 'x' };
+            vrt_reader_info_count(&info, &frame);
+            expect_int(frame.index, k);
+        }
+        times.time_base = (AVRational){ 1, 5 };
+        times.last_pts = 14;
+        times.last_duration = 1;
+        end.times = &times;
+        fprintf(stderr, "  row %zu\n", i);
+        vrt_reader_info_sum_up(&info, &end);
+        expect_str(said(&info.warnings), rows[i].says);
+    }
+}
+
+TEST_MAIN(
+    { "select", test_select },
+    { "plan", test_plan },
+    { "times", test_times },
+    { "sum-up", test_sum_up },
+)
