@@ -15,8 +15,6 @@
 #include "tests/unit/frames/frames-fixture.h"
 #include "tests/unit/test.h"
 
-#define MAX_FRAMES 256
-
 /* A film, of which each four frames became five, of 30 a second. */
 #define FILM "-f lavfi -i testsrc2=size=160x240:rate=24000/1001:duration=2,scroll=h=0.02:v=0.01 "
 #define TELECINED FILM "-vf telecine=first_field=top:pattern=23,setfield=tff "
@@ -28,41 +26,30 @@
 #define WHOLE "-f lavfi -i testsrc2=size=160x240:rate=25:duration=2,scroll=h=0.02:v=0.01 "
 #define FFV1 "-c:v ffv1 -flags +ildct+ilme -pix_fmt yuv420p"
 
-/* What a reader gave out. */
-struct reading {
-    int n;
-    uint64_t hashes[MAX_FRAMES];
-    double shown_s[MAX_FRAMES], lasts_s[MAX_FRAMES];
-    struct vrt_reader_info info;
-};
+static double tick_s(const struct fixture_reading *reading)
+{
+    return (double)reading->info.time_base.num / reading->info.time_base.den;
+}
+
+static double shown_s(const struct fixture_reading *reading, int i)
+{
+    return (double)reading->pts[i] * tick_s(reading);
+}
+
+static double lasts_s(const struct fixture_reading *reading, int i)
+{
+    return (double)reading->durations[i] * tick_s(reading);
+}
 
 static void read_all(const char *path, struct vrt_fields fields, struct vrt_reader_range range,
-                     struct reading *ret_reading)
+                     struct fixture_reading *ret_reading)
 {
-    VRT_CLEANUP(vrt_reader_closep) struct vrt_reader *reader = NULL;
     VRT_CLEANUP(vrt_closep) int fd = fixture_open(path);
     const struct vrt_reader_params params = { .range = range, .n_threads = 2, .fields = fields,
                                               .name = "clip" };
-    struct vrt_error error = { .id = NULL };
-    struct vrt_frame *frame;
 
-    *ret_reading = (struct reading){ .n = 0 };
-    int r = vrt_reader_open(fd, &params, &reader, &error);
-    if (r != 0)
-        test_fail("%s: %s", path, error.message);
-    double tick_s = (double)vrt_reader_info(reader)->time_base.num /
-                    vrt_reader_info(reader)->time_base.den;
-    while ((r = vrt_reader_next(reader, &frame, &error)) == 0) {
-        int n = ret_reading->n++;
-        expect_true(n < MAX_FRAMES);
-        expect_int(frame->index, n);
-        ret_reading->hashes[n] = fixture_hash(frame);
-        ret_reading->shown_s[n] = (double)frame->pts * tick_s;
-        ret_reading->lasts_s[n] = (double)frame->duration * tick_s;
-        vrt_frame_unref(frame);
-    }
-    expect_int(r, VRT_READER_END);
-    ret_reading->info = *vrt_reader_info(reader);
+    if (fixture_read(fd, &params, ret_reading) != VRT_READER_END)
+        test_fail("%s: %s", path, ret_reading->error.message);
     expect_int(ret_reading->info.n_frames, ret_reading->n);
 }
 
@@ -72,7 +59,7 @@ static const struct vrt_reader_range all = { 0, 0 };
 static void expect_as_ffmpeg(const char *path, struct vrt_fields fields, const char *chain,
                              int n_least)
 {
-    static struct reading ours, theirs;
+    static struct fixture_reading ours, theirs;
 
     const char *made = fixture_make("theirs.nut", "-i %s -vf %s -fps_mode passthrough -c:v ffv1",
                                     path, chain);
@@ -84,8 +71,8 @@ static void expect_as_ffmpeg(const char *path, struct vrt_fields fields, const c
         if (ours.hashes[i] != theirs.hashes[i])
             test_fail("%s: frame %d isn't that of %s", path, i, chain);
     for (int i = 0; i < ours.n; i++)
-        expect_near(ours.shown_s[i] - ours.shown_s[0], theirs.shown_s[i] - theirs.shown_s[0],
-                    0.0011);
+        expect_near(shown_s(&ours, i) - shown_s(&ours, 0),
+                    shown_s(&theirs, i) - shown_s(&theirs, 0), 0.0011);
     expect_int(ours.info.warnings.n, 0);
 }
 
@@ -117,7 +104,7 @@ static void test_as_ffmpeg(void)
 /* Twice as many, half as long each; with the frame's own time as a whole. */
 static void test_fields(void)
 {
-    static struct reading frames, fields;
+    static struct fixture_reading frames, fields;
     const char *path = fixture_make("rate.mp4", TOP_FIRST "-c:v mpeg2video -flags +ildct+ilme");
 
     read_all(path, by_frame, all, &frames);
@@ -129,30 +116,30 @@ static void test_fields(void)
     expect_near((double)fields.info.fps.num / fields.info.fps.den, 50, 0.001);
     for (int i = 0; i < 50; i++) {
         expect_int((int64_t)fields.hashes[2 * i], (int64_t)frames.hashes[i]);
-        expect_near(fields.shown_s[2 * i], frames.shown_s[i], 1e-9);
-        expect_near(fields.shown_s[2 * i + 1], frames.shown_s[i] + 0.02, 1e-9);
-        expect_near(fields.lasts_s[2 * i], 0.02, 1e-9);
-        expect_near(fields.lasts_s[2 * i + 1], 0.02, 1e-9);
+        expect_near(shown_s(&fields, 2 * i), shown_s(&frames, i), 1e-9);
+        expect_near(shown_s(&fields, 2 * i + 1), shown_s(&frames, i) + 0.02, 1e-9);
+        expect_near(lasts_s(&fields, 2 * i), 0.02, 1e-9);
+        expect_near(lasts_s(&fields, 2 * i + 1), 0.02, 1e-9);
     }
 }
 
 /* A single frame has no neighbour. */
 static void test_one(void)
 {
-    static struct reading reading;
+    static struct fixture_reading reading;
     const char *path = fixture_make("one.mkv", TOP_FIRST FFV1 " -frames:v 1");
 
     read_all(path, by_frame, all, &reading);
     expect_int(reading.n, 1);
     read_all(path, by_field, all, &reading);
     expect_int(reading.n, 2);
-    expect_true(reading.shown_s[1] > reading.shown_s[0]);
+    expect_true(shown_s(&reading, 1) > shown_s(&reading, 0));
 }
 
 /* What a part begins and ends with was seen beside frames that aren't in it. */
 static void test_part(void)
 {
-    static struct reading whole, part;
+    static struct fixture_reading whole, part;
     const char *path = fixture_make("part.mkv", TOP_FIRST
                                     "-c:v mpeg2video -flags +ildct+ilme -g 5 -bf 2");
     const struct vrt_reader_range ranges[] = {
@@ -167,7 +154,7 @@ static void test_part(void)
         read_all(path, fields, all, &whole);
         read_all(path, fields, range, &part);
         int first = 0;
-        while (whole.shown_s[first] - whole.shown_s[0] < (double)range.start_ns / 1e9 - 0.002)
+        while (shown_s(&whole, first) - shown_s(&whole, 0) < (double)range.start_ns / 1e9 - 0.002)
             first++;
         expect_true(part.n > 0 && first + part.n <= whole.n);
         for (int k = 0; k < part.n; k++)
@@ -204,7 +191,7 @@ static void test_telecine(void)
                      (struct vrt_fields){ VRT_DEINTERLACE_TELECINE, VRT_FIELD_ORDER_BOTTOM },
                      INVERSE("bff"), 40);
     for (int n = 1; n < 12; n++) {
-        static struct reading reading;
+        static struct fixture_reading reading;
         read_all(fixture_make("short.mkv", TELECINED FFV1 " -frames:v %d", n), as_film, all,
                  &reading);
         expect_int(reading.n, n / 5 * 4 + n % 5);
@@ -215,7 +202,7 @@ static void test_telecine(void)
 /* To the tick: the film's own rate, and as long as it was. The film's frames are there again. */
 static void test_telecine_times(void)
 {
-    static struct reading film, told;
+    static struct fixture_reading film, told;
     const char *path = fixture_make("film.mp4", TELECINED "-c:v mpeg2video -q:v 1 -flags "
                                     "+ildct+ilme");
 
@@ -224,8 +211,8 @@ static void test_telecine_times(void)
     expect_int(told.info.n_frames_estimate, 48);
     expect_near((double)told.info.fps.num / told.info.fps.den, 24000.0 / 1001, 1e-9);
     for (int i = 0; i < told.n; i++) {
-        expect_near(told.shown_s[i], i * 1001.0 / 24000, 1e-9);
-        expect_near(told.lasts_s[i], 1001.0 / 24000, 1e-9);
+        expect_near(shown_s(&told, i), i * 1001.0 / 24000, 1e-9);
+        expect_near(lasts_s(&told, i), 1001.0 / 24000, 1e-9);
     }
     read_all(fixture_make("film.mkv", TELECINED FFV1), as_film, all, &told);
     read_all(fixture_make("own.mkv", FILM "-c:v ffv1 -pix_fmt yuv420p"),
@@ -240,7 +227,7 @@ static void test_telecine_times(void)
 /* A part has frames of the whole, whatever cycle it begins or ends in. */
 static void test_telecine_part(void)
 {
-    static struct reading whole, part;
+    static struct fixture_reading whole, part;
     const char *path = fixture_make("cycles.mkv", TELECINED FFV1 " -g 5");
 
     read_all(path, as_film, all, &whole);
@@ -250,14 +237,14 @@ static void test_telecine_part(void)
         const double end_s = start_s + (double)range.duration_ns / 1e9;
         int first = 0, end = 0;
         read_all(path, as_film, range, &part);
-        while (first < whole.n && whole.shown_s[first] < start_s)
+        while (first < whole.n && shown_s(&whole, first) < start_s)
             first++;
-        while (end < whole.n && whole.shown_s[end] < end_s)
+        while (end < whole.n && shown_s(&whole, end) < end_s)
             end++;
         expect_int(part.n, end - first);
         for (int i = 0; i < part.n; i++) {
             expect_int((int64_t)part.hashes[i], (int64_t)whole.hashes[first + i]);
-            expect_near(part.shown_s[i], whole.shown_s[first + i], 1e-9);
+            expect_near(shown_s(&part, i), shown_s(&whole, first + i), 1e-9);
         }
     }
 }
@@ -299,7 +286,7 @@ static void test_look(void)
     const char *whole = fixture_make("whole.mkv", WHOLE "-c:v ffv1 -pix_fmt yuv420p");
     const char *half = fixture_make("half.mkv", MOVING "-f lavfi -i color=gray:size=480x240:"
                                     "rate=50:duration=2,noise=alls=100:all_seed=1 -lavfi "
-                                    "[0][1]hstack,tinterlace=interleave_top,setfield=prog "
+                                    "[1][0]hstack,tinterlace=interleave_top,setfield=prog "
                                     "-c:v ffv1 -pix_fmt yuv420p");
     const char *still = fixture_make("still.mkv", "-f lavfi -i color=gray:size=160x240:rate=25 "
                                      "-frames:v 20 -vf setfield=bff " FFV1);

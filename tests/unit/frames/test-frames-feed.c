@@ -65,41 +65,11 @@ static int drip(void *ctx, struct vrt_feed_state *state, struct vrt_error *error
     return 0;
 }
 
-struct reading {
-    int64_t n;
-    uint64_t hash;
-    int64_t last_pts;
-    char warning[256];
-};
-
-static int read_by(int fd, const struct vrt_reader_params *params, struct reading *ret,
-                   struct vrt_error *error)
+static void read_all(int fd, const struct vrt_feed *feed, struct fixture_reading *ret)
 {
-    VRT_CLEANUP(vrt_reader_closep) struct vrt_reader *reader = NULL;
-    struct vrt_frame *frame;
-    int r = vrt_reader_open(fd, params, &reader, error);
-
-    *ret = (struct reading){ .n = 0 };
-    while (r == 0 && (r = vrt_reader_next(reader, &frame, error)) == 0) {
-        ret->hash = ret->hash * 31 + fixture_hash(frame);
-        ret->last_pts = frame->pts;
-        ret->n++;
-        vrt_frame_unref(frame);
-    }
-    if (r < 0)
-        return r;
-    const struct vrt_warnings *warnings = &vrt_reader_info(reader)->warnings;
-    snprintf(ret->warning, sizeof(ret->warning), "%s", warnings->n ? warnings->sentences[0] : "");
-    return r;
-}
-
-static void read_all(int fd, const struct vrt_feed *feed, struct reading *ret)
-{
-    struct vrt_error error = { 0 };
-
-    if (read_by(fd, &(struct vrt_reader_params){ .n_threads = 1, .name = "clip", .feed = feed },
-                ret, &error) != VRT_READER_END)
-        test_fail("%s", error.message);
+    if (fixture_read(fd, &(struct vrt_reader_params){ .n_threads = 1, .name = "clip",
+                                                      .feed = feed }, ret) != VRT_READER_END)
+        test_fail("%s", ret->error.message);
 }
 
 /* Return: a sum over the packets of all streams but the video. */
@@ -149,15 +119,16 @@ static void test_growing(void)
                                               0600);
         struct dripping dripping = { from, to, 0, cases[i].step_bytes, 0, 0, 0 };
         const struct vrt_feed feed = { drip, &dripping };
-        struct reading whole, grown;
+        static struct fixture_reading whole, grown;
         fprintf(stderr, "  %s\n", cases[i].name);
         read_all(from, NULL, &whole);
         read_all(to, &feed, &grown);
         expect_int(grown.n, whole.n);
         expect_true(grown.n >= 75);
-        expect_true(grown.hash == whole.hash);
-        expect_int(grown.last_pts, whole.last_pts);
-        expect_str(grown.warning, whole.warning);
+        expect_int(memcmp(grown.hashes, whole.hashes, sizeof(whole.hashes)), 0);
+        expect_int(memcmp(grown.pts, whole.pts, sizeof(whole.pts)), 0);
+        expect_int(memcmp(&grown.info.warnings, &whole.info.warnings,
+                          sizeof(whole.info.warnings)), 0);
         expect_true(dripping.n_nothing > 0);
         expect_int(dripping.size_bytes, fixture_size(path));
         if ((double)dripping.spent_bytes < cases[i].spent_min * (double)dripping.size_bytes)
@@ -241,16 +212,15 @@ static void test_cut_off(void)
     const int64_t size = fixture_size(whole);
     const char *path = fixture_cut("part.y4m", whole, size - 1000);
     VRT_CLEANUP(vrt_closep) int fd = fixture_open(path);
-    struct reading part;
+    static struct fixture_reading part;
 
     read_all(fd, NULL, &part);
     expect_int(part.n, 74);
-    expect_true(strstr(part.warning, "cannot be read beyond frame 74"));
+    expect_true(strstr(part.info.warnings.sentences[0], "cannot be read beyond frame 74"));
 
     const struct vrt_reader_params strict = { .n_threads = 1, .name = "a pipe", .strict = true };
-    struct vrt_error error = { 0 };
-    expect_int(read_by(fd, &strict, &part, &error), -EBADMSG);
-    expect_contains(error.message, "a pipe cannot be read beyond frame 74");
+    expect_int(fixture_read(fd, &strict, &part), -EBADMSG);
+    expect_contains(part.error.message, "a pipe cannot be read beyond frame 74");
 }
 
 TEST_MAIN_AFTER(fixture_init(),

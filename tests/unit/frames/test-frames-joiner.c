@@ -39,14 +39,6 @@ static void convert(const char *in, const char *out, struct restore_result *resu
     restore_ok(fixture_path(in), fixture_path(out), &usual, result);
 }
 
-static bool has_warning(const struct vrt_warnings *warnings, const char *part)
-{
-    for (int i = 0; i < warnings->n; i++)
-        if (strstr(warnings->sentences[i], part))
-            return true;
-    return false;
-}
-
 /* Presentation times of all video packets, sorted, in seconds. */
 static const char *video_times(const char *name)
 {
@@ -155,22 +147,6 @@ static void test_sound(void)
     }
 }
 
-/* A transport stream, which starts at some time of the day, and whose sound has other headers. */
-static void test_transport_stream(void)
-{
-    struct restore_result result;
-
-    fixture_make("in.ts", CLIP SINE "-t 2 -c:a aac -output_ts_offset 3723 " FAST);
-    convert("in.ts", "out.mp4", &result);
-    expect_int(result.joined.n_frames, 50);
-    expect_int(result.joined.warnings.n, 0);
-    expect_near(strtod(probe("out.mp4", "-show_entries format=start_time -of csv=p=0"), NULL), 0,
-                0.03);
-    expect_str(fixture_run("ffmpeg -v warning -i out.mp4 -f null - 2>&1"), "");
-    convert("in.ts", "out.mkv", &result);
-    expect_str(fixture_run("ffmpeg -v warning -i out.mkv -f null - 2>&1"), "");
-}
-
 static void make_rich(const char *audio)
 {
     static const char srt[] = "1\n00:00:00,200 --> 00:00:00,800\n<i>First</i> line\n\n"
@@ -267,7 +243,7 @@ static void test_carries_to_mp4(void)
                            "csv=p=0 back.mkv | wc -l"), "2");
     /* MOV has no place for the cover, but chapters and the rest. */
     convert("out.mp4", "out.mov", &result);
-    expect_true(has_warning(&result.joined.warnings, "cover art"));
+    expect_true(fixture_warns(&result.joined.warnings, "cover art"));
     expect_str(fixture_run("ffprobe -v error -show_chapters -of csv=p=0 out.mov | wc -l"), "2");
 }
 
@@ -376,7 +352,7 @@ static void test_rotation_and_colors(void)
     }
     convert("turned.mp4", "out.mkv", &result);
     if (!strstr(probe("out.mkv", properties), "rotation"))
-        expect_true(has_warning(&result.joined.warnings, "rotat"));
+        expect_true(fixture_warns(&result.joined.warnings, "rotat"));
 }
 
 /* Encodes `in` into a segment file and leaves it open. */
@@ -548,21 +524,6 @@ static void test_no_room(void)
     close(input_fd);
 }
 
-/* Sound damaged in the middle costs its packets, not the job. */
-static void test_damaged_sound(void)
-{
-    struct restore_result result;
-
-    fixture_make("in.ts", CLIP SINE "-t 2 -c:a aac " FAST);
-    int fd = open(fixture_path("in.ts"), O_WRONLY);
-    int64_t middle = fixture_size(fixture_path("in.ts")) / 2;
-    for (int64_t at = middle; at < middle + 188 * 400; at += 188 * 20)
-        expect_int(pwrite(fd, "\xff\xff\xff\xff\xff\xff\xff\xff", 8, at), 8);
-    close(fd);
-    convert("in.ts", "out.mp4", &result);
-    expect_true(result.joined.n_frames > 30);
-}
-
 static void test_memory(void)
 {
     const struct restore_params params = { .quality = 30, .segment_frames = 100 };
@@ -583,7 +544,6 @@ TEST_MAIN_AFTER(fixture_init(),
     { "variable-rate", test_variable_rate },
     { "decoding-times", test_decoding_times },
     { "sound", test_sound },
-    { "transport-stream", test_transport_stream },
     { "carries-to-mkv", test_carries_to_mkv },
     { "carries-to-mp4", test_carries_to_mp4 },
     { "rest", test_rest },
@@ -594,6 +554,5 @@ TEST_MAIN_AFTER(fixture_init(),
     { "verify", test_verify },
     { "cancel", test_cancel },
     { "no-room", test_no_room },
-    { "damaged-sound", test_damaged_sound },
     { "memory", test_memory },
 )

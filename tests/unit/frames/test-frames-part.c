@@ -17,50 +17,21 @@
 #include "tests/unit/frames/frames-fixture.h"
 #include "tests/unit/test.h"
 
-#define MAX_FRAMES 1024
 #define LONG_CLIP "-f lavfi -i testsrc2=size=96x64:rate=10:duration=40 "
 #define CLIP "-f lavfi -i testsrc2=size=96x64:rate=25:duration=12 "
 #define SHORT_CLIP "-f lavfi -i testsrc2=size=96x64:rate=25:duration=8 "
 
-/* What a reader gave out. */
-struct reading {
-    int n;
-    uint64_t hashes[MAX_FRAMES];
-    int64_t pts[MAX_FRAMES], durations[MAX_FRAMES];
-    bool can_go_on[MAX_FRAMES];
-    struct vrt_reader_info info;
-    struct vrt_error error;
-};
-
 static int read_by(const char *path, const struct vrt_reader_params *params,
-                   struct reading *ret_reading)
+                   struct fixture_reading *ret_reading)
 {
-    VRT_CLEANUP(vrt_reader_closep) struct vrt_reader *reader = NULL;
     VRT_CLEANUP(vrt_closep) int fd = fixture_open(path);
-    struct vrt_frame *frame = NULL;
 
-    *ret_reading = (struct reading){ .n = 0 };
-    int r = vrt_reader_open(fd, params, &reader, &ret_reading->error);
-    while (r == 0) {
-        r = vrt_reader_next(reader, &frame, &ret_reading->error);
-        if (r != 0)
-            break;
-        expect_true(ret_reading->n < MAX_FRAMES);
-        expect_int(frame->index, params->first + ret_reading->n);
-        ret_reading->hashes[ret_reading->n] = fixture_hash(frame);
-        ret_reading->can_go_on[ret_reading->n] = vrt_reader_info(reader)->can_go_on;
-        ret_reading->durations[ret_reading->n] = frame->duration;
-        ret_reading->pts[ret_reading->n++] = frame->pts;
-        frame = vrt_frame_unref(frame);
-    }
-    if (reader)
-        ret_reading->info = *vrt_reader_info(reader);
-    return r;
+    return fixture_read(fd, params, ret_reading);
 }
 
 /* With one thread in strict mode: what isn't whole before the part is no damage of it. */
 static int read_range(const char *path, struct vrt_reader_range range, int n_threads,
-                      struct reading *ret_reading)
+                      struct fixture_reading *ret_reading)
 {
     return read_by(path, &(struct vrt_reader_params){
         .range = range,
@@ -71,10 +42,10 @@ static int read_range(const char *path, struct vrt_reader_range range, int n_thr
 }
 
 /* The frames of `whole` that are shown in `range`. */
-static void expect_part(const char *path, const struct reading *whole,
+static void expect_part(const char *path, const struct fixture_reading *whole,
                         struct vrt_reader_range range, int n_threads)
 {
-    struct reading part;
+    struct fixture_reading part;
 
     int r = read_range(path, range, n_threads, &part);
     if (r != VRT_READER_END)
@@ -127,7 +98,7 @@ static void test_exact(void)
         { 7 * VRT_NS_PER_S, 0 },
         { 11900 * VRT_NS_PER_MS, 60 * VRT_NS_PER_S },
     };
-    static struct reading whole;
+    static struct fixture_reading whole;
 
     for (size_t i = 0; i < VRT_ARRAY_SIZE(videos); i++) {
         const char *path = fixture_make(videos[i].name, CLIP "%s", videos[i].arguments);
@@ -141,7 +112,7 @@ static void test_exact(void)
 /* What is kept until the part begins is bounded: beyond, decoding begins earlier. */
 static void test_large_packets(void)
 {
-    static struct reading whole;
+    static struct fixture_reading whole;
     const char *path = fixture_make("large.avi", "-f lavfi -i testsrc2=size=1280x720:rate=25:"
                                     "duration=3 -c:v ffv1 -g 1000");
 
@@ -182,7 +153,7 @@ static void test_small_packets(void)
 
 static void test_estimates(void)
 {
-    static struct reading part;
+    static struct fixture_reading part;
     const char *path = fixture_make("estimates.mp4", CLIP "-c:v libx264");
     const struct vrt_reader_range middle = { 3 * VRT_NS_PER_S, 2 * VRT_NS_PER_S };
 
@@ -195,7 +166,7 @@ static void test_estimates(void)
 /* Where the length is known it is refused at once, else when the end is reached. */
 static void test_nothing(void)
 {
-    static struct reading part;
+    static struct fixture_reading part;
     const char *path = fixture_make("short.mp4", CLIP "-c:v libx264");
     const struct vrt_reader_range late = { 20 * VRT_NS_PER_S, VRT_NS_PER_S };
 
@@ -210,10 +181,10 @@ static void test_nothing(void)
 
 /* A reader of `params` that begins with frame `first`. Return: VRT_READER_END: it gave out what
  * `whole` has there, of which it decoded `n_more_max` more at most; VRT_READER_LOST. */
-static int expect_rest(const char *path, const struct reading *whole,
+static int expect_rest(const char *path, const struct fixture_reading *whole,
                        struct vrt_reader_params params, int first, int64_t n_more_max)
 {
-    static struct reading rest;
+    static struct fixture_reading rest;
 
     params.first = first;
     params.first_pts = whole->pts[first];
@@ -273,7 +244,7 @@ static void test_late(void)
         { "late-keys.mov", "-c:v mjpeg", 5 },
         { "late-raw.y4m", "-pix_fmt yuv420p", 5 },
     };
-    static struct reading whole;
+    static struct fixture_reading whole;
 
     for (size_t i = 0; i < VRT_ARRAY_SIZE(late); i++) {
         const char *path = fixture_make(late[i].name, SHORT_CLIP "%s", late[i].arguments);
@@ -293,7 +264,7 @@ static void test_late_filtered(void)
 {
     static const struct vrt_fields by_frame = { VRT_DEINTERLACE_FRAME, VRT_FIELD_ORDER_TOP },
                                    by_field = { VRT_DEINTERLACE_FIELD, VRT_FIELD_ORDER_TOP };
-    static struct reading whole;
+    static struct fixture_reading whole;
     const char *path = fixture_make("late-part.mkv", CLIP "-c:v libx264 -g 25 -bf 3 -x264-params "
                                     "open-gop=1");
     const char *joined = join("late-joined.ts", fixture_make("late-one.ts", CLIP
@@ -330,7 +301,7 @@ static void test_late_filtered(void)
 /* Where recordings of other parameters were joined, of which a container tells once. */
 static void test_new_parameters(void)
 {
-    static struct reading whole;
+    static struct fixture_reading whole;
     const struct vrt_reader_params plain = { .name = "clip" };
 
     fixture_make("one.flv", CLIP "-t 6 -c:v libx264 -g 20 -bf 0 -flvflags no_duration_filesize");
@@ -350,7 +321,7 @@ static void test_new_parameters(void)
 static void test_sets_told_once(void)
 {
     static const char *const files[] = { "once-own.ts", "once-joined.ts", "once-joined.mkv" };
-    static struct reading whole;
+    static struct fixture_reading whole;
 
     fixture_make("once.ts", CLIP "-t 6 -c:v libx264 -g 20 -bf 2");
     fixture_make("once.mkv", CLIP "-t 6 -c:v libx264 -g 20 -bf 2 -x264-params "
@@ -374,7 +345,7 @@ static void test_sets_told_once(void)
  * another one, or as soon as something in the video is odd. */
 static void test_lost(void)
 {
-    static struct reading whole;
+    static struct fixture_reading whole;
     const char *path = fixture_make("lost.mkv", CLIP "-c:v libx264 -g 25 -bf 2");
     const struct vrt_reader_params plain = { .name = "clip" };
     struct vrt_reader_params params = plain;
@@ -460,7 +431,7 @@ static void shorten(uint8_t *data, size_t size)
 static void test_lost_by_delay(void)
 {
     static const char begin[] = { 0, 0, 1, 0x67 };
-    static struct reading whole;
+    static struct fixture_reading whole;
     char *path = strdup(fixture_path("delay.ts"));
 
     fixture_make("delay-0.ts", CLIP "-t 1 -c:v libx264 -profile:v main -g 10 -bf 0");
@@ -524,7 +495,7 @@ static void test_leap(void)
         { "leap-fragments.mp4", "-c:v libx264 -g 10 -movflags frag_keyframe+empty_moov", 110 },
         { "leap-rare.mp4", "-c:v libx264 -g 150 -sc_threshold 0", 110 },
     };
-    static struct reading whole;
+    static struct fixture_reading whole;
     const struct vrt_reader_params plain = { .name = "clip" };
 
     for (size_t i = 0; i < VRT_ARRAY_SIZE(films); i++) {
@@ -552,7 +523,7 @@ static void test_leap(void)
 /* Damage behind the place, and before it. */
 static void test_lost_by_damage(void)
 {
-    static struct reading whole;
+    static struct fixture_reading whole;
     const char *path = fixture_make("damaged.ts", CLIP "-c:v libx264 -g 25 -bf 2");
     const int64_t size = fixture_size(path);
     FILE *file = fopen(path, "r+b");

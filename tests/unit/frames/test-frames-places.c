@@ -26,7 +26,7 @@ static void test_places(void)
         const char *name, *arguments;
         bool is_decoded_there;
     } cases[] = {
-        { "h264.mkv", CLIP "-t 1 -c:v libx264 -bf 3 -refs 6", true },
+        { "h264.mkv", CLIP "-t 2 -c:v libx264 -bf 3 -refs 6", true },
         { "odd.mkv", "-f lavfi -i testsrc2=size=131x77 -t 1 -pix_fmt yuv444p10 -c:v libx264",
           true },
         { "fields.mkv", CLIP "-t 1 -c:v mpeg2video -flags +ildct+ilme", true },
@@ -58,7 +58,7 @@ static void test_places(void)
             struct vrt_frame_share planes[VRT_FRAME_MAX_PLANES];
             expect_int(vrt_reader_next(readers[1], &here, &error), 0);
             vrt_places_show(places, there, planes);
-            is_there |= planes[0].offset_bytes > 0;
+            is_there = planes[0].offset_bytes > 0;
             expect_int(vrt_frame_take_samples(file, planes, copy), 0);
             expect_int(fixture_hash(copy), fixture_hash(here));
             vrt_frame_unref(there);
@@ -66,36 +66,12 @@ static void test_places(void)
         }
         expect_int(r, VRT_READER_END);
         expect_int(is_there, cases[i].is_decoded_there);
+        /* Two readers on one descriptor disturb neither each other nor its offset. */
+        expect_int(lseek(fd, 0, SEEK_CUR), 0);
         vrt_reader_close(readers[0]);
         vrt_reader_close(readers[1]);
         close(fd);
         vrt_places_free(places);
-    }
-}
-
-/* Of what a process says of a format everything that can be is taken, and nothing else. */
-static void test_wire(void)
-{
-    const struct vrt_frame_format format = {
-        .width = 64,
-        .height = 48,
-        .depth = 8,
-        .layout = VRT_LAYOUT_YUV,
-        .chroma_shift_x = 1,
-        .chroma_shift_y = 1,
-        .chroma_location = VRT_CHROMA_LOCATION_LEFT,
-        .sample_aspect = { 0, 1 },
-    };
-    struct vrt_message_format wire;
-    struct vrt_frame_format taken;
-
-    for (int place = 0; place <= 7; place++) {
-        const bool is_one = place >= 1 && place <= 6;
-        vrt_wire_put_format(&format, &wire);
-        wire.chroma_location = place;
-        expect_int(vrt_wire_take_format(&wire, &taken), is_one ? 0 : -EBADMSG);
-        if (is_one)
-            expect_int(taken.chroma_location, place);
     }
 }
 
@@ -587,7 +563,6 @@ static void test_child_compare(void)
 
 TEST_MAIN_AFTER(fixture_init(),
     { "places", test_places },
-    { "wire", test_wire },
     { "wire-ranges", test_wire_ranges },
     { "wire-result", test_wire_result },
     { "child-reader", test_child_reader },

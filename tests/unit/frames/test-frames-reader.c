@@ -62,14 +62,6 @@ static int read_all(struct session *s)
     return r;
 }
 
-static bool has_warning(const struct session *s, const char *part)
-{
-    for (int i = 0; i < s->info->warnings.n; i++)
-        if (strstr(s->info->warnings.sentences[i], part))
-            return true;
-    return false;
-}
-
 static void test_refused(void)
 {
     static const struct {
@@ -194,7 +186,7 @@ static void test_truncated(void)
         expect_true(s.info->truncated);
         expect_int(read_all(&s), VRT_READER_END);
         expect_true(s.info->n_frames > 20 && s.info->n_frames < 80);
-        expect_true(has_warning(&s, "cut off"));
+        expect_true(fixture_warns(&s.info->warnings, "cut off"));
         end(&s);
         expect_int(try_open(&s, cut[i], true), -EBADMSG);
         expect_str(s.error.id, "input.truncated");
@@ -236,7 +228,7 @@ static void test_damaged(void)
                                     "-preset veryfast -bf 0 -g 10 -coder 0");
 
     damage_packet(path, 7);
-    damage_packet(path, 23);
+    damage_packet(path, 48);            /* whose error comes at the end */
     for (int n_threads = 1; n_threads <= 4; n_threads += 3) {
         struct vrt_reader_params params = { .n_threads = n_threads };
         s = (struct session){ .fd = fixture_open(path) };
@@ -246,8 +238,8 @@ static void test_damaged(void)
         expect_int(s.info->n_frames, 50);
         expect_int(s.info->n_concealed, 2);
         expect_int(s.info->concealed[0], 7);
-        expect_int(s.info->concealed[1], 23);
-        expect_true(has_warning(&s, "2 damaged frames were concealed: 7, 23"));
+        expect_int(s.info->concealed[1], 48);
+        expect_true(fixture_warns(&s.info->warnings, "2 damaged frames were concealed: 7, 48"));
         end(&s);
     }
     expect_int(try_open(&s, path, true), 0);
@@ -277,8 +269,8 @@ static void test_missing(void)
     expect_int(read_all(&s), VRT_READER_END);
     expect_int(s.info->n_frames + s.info->n_missing, 50);
     expect_int(s.info->n_missing, 1);
-    expect_true(has_warning(&s, "1 frame could not be decoded at all"));
-    expect_true(has_warning(&s, "near 0.40 s"));
+    expect_true(fixture_warns(&s.info->warnings, "1 frame could not be decoded at all"));
+    expect_true(fixture_warns(&s.info->warnings, "near 0.40 s"));
     end(&s);
     int r = try_open(&s, path, true);
     if (r == 0)
@@ -323,8 +315,8 @@ static void test_no_times(void)
                              "libx264"));
     expect_int(read_all(&s), VRT_READER_END);
     expect_int(s.info->n_frames, 50);
-    expect_true(has_warning(&s, "has no time stamps"));
-    expect_true(has_warning(&s, "at 50.000 a second"));
+    expect_true(fixture_warns(&s.info->warnings, "has no time stamps"));
+    expect_true(fixture_warns(&s.info->warnings, "at 50.000 a second"));
     end(&s);
 }
 
@@ -359,7 +351,7 @@ static void test_metadata(void)
     open_ok(&s, fixture_make("ycgco.mkv", CLIP "-frames:v 1 -c:v ffv1 -vf format=yuv444p,"
                              "setparams=colorspace=ycgco -colorspace ycgco"));
     expect_int(s.info->format.color_space, 8);
-    expect_true(has_warning(&s, "ycgco"));
+    expect_true(fixture_warns(&s.info->warnings, "ycgco"));
     end(&s);
 
     /* Unspecified: BT.601 for small pictures, BT.709 for large ones; chroma on the left. */
@@ -438,31 +430,6 @@ static void test_size_change(void)
     end(&s);
 }
 
-/* Two readers on one descriptor don't disturb each other, nor its offset. */
-static void test_shared_descriptor(void)
-{
-    const char *path = fixture_make("shared.mkv", CLIP "-t 1 -c:v libx264");
-    struct vrt_reader_params params = { .n_threads = 1 };
-    struct vrt_reader *readers[2] = { NULL };
-    struct vrt_error error = { 0 };
-    int fd = fixture_open(path);
-
-    for (int i = 0; i < 2; i++)
-        expect_int(vrt_reader_open(fd, &params, &readers[i], &error), 0);
-    for (int n = 0; n < 25; n++) {
-        struct vrt_frame *frames[2] = { NULL };
-        for (int i = 0; i < 2; i++)
-            expect_int(vrt_reader_next(readers[i], &frames[i], &error), 0);
-        expect_int(fixture_hash(frames[0]), fixture_hash(frames[1]));
-        vrt_frame_unref(frames[0]);
-        vrt_frame_unref(frames[1]);
-    }
-    expect_int(lseek(fd, 0, SEEK_CUR), 0);
-    vrt_reader_close(readers[0]);
-    vrt_reader_close(readers[1]);
-    expect_int(close(fd), 0);
-}
-
 /* Frames outlive their reader. */
 static void test_frames_outlive(void)
 {
@@ -525,34 +492,6 @@ static void test_cancel(void)
     close(fd);
 }
 
-static int64_t rss_after(const char *path, int64_t n_frames)
-{
-    struct session s;
-
-    open_ok(&s, path);
-    expect_int(read_all(&s), VRT_READER_END);
-    expect_int(s.info->n_frames, n_frames);
-    int64_t rss = fixture_rss_bytes();
-    end(&s);
-    return rss;
-}
-
-static void test_memory(void)
-{
-    fixture_make("short.mkv", "-f lavfi -i testsrc2=size=640x360:rate=25 -t 2 -c:v libx264 "
-                 "-preset ultrafast");
-    fixture_make("long.mkv", "-f lavfi -i testsrc2=size=640x360:rate=25 -t 20 -c:v libx264 "
-                 "-preset ultrafast");
-    (void)rss_after(fixture_path("short.mkv"), 50);
-    int64_t few = rss_after(fixture_path("short.mkv"), 50);
-    int64_t many = rss_after(fixture_path("long.mkv"), 500);
-
-    /* A tenth of the frames that went through would be 17 MB. */
-    fprintf(stderr, "  50 frames %lld kB, 500 frames %lld kB\n", (long long)few / 1024,
-            (long long)many / 1024);
-    expect_true(many - few < 4 * 1024 * 1024);
-}
-
 TEST_MAIN_AFTER(fixture_init(),
     { "refused", test_refused },
     { "noise", test_noise },
@@ -565,9 +504,7 @@ TEST_MAIN_AFTER(fixture_init(),
     { "metadata", test_metadata },
     { "cropped", test_cropped },
     { "size-change", test_size_change },
-    { "shared-descriptor", test_shared_descriptor },
     { "frames-outlive", test_frames_outlive },
     { "pipe", test_pipe },
     { "cancel", test_cancel },
-    { "memory", test_memory },
 )
