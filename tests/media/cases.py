@@ -220,8 +220,6 @@ def codecs():
          arguments=['--codec', 'vp9'])
     case('sound that webm lacks', 'in.mkv', f'{film} {X264} -c:a aac', '.webm', left_out=[1],
          warns=['name the output .mkv to keep it'], arguments=['--codec', 'vp9'])
-    case('chapters and tags to ts', 'in.mkv', f'{film} {X264} -c:a mp2 -metadata title=Film', '.ts',
-         warns=['chapters and tags cannot be kept'], any_rest=True)
     case('a rate that mxf lacks', 'in.mkv', f'{PICTURE} -r 15 {FRAMES} {X264}', '.mxf',
          refused='holds 23.976, 24, 25', arguments=['--codec', 'prores'])
     case('a small picture in dnxhr', 'in.mkv', f'{PICTURE} {FRAMES} {X264}', '.mov',
@@ -310,8 +308,6 @@ def excerpts():
          [f'{FFMPEG}{PICTURE} {SOUND} -t 3 {X264} -c:a mp2 a.ts', 'cat a.ts a.ts > in.ts'],
          frames=[i / 25 for i in range(50)], loose=0.05, sound_s=2.0, any_warning=True,
          arguments=['--start', '2', '--duration', '2'])
-    case('a part beyond the end', 'in.mkv', f'{PICTURE} -t 1 {X264}',
-         refused='it has nothing from 60 s on', arguments=['--start', '1:00'])
 
 
 def telecine():
@@ -361,8 +357,6 @@ def changes():
     case('interlacing begins later', 'in.ts',
          halves(f'{mpeg}', f'{mpeg} -flags +ildct+ilme -top 1'),
          warns=['interlaced from frame 1', CONCEALED], **given)
-    case('interlaced', 'in.ts', f'{PICTURE} {FRAMES} {mpeg} -flags +ildct+ilme -top 1')
-    case('the size changes', 'in.ts', halves(mpeg, f'{mpeg} -s 80x48'), refused='split it there')
     case('the pixel format changes', 'in.ts', halves(X264, f'{X264} -pix_fmt yuv444p'),
          refused='split it there')
 
@@ -386,14 +380,6 @@ def damages():
              [f'{audio}{rate} in.{ending}', f'for i in 7000 9000 11000 13000; do printf '
               f'"\\377\\000\\123" | dd of=in.{ending} bs=1 seek=$i conv=notrunc status=none; done'],
              any_warning=True, any_rest=True)
-    case('mp4 without its index', 'in.mp4', [f'{whole} a.mp4', 'head -c 20000 a.mp4 > in.mp4'],
-         refused='moov')
-    case('text by the name of a video', 'in.mp4', ['echo hello > in.mp4'], refused='not a video')
-    case('noise', 'in.mkv', ['head -c 50000 /dev/urandom > in.mkv'], refused='not a video')
-    case('nothing', 'in.mp4', [': > in.mp4'], refused='empty')
-    case('sound alone', 'in.mka', f'{SOUND} -t 1 -c:a flac', refused='no video')
-    case('a playlist', 'in.m3u8', [r"printf '#EXTM3U\n#EXTINF:1,\nin.ts\n' > in.m3u8"],
-         refused='playlist')
 
 
 def fill():

@@ -188,6 +188,7 @@ static void check_scene(const struct vrt_clip_rule *rule, int64_t n_frames)
                 struct vrt_share a = vrt_clip_share(rule, &clip, i, n_known, n_known < n_frames);
                 struct vrt_share b = vrt_clip_share(rule, &known, i, n_frames, false);
                 expect_true(a.weight == b.weight && a.n == b.n && a.total == b.total);
+                expect_true(rule->temporal || (a.weight == 1 && a.n == 1 && a.total == 1));
             }
             index++;
         }
@@ -210,25 +211,6 @@ static void test_scenes(void)
             }
         }
     }
-}
-
-static void test_runs(void)
-{
-    const struct vrt_clip_rule rule = vrt_clip_runs(4);
-    struct vrt_clip clip;
-
-    expect_true(!vrt_clip_find(&rule, 0, 3, true, &clip));
-    expect_true(vrt_clip_find(&rule, 0, 4, true, &clip));
-    expect_int(clip.n, 4);
-    expect_true(vrt_clip_find(&rule, 1, 5, false, &clip));
-    expect_int(clip.first, 4);
-    expect_int(clip.n, 1);
-    expect_int(clip.n_new, 1);
-    expect_int(vrt_clip_share(&rule, &clip, 0, 5, false).n, 1);
-    expect_int(vrt_clip_count(&rule, 0), 0);
-    expect_int(vrt_clip_count(&rule, 1), 1);
-    expect_int(vrt_clip_count(&rule, 8), 2);
-    expect_int(vrt_clip_count(&rule, 9), 3);
 }
 
 /* A short scene is seen with its mirror image, a long one as it is. */
@@ -269,7 +251,6 @@ TEST_MAIN(
     { "averaged", test_averaged },
     { "endless", test_endless },
     { "scenes", test_scenes },
-    { "runs", test_runs },
     { "depth", test_depth },
     { "frames", test_frames },
 )

@@ -67,6 +67,8 @@ static void test_refine(void)
 
     expect_int(needs.overlap, 32);
     while (vrt_tile_refine(&grid, needs)) {
+        struct vrt_tile_grid again = vrt_tile_restore(1918, 1081, grid.x.size, grid.y.size, needs);
+        expect_int(memcmp(&again, &grid, sizeof(grid)), 0);
         check_axis(&grid.x, 1918, needs);
         check_axis(&grid.y, 1081, needs);
         expect_true(grid.x.size * grid.y.size < area);
@@ -78,24 +80,13 @@ static void test_refine(void)
     expect_true(grid.y.size < 2 * vrt_tile_min_size(needs));
 }
 
-static void test_restore(void)
-{
-    struct vrt_tile_needs needs = vrt_tile_needs(2, 33, -1);
-    struct vrt_tile_grid grid = vrt_tile_whole(853, 480);
-
-    expect_int(needs.overlap, 34);
-    do {
-        struct vrt_tile_grid again = vrt_tile_restore(853, 480, grid.x.size, grid.y.size, needs);
-        expect_int(memcmp(&again, &grid, sizeof(grid)), 0);
-    } while (vrt_tile_refine(&grid, needs));
-}
-
 static void test_overlap(void)
 {
     expect_int(vrt_tile_needs(1, 10, -1).overlap, 10);
     expect_int(vrt_tile_needs(1, 64, -1).overlap, 64);
     expect_int(vrt_tile_needs(1, 65, -1).overlap, 32);
     expect_int(vrt_tile_needs(4, 10, -1).overlap, 12);
+    expect_int(vrt_tile_needs(2, 33, -1).overlap, 34);
     expect_int(vrt_tile_needs(1, 348, 48).overlap, 48);
     expect_int(vrt_tile_needs(1, 10, 0).overlap, 0);
 }
@@ -184,7 +175,6 @@ static void test_blended_size(void)
 TEST_MAIN(
     { "grid-of-size", test_grid_of_size },
     { "refine", test_refine },
-    { "restore", test_restore },
     { "overlap", test_overlap },
     { "blended", test_blended },
     { "blended-size", test_blended_size },
