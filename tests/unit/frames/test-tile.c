@@ -159,7 +159,7 @@ static void test_blended_size(void)
 {
     struct vrt_tile_needs averaged = vrt_tile_needs_blended(VRT_TILES_AVERAGED, 8, 64, 20);
     struct vrt_tile_needs feathered = vrt_tile_needs_blended(VRT_TILES_FEATHERED, 8, 64, 20);
-    struct vrt_tile_grid grid = vrt_tile_grid_of_size(320, 120, 128, averaged);
+    struct vrt_tile_grid grid = vrt_tile_grid_of_size(320, 120, 131, averaged);
 
     expect_int(grid.x.size, 128);
     expect_int(grid.x.step, 108);

@@ -81,7 +81,7 @@ int vrt_clip_depth(const struct vrt_clip_rule *rule, int64_t n_frames)
 {
     int64_t depth;
 
-    if (!rule->temporal || n_frames >= rule->overlap.size)
+    if (!rule->temporal)
         return (int)VRT_MIN(n_frames, rule->overlap.size);
     depth = VRT_MIN(round_up(n_frames, rule->multiple), rule->overlap.size);
     return (int)VRT_MAX(depth, rule->least);
