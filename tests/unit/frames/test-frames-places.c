@@ -132,18 +132,24 @@ static const struct range encoder_ranges[] = {
     { ENCODER(fps.num), 0, INT32_MAX }, { ENCODER(fps.den), 1, INT32_MAX },
 };
 
+#define UNPRINTABLE '\x1b'
+
 static int take_info(void *wire)
 {
     struct vrt_reader_info info;
+    const int r = vrt_wire_take_info(wire, &info);
 
-    return vrt_wire_take_info(wire, &info);
+    expect_true(r < 0 || !memchr(&info, UNPRINTABLE, sizeof(info)));
+    return r;
 }
 
 static int take_list(void *wire)
 {
     static struct vrt_stream_list list;
+    const int r = vrt_wire_take_stream_list(wire, &list);
 
-    return vrt_wire_take_stream_list(wire, &list);
+    expect_true(r < 0 || !memchr(&list, UNPRINTABLE, sizeof(list)));
+    return r;
 }
 
 static int take_encoder(void *wire)
@@ -183,7 +189,7 @@ static void expect_ranges(const struct range *ranges, size_t n, void *wire, int 
     expect_int(take(wire), 0);
 }
 
-#define FILL(text) memset(text, 'x', sizeof(text) - 1)
+#define FILL(text) memset(text, 'x', sizeof(text) - 1), (text)[0] = UNPRINTABLE
 
 /* Each number of what a process says is taken up to its ends, and not beyond. */
 static void test_wire_ranges(void)
@@ -422,6 +428,12 @@ static int open_segment(void *ctx, int number)
     return fcntl(*(const int *)ctx, F_DUPFD_CLOEXEC, 0);
 }
 
+static int open_nothing(void *ctx, int number)
+{
+    (void)ctx, (void)number;
+    return -EMFILE;
+}
+
 /* Joins both ways, of everything and as little as is asked for: the same bytes. */
 static void test_child_joiner(void)
 {
@@ -465,10 +477,14 @@ static void test_child_joiner(void)
     expected.span_ns -= VRT_NS_PER_S;
     expected.n_frames = 26;
     expect_int(vrt_child_joiner_verify(child, joined_fd, &expected, &error), -EBADMSG);
+    VRT_CLEANUP(vrt_closep) int more_fd = create("more.mkv");
+    rows[1].output_fd = rows[0].output_fd = more_fd;
+    rows[1].segments.open = open_nothing;
+    error = (struct vrt_error){ .id = NULL };
+    expect_int(vrt_child_joiner_run(child, &rows[1], &results[1], &error), -EMFILE);
+    expect_str(error.id, "out_of_descriptors");
     /* More than a user may have. */
     rows[0].size_bytes_max = results[0].size_bytes / 2;
-    VRT_CLEANUP(vrt_closep) int more_fd = create("more.mkv");
-    rows[0].output_fd = more_fd;
     error = (struct vrt_error){ .id = NULL };
     expect_int(vrt_child_joiner_run(child, &rows[0], &results[1], &error), -EDQUOT);
     expect_str(error.id, "spool.quota");
