@@ -119,7 +119,6 @@ class Interlaced(harness.Case):
         self.assertIn('deinterlaced by telecine', self.vrtctl('show', job['id']).stdout)
 
     def test_telecine_untold(self):
-        """Which field comes first is seen."""
         source = self.film('untold.mkv', '-c:v', 'ffv1',
                            weave='telecine=first_field=bottom:pattern=23,setfield=prog')
         self.expect_filter(source, 'fieldmatch=order=bff:combmatch=full,'

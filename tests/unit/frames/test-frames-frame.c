@@ -288,10 +288,12 @@ static void test_extent(void)
           true, false },
         { mkv, BYTES("\x1a\x45\xdf\xa3\x81x\x18\x53\x80\x67\x01\x7f\xff"), false, false },
         { mkv, BYTES("\x1a\x45\xdf\xa3\0\0\0\0"), false, false },
+        { mkv, BYTES("\x1a\x45\xdf\xa3\x81x\x18\x53\x80\x68\x83yz"), false, false },
         { "avi", BYTES("RIFF\x04\0\0\0AVI "), false, false },
         { "avi", BYTES("RIFF\x05\0\0\0AVI "), true, false },
         { "avi", BYTES("RIFF\xff\xff\xff\xff" "AVI "), false, false },
         { "avi", BYTES("RIFF\x04\0\0\0AVI RIFF\x09\0\0\0AVIX"), true, false },
+        { "avi", BYTES("RIFF\x05\0\0\0AVI x\0RIFF\x05\0\0\0AVIX"), true, false },
         { "ogg", BYTES("RIFF\x05\0\0\0AVI "), false, false },
     };
 

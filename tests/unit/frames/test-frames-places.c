@@ -430,8 +430,8 @@ static int open_segment(void *ctx, int number)
 
 static int open_nothing(void *ctx, int number)
 {
-    (void)ctx, (void)number;
-    return -EMFILE;
+    (void)number;
+    return *(const int *)ctx;
 }
 
 /* Joins both ways, of everything and as little as is asked for: the same bytes. */
@@ -480,9 +480,13 @@ static void test_child_joiner(void)
     VRT_CLEANUP(vrt_closep) int more_fd = create("more.mkv");
     rows[1].output_fd = rows[0].output_fd = more_fd;
     rows[1].segments.open = open_nothing;
-    error = (struct vrt_error){ .id = NULL };
-    expect_int(vrt_child_joiner_run(child, &rows[1], &results[1], &error), -EMFILE);
-    expect_str(error.id, "out_of_descriptors");
+    for (int k = 0; k < 2; k++) {
+        int reason = k ? -EMFILE : -EIO;
+        error = (struct vrt_error){ .id = NULL };
+        rows[1].segments.ctx = &reason;
+        expect_int(vrt_child_joiner_run(child, &rows[1], &results[1], &error), reason);
+        expect_str(error.id, k ? "out_of_descriptors" : "segment.damaged");
+    }
     /* More than a user may have. */
     rows[0].size_bytes_max = results[0].size_bytes / 2;
     error = (struct vrt_error){ .id = NULL };
