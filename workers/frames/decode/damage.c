@@ -39,8 +39,8 @@ atomic_int *vrt_damage_add(struct vrt_damage *damage, int64_t time)
 {
     struct vrt_damage_packet *packet = packet_at(damage, damage->n_sent);
 
-    if (damage->n_sent >= VRT_DAMAGE_WINDOW)
-        count_missing(damage, packet);
+    /* Where there was none yet, none has failed. */
+    count_missing(damage, packet);
     packet->time = time;
     packet->shown = false;
     packet->places = damage->places;
