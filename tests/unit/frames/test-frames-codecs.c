@@ -126,85 +126,6 @@ static void test_pairs(void)
         expect_true(tried[codec] || is_of_pictures((enum vrt_codec)codec));
 }
 
-/* What a codec makes of what it can't hold as it is. */
-static const struct {
-    enum vrt_codec codec;
-    enum vrt_layout layout;
-    int depth, shift_x, shift_y, width, height;         /* of the input; then of the output */
-    int out_depth, out_shift_x, out_shift_y;            /* depth 0: refused */
-    bool full_range;
-    int color_space;                                    /* H.273's number; the input has 6 */
-    enum vrt_layout out_layout;                         /* gray, the first of them: YUV */
-    bool warns;
-} picks[] = {
-    { VRT_CODEC_AV1, YUV, 8, 1, 1, 64, 64, 8, 1, 1, true, 6 },
-    { VRT_CODEC_AV1, YUV, 12, 1, 0, 64, 64, 12, 1, 0, true, 6 },
-    { VRT_CODEC_AV1, YUV, 8, 1, 1, 63, 47, 8, 1, 1, true, 6 },
-    { VRT_CODEC_AV1, GBR, 10, 0, 0, 64, 64, 10, 0, 0, false, 1 },
-    { VRT_CODEC_AV1, YUV, 16, 1, 1, 64, 64, 0, 0, 0, true, 6 },
-    { VRT_CODEC_VP9, YUV, 10, 1, 1, 63, 47, 10, 1, 1, true, 6 },
-    { VRT_CODEC_PRORES, YUV, 8, 1, 1, 64, 64, 10, 1, 0, false, 6 },
-    { VRT_CODEC_PRORES, YUV, 10, 0, 0, 64, 64, 10, 0, 0, false, 6 },
-    { VRT_CODEC_PRORES, YUV, 8, 1, 1, 63, 64, 10, 0, 0, false, 6 },
-    { VRT_CODEC_PRORES, YUV, 12, 1, 1, 64, 64, 10, 1, 0, false, 6, YUV, true },
-    { VRT_CODEC_DNXHR, YUV, 8, 1, 1, 256, 120, 8, 1, 0, false, 1 },
-    { VRT_CODEC_DNXHR, YUV, 10, 1, 1, 256, 120, 10, 1, 0, false, 1 },
-    { VRT_CODEC_DNXHR, YUV, 8, 0, 0, 256, 120, 10, 0, 0, false, 1 },
-    { VRT_CODEC_DNXHR, YUV, 8, 1, 1, 254, 120, 0, 0, 0, false, 1 },
-    { VRT_CODEC_MJPEG, YUV, 8, 1, 1, 63, 47, 8, 1, 1, true, 5 },
-    { VRT_CODEC_MJPEG, GRAY, 8, 0, 0, 64, 64, 8, 1, 1, true, 5 },
-    { VRT_CODEC_MJPEG, YUV, 10, 1, 1, 64, 64, 0, 0, 0, true, 5 },
-    { VRT_CODEC_PNG, YUV, 8, 1, 1, 63, 47, 8, 0, 0, true, 0, GBR },
-    { VRT_CODEC_PNG, GBR, 10, 0, 0, 64, 64, 16, 0, 0, true, 6, GBR },
-    { VRT_CODEC_TIFF, YUV, 10, 1, 0, 64, 64, 16, 0, 0, true, 0, GBR },
-    { VRT_CODEC_JPEG, GBR, 16, 0, 0, 64, 64, 8, 0, 0, true, 5, YUV, true },
-    { VRT_CODEC_JPEG, GRAY, 8, 0, 0, 64, 64, 8, 1, 1, true, 5 },
-    { VRT_CODEC_EXR, GBR, 16, 0, 0, 64, 64, 16, 0, 0, true, 6, GBR },
-    { VRT_CODEC_WEBP, GRAY, 8, 0, 0, 64, 64, 8, 0, 0, true, 0, GBR },
-    { VRT_CODEC_WEBP, GBR, 16, 0, 0, 64, 64, 8, 0, 0, true, 6, GBR, true },
-};
-
-static void check_pick(size_t i)
-{
-    const struct vrt_frame_format input = {
-        .width = 32, .height = 24, .depth = picks[i].depth, .layout = picks[i].layout,
-        .chroma_shift_x = picks[i].shift_x, .chroma_shift_y = picks[i].shift_y,
-        .matrix = VRT_FRAME_MATRIX_BT601, .color_space = 6, .full_range = true,
-    };
-    const struct vrt_encoder_pick pick = { picks[i].codec, &input, picks[i].width,
-                                           picks[i].height };
-    struct vrt_encoder_params params = { .codec = picks[i].codec, .quality = VRT_UNKNOWN,
-                                         .n_threads = 1, .time_base = { 1, 25 },
-                                         .fps = { 25, 1 } };
-    struct vrt_warnings warnings = { 0 };
-    struct vrt_error error = { 0 };
-
-    fprintf(stderr, "  case %zu\n", i);
-    int r = vrt_encoder_pick_format(&pick, &params.format, &warnings, &error);
-    if (!picks[i].out_depth) {
-        expect_int(r, -ENOTSUP);
-        expect_str(error.id, "output.format");
-        return;
-    }
-    expect_int(r, 0);
-    expect_int(params.format.layout, picks[i].out_layout ? picks[i].out_layout : YUV);
-    if (is_of_pictures(picks[i].codec))
-        expect_int(warnings.n, picks[i].warns);
-    expect_int(params.format.depth, picks[i].out_depth);
-    expect_int(params.format.chroma_shift_x, picks[i].out_shift_x);
-    expect_int(params.format.chroma_shift_y, picks[i].out_shift_y);
-    expect_int(params.format.full_range, picks[i].full_range);
-    expect_int(params.format.color_space, picks[i].color_space);
-    expect_int(vrt_encoder_try(&params, &error), 0);
-}
-
-static void test_picks(void)
-{
-    for (size_t i = 0; i < VRT_ARRAY_SIZE(picks); i++)
-        if (vrt_codec_is_there(picks[i].codec))
-            check_pick(i);
-}
-
 static struct vrt_encoder_params small_params(enum vrt_codec codec)
 {
     const struct vrt_frame_format input = {
@@ -591,7 +512,6 @@ TEST_MAIN_AFTER(fixture_init(),
     { "bitrates", test_bitrates },
     { "pixfmts", test_pixfmts },
     { "lists of pixfmts", test_lists },
-    { "picks", test_picks },
     { "pairs", test_pairs },
     { "animations", test_animations },
     { "sizes", test_sizes },

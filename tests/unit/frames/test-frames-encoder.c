@@ -9,7 +9,6 @@
 #include "tests/unit/frames/frames-fixture.h"
 #include "tests/unit/frames/frames-restore.h"
 #include "frames/av.h"
-#include "frames/encode/encoder-kinds.h"
 #include "frames/encode/segment.h"
 #include "tests/unit/test.h"
 
@@ -17,74 +16,116 @@
 #define GBR VRT_LAYOUT_GBR
 #define GRAY VRT_LAYOUT_GRAY
 
+/* What a codec makes of what it can't hold as it is. */
 static const struct {
     enum vrt_codec codec;
     enum vrt_layout layout;
     int depth, shift_x, shift_y, width, height;         /* of the input; then of the output */
     enum vrt_layout out_layout;
     int out_depth, out_shift_x, out_shift_y;            /* depth 0: refused */
+    bool full_range;
+    int color_space;                                    /* H.273's number; the input has 6 */
     bool warns;
+    int primaries;
 } picks[] = {
-    { VRT_CODEC_H264, YUV, 8, 1, 1, 64, 48, YUV, 8, 1, 1, false },
-    { VRT_CODEC_H264, YUV, 8, 1, 0, 64, 48, YUV, 8, 1, 0, false },
-    { VRT_CODEC_H264, YUV, 8, 0, 0, 63, 47, YUV, 8, 0, 0, false },
-    { VRT_CODEC_H264, YUV, 10, 1, 1, 64, 48, YUV, 10, 1, 1, false },
-    { VRT_CODEC_H264, YUV, 9, 1, 1, 64, 48, YUV, 10, 1, 1, false },
-    { VRT_CODEC_H264, YUV, 12, 1, 1, 64, 48, YUV, 0, 0, 0, false },
-    { VRT_CODEC_H264, YUV, 8, 1, 1, 63, 48, YUV, 8, 0, 0, true },
-    { VRT_CODEC_H264, YUV, 8, 1, 1, 64, 47, YUV, 8, 0, 0, true },
-    { VRT_CODEC_H264, YUV, 8, 1, 0, 64, 47, YUV, 8, 1, 0, false },
-    { VRT_CODEC_H264, YUV, 8, 2, 0, 64, 48, YUV, 8, 1, 0, false },      /* 4:1:1 */
-    { VRT_CODEC_H264, YUV, 8, 2, 2, 64, 48, YUV, 8, 1, 1, false },      /* 4:1:0 */
-    { VRT_CODEC_H264, YUV, 8, 0, 1, 64, 48, YUV, 8, 0, 0, false },      /* 4:4:0 */
-    { VRT_CODEC_H264, GBR, 8, 0, 0, 64, 48, YUV, 8, 0, 0, false },
-    { VRT_CODEC_H264, GBR, 10, 0, 0, 63, 47, YUV, 10, 0, 0, false },
-    { VRT_CODEC_H264, GRAY, 8, 0, 0, 64, 48, YUV, 8, 1, 1, false },
-    { VRT_CODEC_H264, GRAY, 8, 0, 0, 63, 48, YUV, 8, 0, 0, true },
-    { VRT_CODEC_HEVC, YUV, 12, 1, 0, 64, 48, YUV, 12, 1, 0, false },
-    { VRT_CODEC_HEVC, YUV, 16, 1, 1, 64, 48, YUV, 0, 0, 0, false },
-    { VRT_CODEC_HEVC, GBR, 12, 0, 0, 64, 48, YUV, 12, 0, 0, false },
-    { VRT_CODEC_HEVC, YUV, 8, 1, 1, 8194, 48, YUV, 0, 0, 0, false },
-    { VRT_CODEC_FFV1, YUV, 16, 1, 1, 63, 47, YUV, 16, 1, 1, false },
-    { VRT_CODEC_FFV1, YUV, 8, 2, 0, 63, 47, YUV, 8, 2, 0, false },
-    { VRT_CODEC_FFV1, GBR, 8, 0, 0, 63, 47, GBR, 8, 0, 0, false },
-    { VRT_CODEC_FFV1, GBR, 14, 0, 0, 63, 47, GBR, 14, 0, 0, false },
-    { VRT_CODEC_FFV1, GRAY, 8, 0, 0, 63, 47, GRAY, 8, 0, 0, false },
-    { VRT_CODEC_FFV1, GRAY, 12, 0, 0, 63, 47, GRAY, 12, 0, 0, false },
+    { VRT_CODEC_H264, YUV, 8, 1, 1, 64, 48, YUV, 8, 1, 1, true, 6 },
+    { VRT_CODEC_H264, YUV, 8, 1, 0, 64, 48, YUV, 8, 1, 0, true, 6 },
+    { VRT_CODEC_H264, YUV, 8, 0, 0, 63, 47, YUV, 8, 0, 0, true, 6 },
+    { VRT_CODEC_H264, YUV, 10, 1, 1, 64, 48, YUV, 10, 1, 1, true, 6 },
+    { VRT_CODEC_H264, YUV, 9, 1, 1, 64, 48, YUV, 10, 1, 1, true, 6 },
+    { VRT_CODEC_H264, YUV, 12, 1, 1, 64, 48, YUV, 0, 0, 0 },
+    { VRT_CODEC_H264, YUV, 8, 1, 1, 63, 48, YUV, 8, 0, 0, true, 6, true },
+    { VRT_CODEC_H264, YUV, 8, 1, 1, 64, 47, YUV, 8, 0, 0, true, 6, true },
+    { VRT_CODEC_H264, YUV, 8, 1, 0, 64, 47, YUV, 8, 1, 0, true, 6 },
+    { VRT_CODEC_H264, YUV, 8, 2, 0, 64, 48, YUV, 8, 1, 0, true, 6 },      /* 4:1:1 */
+    { VRT_CODEC_H264, YUV, 8, 2, 2, 64, 48, YUV, 8, 1, 1, true, 6 },      /* 4:1:0 */
+    { VRT_CODEC_H264, YUV, 8, 0, 1, 64, 48, YUV, 8, 0, 0, true, 6 },      /* 4:4:0 */
+    { VRT_CODEC_H264, GBR, 8, 0, 0, 64, 48, YUV, 8, 0, 0, false, 1 },
+    { VRT_CODEC_H264, GBR, 10, 0, 0, 63, 47, YUV, 10, 0, 0, false, 1 },
+    { VRT_CODEC_H264, GRAY, 8, 0, 0, 64, 48, YUV, 8, 1, 1, false, 6 },
+    { VRT_CODEC_H264, GRAY, 8, 0, 0, 63, 48, YUV, 8, 0, 0, false, 6, true },
+    { VRT_CODEC_HEVC, YUV, 12, 1, 0, 64, 48, YUV, 12, 1, 0, true, 6 },
+    { VRT_CODEC_HEVC, YUV, 16, 1, 1, 64, 48, YUV, 0, 0, 0 },
+    { VRT_CODEC_HEVC, GBR, 12, 0, 0, 64, 48, YUV, 12, 0, 0, false, 1 },
+    { VRT_CODEC_HEVC, YUV, 8, 1, 1, 8194, 48, YUV, 0, 0, 0 },
+    { VRT_CODEC_FFV1, YUV, 16, 1, 1, 63, 47, YUV, 16, 1, 1, true, 6 },
+    { VRT_CODEC_FFV1, YUV, 8, 2, 0, 63, 47, YUV, 8, 2, 0, true, 6 },
+    { VRT_CODEC_FFV1, GBR, 8, 0, 0, 63, 47, GBR, 8, 0, 0, true, 6 },
+    { VRT_CODEC_FFV1, GBR, 14, 0, 0, 63, 47, GBR, 14, 0, 0, true, 6 },
+    { VRT_CODEC_FFV1, GRAY, 8, 0, 0, 63, 47, GRAY, 8, 0, 0, true, 6 },
+    { VRT_CODEC_FFV1, GRAY, 12, 0, 0, 63, 47, GRAY, 12, 0, 0, true, 6 },
+    { VRT_CODEC_AV1, YUV, 8, 1, 1, 64, 64, YUV, 8, 1, 1, true, 6 },
+    { VRT_CODEC_AV1, YUV, 12, 1, 0, 64, 64, YUV, 12, 1, 0, true, 6 },
+    { VRT_CODEC_AV1, YUV, 8, 1, 1, 63, 47, YUV, 8, 1, 1, true, 6 },
+    { VRT_CODEC_AV1, GBR, 10, 0, 0, 64, 64, YUV, 10, 0, 0, false, 1 },
+    { VRT_CODEC_AV1, GBR, 10, 0, 0, 64, 64, YUV, 10, 0, 0, false, 9, false, 9 },
+    { VRT_CODEC_AV1, YUV, 16, 1, 1, 64, 64, YUV, 0, 0, 0 },
+    { VRT_CODEC_VP9, YUV, 10, 1, 1, 63, 47, YUV, 10, 1, 1, true, 6 },
+    { VRT_CODEC_PRORES, YUV, 8, 1, 1, 64, 64, YUV, 10, 1, 0, false, 6 },
+    { VRT_CODEC_PRORES, YUV, 10, 0, 0, 64, 64, YUV, 10, 0, 0, false, 6 },
+    { VRT_CODEC_PRORES, YUV, 8, 1, 1, 63, 64, YUV, 10, 0, 0, false, 6, true },
+    { VRT_CODEC_PRORES, YUV, 12, 1, 1, 64, 64, YUV, 10, 1, 0, false, 6, true },
+    { VRT_CODEC_DNXHR, YUV, 8, 1, 1, 256, 120, YUV, 8, 1, 0, false, 1 },
+    { VRT_CODEC_DNXHR, YUV, 10, 1, 1, 256, 120, YUV, 10, 1, 0, false, 1 },
+    { VRT_CODEC_DNXHR, YUV, 8, 0, 0, 256, 120, YUV, 10, 0, 0, false, 1 },
+    { VRT_CODEC_DNXHR, YUV, 8, 1, 1, 254, 120, YUV, 0, 0, 0 },
+    { VRT_CODEC_MJPEG, YUV, 8, 1, 1, 63, 47, YUV, 8, 1, 1, true, 5 },
+    { VRT_CODEC_MJPEG, GRAY, 8, 0, 0, 64, 64, YUV, 8, 1, 1, true, 5 },
+    { VRT_CODEC_MJPEG, YUV, 10, 1, 1, 64, 64, YUV, 0, 0, 0 },
+    { VRT_CODEC_PNG, YUV, 8, 1, 1, 63, 47, GBR, 8, 0, 0, true, 0 },
+    { VRT_CODEC_PNG, GBR, 10, 0, 0, 64, 64, GBR, 16, 0, 0, true, 6 },
+    { VRT_CODEC_TIFF, YUV, 10, 1, 0, 64, 64, GBR, 16, 0, 0, true, 0 },
+    { VRT_CODEC_JPEG, GBR, 16, 0, 0, 64, 64, YUV, 8, 0, 0, true, 5, true },
+    { VRT_CODEC_JPEG, GRAY, 8, 0, 0, 64, 64, YUV, 8, 1, 1, true, 5 },
+    { VRT_CODEC_EXR, GBR, 16, 0, 0, 64, 64, GBR, 16, 0, 0, true, 6 },
+    { VRT_CODEC_WEBP, GRAY, 8, 0, 0, 64, 64, GBR, 8, 0, 0, true, 0 },
+    { VRT_CODEC_WEBP, GBR, 16, 0, 0, 64, 64, GBR, 8, 0, 0, true, 6, true },
 };
 
-static void test_pick_format(void)
+static void check_pick(size_t i)
 {
-    for (size_t i = 0; i < VRT_ARRAY_SIZE(picks); i++) {
-        struct vrt_frame_format input = {
-            .width = 32, .height = 24, .depth = picks[i].depth, .layout = picks[i].layout,
-            .chroma_shift_x = picks[i].shift_x, .chroma_shift_y = picks[i].shift_y,
-            .matrix = VRT_FRAME_MATRIX_BT601, .color_space = 6, .full_range = true,
-        };
-        struct vrt_encoder_pick pick = { picks[i].codec, &input, picks[i].width, picks[i].height };
-        struct vrt_frame_format format = { 0 };
-        struct vrt_warnings warnings = { 0 };
-        struct vrt_error error = { 0 };
-        fprintf(stderr, "  case %zu\n", i);
-        int r = vrt_encoder_pick_format(&pick, &format, &warnings, &error);
-        if (!picks[i].out_depth) {
-            expect_int(r, -ENOTSUP);
-            expect_str(error.id, "output.format");
-            continue;
-        }
-        expect_int(r, 0);
-        expect_int(format.width, picks[i].width);
-        expect_int(format.height, picks[i].height);
-        expect_int(format.layout, picks[i].out_layout);
-        expect_int(format.depth, picks[i].out_depth);
-        expect_int(format.chroma_shift_x, picks[i].out_shift_x);
-        expect_int(format.chroma_shift_y, picks[i].out_shift_y);
-        expect_int(warnings.n, picks[i].warns);
-        /* YUV stays as it is; what was made YUV is limited, RGB by BT.709. */
-        bool made = picks[i].layout != picks[i].out_layout;
-        expect_int(format.full_range, !made);
-        expect_int(format.color_space, made && picks[i].layout == GBR ? 1 : 6);
+    const struct vrt_frame_format input = {
+        .width = 32, .height = 24, .depth = picks[i].depth, .layout = picks[i].layout,
+        .chroma_shift_x = picks[i].shift_x, .chroma_shift_y = picks[i].shift_y,
+        .matrix = VRT_FRAME_MATRIX_BT601, .color_space = 6, .full_range = true,
+        .primaries = picks[i].primaries,
+    };
+    const struct vrt_encoder_pick pick = { picks[i].codec, &input, picks[i].width,
+                                           picks[i].height };
+    struct vrt_encoder_params params = { .codec = picks[i].codec, .quality = VRT_UNKNOWN,
+                                         .n_threads = 1, .time_base = { 1, 25 },
+                                         .fps = { 25, 1 } };
+    struct vrt_warnings warnings = { 0 };
+    struct vrt_error error = { 0 };
+
+    fprintf(stderr, "  case %zu\n", i);
+    int r = vrt_encoder_pick_format(&pick, &params.format, &warnings, &error);
+    if (!picks[i].out_depth) {
+        expect_int(r, -ENOTSUP);
+        expect_str(error.id, "output.format");
+        return;
     }
+    expect_int(r, 0);
+    expect_int(params.format.width, picks[i].width);
+    expect_int(params.format.height, picks[i].height);
+    expect_int(params.format.layout, picks[i].out_layout);
+    expect_int(params.format.depth, picks[i].out_depth);
+    expect_int(params.format.chroma_shift_x, picks[i].out_shift_x);
+    expect_int(params.format.chroma_shift_y, picks[i].out_shift_y);
+    expect_int(params.format.full_range, picks[i].full_range);
+    expect_int(params.format.color_space, picks[i].color_space);
+    expect_int(params.format.matrix, picks[i].color_space == 1 ? VRT_FRAME_MATRIX_BT709
+                                     : picks[i].color_space == 9 ? VRT_FRAME_MATRIX_BT2020_NCL
+                                                                 : VRT_FRAME_MATRIX_BT601);
+    expect_int(warnings.n, picks[i].warns);
+    expect_int(vrt_encoder_try(&params, &error), 0);
+}
+
+static void test_picks(void)
+{
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(picks); i++)
+        if (vrt_codec_is_there(picks[i].codec))
+            check_pick(i);
 }
 
 static const char *const lossless_pixfmts[] = {
@@ -389,92 +430,6 @@ static void test_unwritable(void)
     close(fds[1]);
 }
 
-/* What hardware is told, which not every machine has: as options, and in its context. */
-static void test_hardware(void)
-{
-    static const struct {
-        const char *name, *preset;
-        enum vrt_codec codec;
-        int quality;
-        int64_t bitrate;
-        const char *options;
-        int global_quality;
-    } rows[] = {
-        { "h264_nvenc", NULL, VRT_CODEC_H264, 20, 0, "preset=p4,rc=vbr,cq=20", 0 },
-        { "hevc_nvenc", "placebo", VRT_CODEC_HEVC, 0, 0, "preset=p7,rc=vbr,cq=1", 0 },
-        { "av1_nvenc", "ultrafast", VRT_CODEC_AV1, 63, 0, "preset=p1,rc=vbr,cq=51", 0 },
-        { "h264_nvenc", "slow", VRT_CODEC_H264, 20, 9000, "preset=p5,rc=vbr", 0 },
-        { "h264_qsv", NULL, VRT_CODEC_H264, 0, 0, "preset=medium", 1 },
-        { "vp9_qsv", "ultrafast", VRT_CODEC_VP9, 42, 0, "preset=veryfast", 34 },
-        { "h264_qsv", "placebo", VRT_CODEC_H264, 20, 9000, "preset=veryslow", 0 },
-        { "h264_vaapi", NULL, VRT_CODEC_H264, 20, 0, "rc_mode=CQP", 20 },
-        { "hevc_vaapi", NULL, VRT_CODEC_HEVC, 0, 0, "rc_mode=CQP", 1 },
-        { "vp9_vaapi", NULL, VRT_CODEC_VP9, 63, 0, "rc_mode=CQP", 255 },
-        { "av1_vaapi", NULL, VRT_CODEC_AV1, 21, 0, "rc_mode=CQP", 85 },
-        { "h264_vaapi", NULL, VRT_CODEC_H264, 20, 9000, "rc_mode=VBR", 0 },
-        { "h264_videotoolbox", NULL, VRT_CODEC_H264, 20, 0, "", 60 * FF_QP2LAMBDA },
-        { "hevc_videotoolbox", NULL, VRT_CODEC_HEVC, 51, 0, "", FF_QP2LAMBDA },
-        { "h264_videotoolbox", NULL, VRT_CODEC_H264, 20, 9000, "", 0 },
-    };
-
-    for (size_t i = 0; i < VRT_ARRAY_SIZE(rows); i++) {
-        const struct vrt_encoder_kind *kind = vrt_encoder_kind_find(rows[i].name);
-        const struct vrt_encoder_params params = { .codec = rows[i].codec, .n_threads = 1,
-                                                   .preset = rows[i].preset,
-                                                   .bitrate = rows[i].bitrate };
-        AVCodecContext *codec = avcodec_alloc_context3(NULL);
-        AVDictionary *options = NULL;
-        char *said = NULL;
-
-        fprintf(stderr, "  row %zu\n", i);
-        expect_true(kind && codec);
-        codec->bit_rate = 77;
-        codec->global_quality = 0;
-        expect_int(kind->set_options(&params, rows[i].quality, codec, &options), 0);
-        expect_true(av_dict_get_string(options, &said, '=', ',') >= 0);
-        expect_str(said, rows[i].options);
-        expect_int(codec->global_quality, rows[i].global_quality);
-        /* Segments begin with a key frame each, and have no other. */
-        expect_true(codec->gop_size >= 600);
-        expect_int(codec->bit_rate, strstr(rows[i].options, "cq=") ? 0 : 77);
-        expect_int(!!(codec->flags & AV_CODEC_FLAG_QSCALE),
-                   !rows[i].options[0] && rows[i].global_quality > 0);
-        av_free(said);
-        av_dict_free(&options);
-        avcodec_free_context(&codec);
-    }
-    expect_true(!vrt_encoder_kind_find("h264"));
-}
-
-/* The level in a head: behind other units, and without what hides start codes. */
-static void test_levels(void)
-{
-#define BYTES(s) (const uint8_t *)s, sizeof(s) - 1
-    static const struct {
-        const char *name;
-        const uint8_t *head;
-        int size, level;
-    } rows[] = {
-        { "libx264", BYTES("\0\0\0\1\x67\x64\0\x1f\xac"), 31 },
-        { "libx264", BYTES("\0\0\0\1\x68\0\0\1\x67\0\0\3\0\x28"), 0 },
-        { "libx264", BYTES("\0\0\1\x67\x42\xc0\x28"), 40 },
-        { "libx264", BYTES("\0\0\1\x67\x42\xc0"), 0 },
-        { "libx264", BYTES("\0\0\1\x68\x42\xc0\x28"), 0 },
-        { "libx264", BYTES("\0\0\1"), 0 },
-        { "libx265", BYTES("\0\0\0\1\x40\1\xc\1\xff\xff\1\x60\0\0\3\0\x90\0\0\3\0\0\3\0\x5d\x95"),
-          93 },
-        { "libx265", BYTES("\0\0\0\1\x42\1\xc\1\xff\xff\1\x60\0\0\3\0\x90\0\0\3\0\0\3\0\x5d\x95"),
-          0 },
-    };
-
-    for (size_t i = 0; i < VRT_ARRAY_SIZE(rows); i++) {
-        fprintf(stderr, "  row %zu\n", i);
-        expect_int(vrt_encoder_kind_find(rows[i].name)->level_of(rows[i].head, rows[i].size),
-                   rows[i].level);
-    }
-#undef BYTES
-}
-
 /* A segment of one packet, whose checksums are right whatever it holds. Return: what reading it
  * comes to. */
 static int read_segment(const struct vrt_segment_head *head,
@@ -558,7 +513,7 @@ static void test_segment(void)
 }
 
 TEST_MAIN_AFTER(fixture_init(),
-    { "pick-format", test_pick_format },
+    { "picks", test_picks },
     { "lossless", test_lossless },
     { "lossless-tiny", test_lossless_tiny },
     { "lossy", test_lossy },
@@ -567,7 +522,5 @@ TEST_MAIN_AFTER(fixture_init(),
     { "refused", test_refused },
     { "wrong-frames", test_wrong_frames },
     { "unwritable", test_unwritable },
-    { "hardware", test_hardware },
-    { "levels", test_levels },
     { "segment", test_segment },
 )

@@ -11,6 +11,7 @@
 
 #include "frames/encode/encoder-kinds.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -22,6 +23,20 @@
  * for. */
 #define HARDWARE_GOP 600
 
+/* Notes an option of the encoder's own. */
+static void VRT_PRINTF(3, 4) tell(struct vrt_encoder_told *told, const char *key,
+                                  const char *format, ...)
+{
+    char text[96];
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    if (told->r >= 0)
+        told->r = av_dict_set(&told->options, key, text, 0);
+}
+
 /* The place of the preset among vrt_preset_names. */
 static int preset_of(const struct vrt_encoder_params *params)
 {
@@ -29,28 +44,22 @@ static int preset_of(const struct vrt_encoder_params *params)
 }
 
 /* A bitrate is the context's. */
-static int set_quality(const struct vrt_encoder_params *params, int quality,
-                       AVDictionary **options)
+static void set_quality(const struct vrt_encoder_params *params, int quality,
+                        struct vrt_encoder_told *told)
 {
-    return params->bitrate > 0 ? 0 : av_dict_set_int(options, "crf", quality, 0);
-}
-
-static int set_rate(const struct vrt_encoder_params *params, int quality, AVDictionary **options)
-{
-    int r = av_dict_set(options, "preset", vrt_preset_names[preset_of(params)], 0);
-
-    return r < 0 ? r : set_quality(params, quality, options);
+    if (params->bitrate <= 0)
+        tell(told, "crf", "%d", quality);
 }
 
 /* cpu-independent: the same bytes whatever vector instructions the machine has. */
-static int set_x264(const struct vrt_encoder_params *params, int quality, AVCodecContext *codec,
-                    AVDictionary **options)
+static void set_x264(const struct vrt_encoder_params *params, int quality,
+                     struct vrt_encoder_told *told)
 {
-    int r = set_rate(params, quality, options);
-
     if (params->level)
-        codec->level = params->level;
-    return r < 0 ? r : av_dict_set(options, "x264-params", "cpu-independent=1", 0);
+        told->codec->level = params->level;
+    tell(told, "preset", "%s", vrt_preset_names[preset_of(params)]);
+    set_quality(params, quality, told);
+    tell(told, "x264-params", "cpu-independent=1");
 }
 
 /*
@@ -58,23 +67,18 @@ static int set_x264(const struct vrt_encoder_params *params, int quality, AVCode
  * names the machine's vector instructions. Its log goes to standard error whatever we do. Where
  * bitrates of segments differ the tier must not follow from them either.
  */
-static int set_x265(const struct vrt_encoder_params *params, int quality, AVCodecContext *codec,
-                    AVDictionary **options)
+static void set_x265(const struct vrt_encoder_params *params, int quality,
+                     struct vrt_encoder_told *told)
 {
-    int n_frame_threads = VRT_MIN(1 + params->n_threads / 4, 4);
-    char text[96];
+    const int n_frame_threads = VRT_MIN(1 + params->n_threads / 4, 4);
+    char level[24] = "";
 
-    (void)codec;
-    int r = set_rate(params, quality, options);
-    if (r < 0)
-        return r;
-    snprintf(text, sizeof(text), "log-level=none:info=0:pools=%d:frame-threads=%d%s",
-             params->n_threads, n_frame_threads, params->max_bitrate > 0 ? ":high-tier=0" : "");
-    r = av_dict_set(options, "x265-params", text, 0);
-    if (r < 0 || !params->level)
-        return r;
-    snprintf(text, sizeof(text), ":level-idc=%.1f", params->level / 30.0);
-    return av_dict_set(options, "x265-params", text, AV_DICT_APPEND);
+    if (params->level)
+        snprintf(level, sizeof(level), ":level-idc=%.1f", params->level / 30.0);
+    tell(told, "preset", "%s", vrt_preset_names[preset_of(params)]);
+    set_quality(params, quality, told);
+    tell(told, "x265-params", "log-level=none:info=0:pools=%d:frame-threads=%d%s%s",
+         params->n_threads, n_frame_threads, params->max_bitrate > 0 ? ":high-tier=0" : "", level);
 }
 
 /* The byte at `index` of the first NAL unit (ITU-T H.264, H.265: annex B) whose first byte is
@@ -127,26 +131,23 @@ static int pick_slices(int n_threads)
  * slices that are a pixel or two wide or high, and of 4:1:1 and 4:1:0 in odd sizes, FFmpeg stores
  * columns wrong (seen in 5.1), except in the format's first version, which has no slices.
  */
-static int set_ffv1(const struct vrt_encoder_params *params, int quality, AVCodecContext *codec,
-                    AVDictionary **options)
+static void set_ffv1(const struct vrt_encoder_params *params, int quality,
+                     struct vrt_encoder_told *told)
 {
     const struct vrt_frame_format *format = &params->format;
+    const bool odd = format->width % (1 << format->chroma_shift_x) ||
+                     format->height % (1 << format->chroma_shift_y);
+    const bool small = format->width < 64 || format->height < 64;
+    const bool tiny = format->width < 16 || format->height < 16;
+    const int level = tiny || (odd && format->chroma_shift_x > 1) ? 1 : 3;
 
-    (void)quality, (void)codec;
-    bool odd = format->width % (1 << format->chroma_shift_x) ||
-               format->height % (1 << format->chroma_shift_y);
-    bool small = format->width < 64 || format->height < 64;
-    bool tiny = format->width < 16 || format->height < 16;
-    int level = tiny || (odd && format->chroma_shift_x > 1) ? 1 : 3;
-    int r = av_dict_set_int(options, "level", level, 0);
-    if (r >= 0)
-        r = av_dict_set_int(options, "g", 1, 0);
-    if (r >= 0 && level == 3)
-        r = av_dict_set_int(options, "slicecrc", 1, 0);
-    if (r < 0 || level < 3)
-        return r;
-    int n_slices = odd || small ? 0 : pick_slices(params->n_threads);
-    return av_dict_set_int(options, "slices", n_slices, 0);
+    (void)quality;
+    tell(told, "level", "%d", level);
+    tell(told, "g", "1");
+    if (level < 3)
+        return;
+    tell(told, "slicecrc", "1");
+    tell(told, "slices", "%d", odd || small ? 0 : pick_slices(params->n_threads));
 }
 
 /*
@@ -154,186 +155,173 @@ static int set_ffv1(const struct vrt_encoder_params *params, int quality, AVCode
  * (seen in 1.4): then it has one. Without "lp" it counts the processors; newer versions know none
  * over 6.
  */
-static int set_svtav1(const struct vrt_encoder_params *params, int quality, AVCodecContext *codec,
-                      AVDictionary **options)
+static void set_svtav1(const struct vrt_encoder_params *params, int quality,
+                       struct vrt_encoder_told *told)
 {
     static const int speeds[] = { 12, 11, 10, 9, 8, 7, 6, 4, 2, 0 };
-    char text[16];
 
-    (void)codec;
-    snprintf(text, sizeof(text), "lp=%d",
-             params->bitrate > 0 ? 1 : VRT_MIN(params->n_threads, SVTAV1_LP_MAX));
-    int r = av_dict_set(options, "svtav1-params", text, 0);
-    if (r >= 0)
-        r = av_dict_set_int(options, "preset", speeds[preset_of(params)], 0);
-    return r < 0 ? r : set_quality(params, quality, options);
+    tell(told, "svtav1-params", "lp=%d",
+         params->bitrate > 0 ? 1 : VRT_MIN(params->n_threads, SVTAV1_LP_MAX));
+    tell(told, "preset", "%d", speeds[preset_of(params)]);
+    set_quality(params, quality, told);
 }
 
 /* Constant quality in both libraries: a CRF, and no rate. */
-static int set_aom_or_vpx(const struct vrt_encoder_params *params, int quality, int speed,
-                          AVDictionary **options)
+static void set_aom_or_vpx(const struct vrt_encoder_params *params, int quality, int speed,
+                           struct vrt_encoder_told *told)
 {
-    int r = set_quality(params, quality, options);
-
-    if (r >= 0 && params->bitrate <= 0)
-        r = av_dict_set_int(options, "b", 0, 0);
-    return r < 0 ? r : av_dict_set_int(options, "cpu-used", speed, 0);
+    set_quality(params, quality, told);
+    if (params->bitrate <= 0)
+        tell(told, "b", "0");
+    tell(told, "cpu-used", "%d", speed);
 }
 
-static int set_aom(const struct vrt_encoder_params *params, int quality, AVCodecContext *codec,
-                   AVDictionary **options)
+static void set_aom(const struct vrt_encoder_params *params, int quality,
+                    struct vrt_encoder_told *told)
 {
     static const int speeds[] = { 6, 6, 6, 5, 5, 4, 3, 2, 1, 0 };
 
-    (void)codec;
-    int r = set_aom_or_vpx(params, quality, speeds[preset_of(params)], options);
-    return r < 0 ? r : av_dict_set_int(options, "row-mt", 1, 0);
+    set_aom_or_vpx(params, quality, speeds[preset_of(params)], told);
+    tell(told, "row-mt", "1");
 }
 
 /* Threads by rows may change the result, so there are those by columns alone. */
-static int set_vpx(const struct vrt_encoder_params *params, int quality, AVCodecContext *codec,
-                   AVDictionary **options)
+static void set_vpx(const struct vrt_encoder_params *params, int quality,
+                    struct vrt_encoder_told *told)
 {
     static const int speeds[] = { 5, 5, 5, 4, 3, 2, 1, 1, 0, 0 };
 
-    (void)codec;
-    int r = set_aom_or_vpx(params, quality, speeds[preset_of(params)], options);
-    return r < 0 ? r : av_dict_set_int(options, "row-mt", 0, 0);
+    set_aom_or_vpx(params, quality, speeds[preset_of(params)], told);
+    tell(told, "row-mt", "0");
 }
 
 /* Frames are shared out by slices, so that none is held for long. */
-static int set_prores(const struct vrt_encoder_params *params, int quality, AVCodecContext *codec,
-                      AVDictionary **options)
+static void set_prores(const struct vrt_encoder_params *params, int quality,
+                       struct vrt_encoder_told *told)
 {
     (void)quality;
-    codec->thread_type = FF_THREAD_SLICE;
-    return av_dict_set(options, "profile", params->format.chroma_shift_x ? "hq" : "4444", 0);
+    told->codec->thread_type = FF_THREAD_SLICE;
+    tell(told, "profile", params->format.chroma_shift_x ? "hq" : "4444");
 }
 
-static int set_dnxhd(const struct vrt_encoder_params *params, int quality, AVCodecContext *codec,
-                     AVDictionary **options)
+static void set_dnxhd(const struct vrt_encoder_params *params, int quality,
+                      struct vrt_encoder_told *told)
 {
-    const char *profile = !params->format.chroma_shift_x ? "dnxhr_444"
-                          : params->format.depth > 8     ? "dnxhr_hqx"
-                                                         : "dnxhr_hq";
-
     (void)quality;
-    codec->thread_type = FF_THREAD_SLICE;
-    return av_dict_set(options, "profile", profile, 0);
+    told->codec->thread_type = FF_THREAD_SLICE;
+    tell(told, "profile", !params->format.chroma_shift_x ? "dnxhr_444"
+                          : params->format.depth > 8     ? "dnxhr_hqx"
+                                                         : "dnxhr_hq");
 }
 
 /* One quantiser for all frames. */
-static int set_mjpeg(const struct vrt_encoder_params *params, int quality, AVCodecContext *codec,
-                     AVDictionary **options)
+static void set_mjpeg(const struct vrt_encoder_params *params, int quality,
+                      struct vrt_encoder_told *told)
 {
     (void)params;
-    codec->thread_type = FF_THREAD_SLICE;
-    codec->flags |= AV_CODEC_FLAG_QSCALE;
-    codec->global_quality = quality * FF_QP2LAMBDA;
-    return av_dict_set_int(options, "qmin", 1, 0);
+    told->codec->thread_type = FF_THREAD_SLICE;
+    told->codec->flags |= AV_CODEC_FLAG_QSCALE;
+    told->codec->global_quality = quality * FF_QP2LAMBDA;
+    tell(told, "qmin", "1");
 }
 
 /* Each row by the filter that suits it best. */
-static int set_png(const struct vrt_encoder_params *params, int quality, AVCodecContext *codec,
-                   AVDictionary **options)
+static void set_png(const struct vrt_encoder_params *params, int quality,
+                    struct vrt_encoder_told *told)
 {
-    (void)params, (void)quality, (void)codec;
-    return av_dict_set(options, "pred", "mixed", 0);
+    (void)params, (void)quality;
+    tell(told, "pred", "mixed");
 }
 
-static int set_tiff(const struct vrt_encoder_params *params, int quality, AVCodecContext *codec,
-                    AVDictionary **options)
+static void set_tiff(const struct vrt_encoder_params *params, int quality,
+                     struct vrt_encoder_told *told)
 {
-    (void)params, (void)quality, (void)codec;
-    return av_dict_set(options, "compression_algo", "deflate", 0);
+    (void)params, (void)quality;
+    tell(told, "compression_algo", "deflate");
 }
 
 /* WebP counts the other way round, to 100; nothing is lost at 0. */
-static int set_webp(const struct vrt_encoder_params *params, int quality, AVCodecContext *codec,
-                    AVDictionary **options)
+static void set_webp(const struct vrt_encoder_params *params, int quality,
+                     struct vrt_encoder_told *told)
 {
-    (void)params, (void)codec;
-    int r = av_dict_set_int(options, "lossless", quality == 0, 0);
-    return r < 0 ? r : av_dict_set_int(options, "quality", 100 - quality, 0);
+    (void)params;
+    tell(told, "lossless", "%d", quality == 0);
+    tell(told, "quality", "%d", 100 - quality);
 }
 
 /* Half floats, of which 11 bits count: as many as the first of a sample's 16 that aren't 0. */
-static int set_exr(const struct vrt_encoder_params *params, int quality, AVCodecContext *codec,
-                   AVDictionary **options)
+static void set_exr(const struct vrt_encoder_params *params, int quality,
+                    struct vrt_encoder_told *told)
 {
-    (void)params, (void)quality, (void)codec;
-    int r = av_dict_set(options, "format", "half", 0);
-    return r < 0 ? r : av_dict_set(options, "compression", "zip16", 0);
+    (void)params, (void)quality;
+    tell(told, "format", "half");
+    tell(told, "compression", "zip16");
 }
 
 /* A scale to 51, as most hardware has it. */
 static int quality_of_51(const struct vrt_encoder_params *params, int quality)
 {
-    return quality * 51 / VRT_MAX(vrt_codec_facts(params->codec)->quality_max, 1);
+    return quality * 51 / vrt_codec_facts(params->codec)->quality_max;
 }
 
 /* Each segment begins with its encoder: no other frame needs to be a key frame. */
-static void set_gop(AVCodecContext *codec)
+static void set_gop(struct vrt_encoder_told *told)
 {
-    codec->gop_size = HARDWARE_GOP;
+    told->codec->gop_size = HARDWARE_GOP;
 }
 
-static int set_nvenc(const struct vrt_encoder_params *params, int quality, AVCodecContext *codec,
-                     AVDictionary **options)
+static void set_nvenc(const struct vrt_encoder_params *params, int quality,
+                      struct vrt_encoder_told *told)
 {
     static const int speeds[] = { 1, 1, 2, 3, 3, 4, 5, 6, 7, 7 };
-    char preset[8];
 
-    set_gop(codec);
-    snprintf(preset, sizeof(preset), "p%d", speeds[preset_of(params)]);
-    int r = av_dict_set(options, "preset", preset, 0);
-    if (r >= 0)
-        r = av_dict_set(options, "rc", "vbr", 0);
-    if (r < 0 || params->bitrate > 0)
-        return r;
-    codec->bit_rate = 0;
-    return av_dict_set_int(options, "cq", VRT_MAX(quality_of_51(params, quality), 1), 0);
+    set_gop(told);
+    tell(told, "preset", "p%d", speeds[preset_of(params)]);
+    tell(told, "rc", "vbr");
+    if (params->bitrate > 0)
+        return;
+    told->codec->bit_rate = 0;
+    tell(told, "cq", "%d", VRT_MAX(quality_of_51(params, quality), 1));
 }
 
 /* Its own quality, from 1 to 51 (ICQ). */
-static int set_qsv(const struct vrt_encoder_params *params, int quality, AVCodecContext *codec,
-                   AVDictionary **options)
+static void set_qsv(const struct vrt_encoder_params *params, int quality,
+                    struct vrt_encoder_told *told)
 {
     static const char *const speeds[] = {
         "veryfast", "veryfast", "veryfast", "faster", "fast", "medium", "slow", "slower",
         "veryslow", "veryslow",
     };
 
-    set_gop(codec);
+    set_gop(told);
     if (params->bitrate <= 0)
-        codec->global_quality = VRT_MAX(quality_of_51(params, quality), 1);
-    return av_dict_set(options, "preset", speeds[preset_of(params)], 0);
+        told->codec->global_quality = VRT_MAX(quality_of_51(params, quality), 1);
+    tell(told, "preset", "%s", speeds[preset_of(params)]);
 }
 
 /* One quantiser, which is all that every driver has; VP9's goes to 255. */
-static int set_vaapi(const struct vrt_encoder_params *params, int quality, AVCodecContext *codec,
-                     AVDictionary **options)
+static void set_vaapi(const struct vrt_encoder_params *params, int quality,
+                      struct vrt_encoder_told *told)
 {
     const bool is_wide = params->codec == VRT_CODEC_VP9 || params->codec == VRT_CODEC_AV1;
 
-    set_gop(codec);
-    if (params->bitrate > 0)
-        return av_dict_set(options, "rc_mode", "VBR", 0);
-    codec->global_quality = VRT_MAX(quality_of_51(params, quality) * (is_wide ? 5 : 1), 1);
-    return av_dict_set(options, "rc_mode", "CQP", 0);
+    set_gop(told);
+    tell(told, "rc_mode", params->bitrate > 0 ? "VBR" : "CQP");
+    if (params->bitrate <= 0)
+        told->codec->global_quality =
+            VRT_MAX(quality_of_51(params, quality) * (is_wide ? 5 : 1), 1);
 }
 
 /* From 1 (worst) to 100; only Apple silicon has it. */
-static int set_videotoolbox(const struct vrt_encoder_params *params, int quality,
-                            AVCodecContext *codec, AVDictionary **options)
+static void set_videotoolbox(const struct vrt_encoder_params *params, int quality,
+                             struct vrt_encoder_told *told)
 {
-    (void)options;
-    set_gop(codec);
+    set_gop(told);
     if (params->bitrate > 0)
-        return 0;
-    codec->flags |= AV_CODEC_FLAG_QSCALE;
-    codec->global_quality = VRT_MAX(100 - 2 * quality_of_51(params, quality), 1) * FF_QP2LAMBDA;
-    return 0;
+        return;
+    told->codec->flags |= AV_CODEC_FLAG_QSCALE;
+    told->codec->global_quality =
+        VRT_MAX(100 - 2 * quality_of_51(params, quality), 1) * FF_QP2LAMBDA;
 }
 
 static const struct vrt_encoder_kind kinds[] = {

@@ -8,6 +8,13 @@
 
 #include "frames/encode/encoder.h"
 
+/* Filled by an encoder's kind. */
+struct vrt_encoder_told {
+    AVCodecContext *codec;          /* the caller's */
+    AVDictionary *options;          /* the caller frees it */
+    int r;                          /* a negative AVERROR: there was no memory for all of them */
+};
+
 struct vrt_encoder_kind {
     const char *name;               /* FFmpeg's */
     int min_side;                   /* in pixels */
@@ -17,9 +24,9 @@ struct vrt_encoder_kind {
     bool takes_surfaces;            /* of a device, and no frames of the host's */
     /* The level in the head, which follows from the bitrate; NULL: none does. */
     int (*level_of)(const uint8_t *head, int size);
-    /* Sets the context, and adds the encoder's private options. Return: 0; a negative AVERROR. */
-    int (*set_options)(const struct vrt_encoder_params *params, int quality, AVCodecContext *codec,
-                       AVDictionary **options);
+    /* Sets the context, and notes the encoder's own options. */
+    void (*set_options)(const struct vrt_encoder_params *params, int quality,
+                        struct vrt_encoder_told *told);
 };
 
 /* The encoder of this name; static. NULL: it isn't one of those. */

@@ -150,7 +150,7 @@ static int open_codec(const struct vrt_encoder *encoder, const struct vrt_encode
 {
     VRT_CLEANUP(avcodec_free_context) AVCodecContext *codec =
         avcodec_alloc_context3(choice->encoder);
-    AVDictionary *options = NULL;
+    struct vrt_encoder_told told = { .codec = codec };
     atomic_int n_errors = 0;
     int quality = params->quality == VRT_UNKNOWN ? vrt_codec_facts(params->codec)->quality
                                                  : params->quality;
@@ -159,18 +159,19 @@ static int open_codec(const struct vrt_encoder *encoder, const struct vrt_encode
         return vrt_refuse_errno(error, vrt_raise(-ENOMEM), "the encoder");
     set_properties(codec, params, choice->pixfmt);
     codec->bit_rate = params->bitrate > 0 ? params->bitrate : codec->bit_rate;
-    int r = choice->kind->set_options(params, quality, codec, &options);
+    choice->kind->set_options(params, quality, &told);
+    int r = told.r;
     if (r >= 0 && params->hwaccel)
         r = vrt_hwaccel_attach(params->hwaccel, codec);
-    if (r >= 0 && vrt_encoder_options_add(params->options, codec, &options, error) < 0) {
-        av_dict_free(&options);
+    if (r >= 0 && vrt_encoder_options_add(params->options, codec, &told.options, error) < 0) {
+        av_dict_free(&told.options);
         return vrt_raise(-EINVAL);
     }
     codec->opaque = &n_errors;
     if (r >= 0)
-        r = avcodec_open2(codec, choice->encoder, &options);
+        r = avcodec_open2(codec, choice->encoder, &told.options);
     codec->opaque = NULL;
-    av_dict_free(&options);
+    av_dict_free(&told.options);
     if (r == AVERROR(ENOMEM))
         return refuse_encoder(encoder, r, error);
     if (r < 0)

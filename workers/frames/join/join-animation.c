@@ -203,10 +203,11 @@ static int open_output(struct animation *animation, int format, struct vrt_error
     encoder->color_trc = (enum AVColorTransferCharacteristic)head->format.transfer;
     encoder->thread_count = 1;
     encoder->flags |= AV_CODEC_FLAG_BITEXACT;
-    int r = kind ? kind->set_options(&encoding, 0, encoder, &options) : 0;
-    if (r >= 0)
-        r = avcodec_open2(encoder, codec, &options);
-    av_dict_free(&options);
+    struct vrt_encoder_told told = { .codec = encoder };
+    if (kind)
+        kind->set_options(&encoding, 0, &told);
+    int r = told.r < 0 ? told.r : avcodec_open2(encoder, codec, &told.options);
+    av_dict_free(&told.options);
     if (r >= 0)
         r = avformat_alloc_output_context2(&animation->output, vrt_join_muxer(params->container),
                                            NULL, NULL);

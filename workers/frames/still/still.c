@@ -78,7 +78,7 @@ static int encode(enum vrt_codec codec, const struct vrt_frame_format *format, A
     const AVCodec *found = avcodec_find_encoder_by_name(name);
     VRT_CLEANUP(avcodec_free_context) AVCodecContext *encoder =
         found ? avcodec_alloc_context3(found) : NULL;
-    AVDictionary *options = NULL;
+    struct vrt_encoder_told told = { .codec = encoder };
 
     if (!encoder)
         return found ? AVERROR(ENOMEM) : AVERROR_ENCODER_NOT_FOUND;
@@ -91,10 +91,11 @@ static int encode(enum vrt_codec codec, const struct vrt_frame_format *format, A
     encoder->color_trc = (enum AVColorTransferCharacteristic)format->transfer;
     encoder->thread_count = 1;
     encoder->flags |= AV_CODEC_FLAG_BITEXACT;
-    int r = vrt_encoder_kind_find(name)->set_options(&params, 0, encoder, &options);
+    vrt_encoder_kind_find(name)->set_options(&params, 0, &told);
+    int r = told.r;
     if (r >= 0)
-        r = avcodec_open2(encoder, found, &options);
-    av_dict_free(&options);
+        r = avcodec_open2(encoder, found, &told.options);
+    av_dict_free(&told.options);
     if (r >= 0)
         r = avcodec_send_frame(encoder, picture);
     if (r >= 0)
