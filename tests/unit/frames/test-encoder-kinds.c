@@ -3,13 +3,17 @@
 /* What each encoder is told, of which not every machine has all, and the level in what it says. */
 
 #include <libavutil/mem.h>
+#include <libavutil/pixdesc.h>
 
 #include "base/macro.h"
-#include "frames/encode/encoder-kinds.h"
+#include "frames/encode/codec.h"
 #include "tests/unit/test.h"
 
-#define YUV(width, height, shift_x, shift_y, depth)                                             \
-    .format = { width, height, depth, VRT_LAYOUT_YUV, shift_x, shift_y }
+#define YUV VRT_LAYOUT_YUV
+#define GBR VRT_LAYOUT_GBR
+#define GRAY VRT_LAYOUT_GRAY
+#define FORMAT(width, height, shift_x, shift_y, depth)  \
+    .format = { width, height, depth, YUV, shift_x, shift_y }
 #define X265 "x265-params log-level=none:info=0:pools="
 
 struct row {
@@ -47,27 +51,27 @@ static const struct row software[] = {
       { VRT_CODEC_HEVC, 20, "faster", 1, 1, 93, .n_threads = 8 } },
     { "libx265", "preset medium,crf 20," X265 "64:frame-threads=4",
       { VRT_CODEC_HEVC, 20, .n_threads = 64 } },
-    { "ffv1", "level 3,g 1,slicecrc 1,slices 4", { VRT_CODEC_FFV1, YUV(64, 64, 0, 0, 8) } },
-    { "ffv1", "level 3,g 1,slicecrc 1,slices 0", { VRT_CODEC_FFV1, YUV(63, 64, 0, 0, 8) } },
-    { "ffv1", "level 3,g 1,slicecrc 1,slices 0", { VRT_CODEC_FFV1, YUV(64, 63, 0, 0, 8) } },
-    { "ffv1", "level 3,g 1,slicecrc 1,slices 0", { VRT_CODEC_FFV1, YUV(65, 64, 1, 1, 8) } },
-    { "ffv1", "level 3,g 1,slicecrc 1,slices 0", { VRT_CODEC_FFV1, YUV(64, 65, 1, 1, 8) } },
-    { "ffv1", "level 3,g 1,slicecrc 1,slices 0", { VRT_CODEC_FFV1, YUV(16, 16, 0, 0, 8) } },
-    { "ffv1", "level 1,g 1", { VRT_CODEC_FFV1, YUV(15, 64, 0, 0, 8) } },
-    { "ffv1", "level 1,g 1", { VRT_CODEC_FFV1, YUV(64, 15, 0, 0, 8) } },
-    { "ffv1", "level 1,g 1", { VRT_CODEC_FFV1, YUV(66, 64, 2, 0, 8) } },
-    { "ffv1", "level 3,g 1,slicecrc 1,slices 4", { VRT_CODEC_FFV1, YUV(64, 64, 2, 2, 8) } },
+    { "ffv1", "level 3,g 1,slicecrc 1,slices 4", { VRT_CODEC_FFV1, FORMAT(64, 64, 0, 0, 8) } },
+    { "ffv1", "level 3,g 1,slicecrc 1,slices 0", { VRT_CODEC_FFV1, FORMAT(63, 64, 0, 0, 8) } },
+    { "ffv1", "level 3,g 1,slicecrc 1,slices 0", { VRT_CODEC_FFV1, FORMAT(64, 63, 0, 0, 8) } },
+    { "ffv1", "level 3,g 1,slicecrc 1,slices 0", { VRT_CODEC_FFV1, FORMAT(65, 64, 1, 1, 8) } },
+    { "ffv1", "level 3,g 1,slicecrc 1,slices 0", { VRT_CODEC_FFV1, FORMAT(64, 65, 1, 1, 8) } },
+    { "ffv1", "level 3,g 1,slicecrc 1,slices 0", { VRT_CODEC_FFV1, FORMAT(16, 16, 0, 0, 8) } },
+    { "ffv1", "level 1,g 1", { VRT_CODEC_FFV1, FORMAT(15, 64, 0, 0, 8) } },
+    { "ffv1", "level 1,g 1", { VRT_CODEC_FFV1, FORMAT(64, 15, 0, 0, 8) } },
+    { "ffv1", "level 1,g 1", { VRT_CODEC_FFV1, FORMAT(66, 64, 2, 0, 8) } },
+    { "ffv1", "level 3,g 1,slicecrc 1,slices 4", { VRT_CODEC_FFV1, FORMAT(64, 64, 2, 2, 8) } },
     { "libsvtav1", "svtav1-params lp=4,preset 7,crf 22",
       { VRT_CODEC_AV1, 22, .n_threads = 4 } },
     { "libsvtav1", "svtav1-params lp=1,preset 7",
       { VRT_CODEC_AV1, 22, NULL, 1, .n_threads = 4 } },
     { "libaom-av1", "crf 22,b 0,cpu-used 4,row-mt 1", { VRT_CODEC_AV1, 22 } },
     { "libvpx-vp9", "cpu-used 2,row-mt 0", { VRT_CODEC_VP9, 22, NULL, 1 } },
-    { "prores_ks", "profile hq", { VRT_CODEC_PRORES, YUV(64, 64, 1, 0, 10) } },
-    { "prores_ks", "profile 4444", { VRT_CODEC_PRORES, YUV(64, 64, 0, 0, 10) } },
-    { "dnxhd", "profile dnxhr_hq", { VRT_CODEC_DNXHR, YUV(256, 120, 1, 0, 8) } },
-    { "dnxhd", "profile dnxhr_hqx", { VRT_CODEC_DNXHR, YUV(256, 120, 1, 0, 10) } },
-    { "dnxhd", "profile dnxhr_444", { VRT_CODEC_DNXHR, YUV(256, 120, 0, 0, 10) } },
+    { "prores_ks", "profile hq", { VRT_CODEC_PRORES, FORMAT(64, 64, 1, 0, 10) } },
+    { "prores_ks", "profile 4444", { VRT_CODEC_PRORES, FORMAT(64, 64, 0, 0, 10) } },
+    { "dnxhd", "profile dnxhr_hq", { VRT_CODEC_DNXHR, FORMAT(256, 120, 1, 0, 8) } },
+    { "dnxhd", "profile dnxhr_hqx", { VRT_CODEC_DNXHR, FORMAT(256, 120, 1, 0, 10) } },
+    { "dnxhd", "profile dnxhr_444", { VRT_CODEC_DNXHR, FORMAT(256, 120, 0, 0, 10) } },
     { "mjpeg", "qmin 1", { VRT_CODEC_MJPEG, 2 }, 2 * FF_QP2LAMBDA },
     { "png", "pred mixed", { VRT_CODEC_PNG, 0 } },
     { "apng", "pred mixed", { VRT_CODEC_APNG, 0 } },
@@ -140,7 +144,7 @@ static void test_speeds(void)
         for (int k = 0; vrt_preset_names[k]; k++) {
             const struct vrt_encoder_params params = { VRT_CODEC_H264, 20, vrt_preset_names[k],
                                                        .n_threads = 2 + 3 * k,
-                                                       YUV(64, 64, 0, 0, 8) };
+                                                       FORMAT(64, 64, 0, 0, 8) };
             AVCodecContext *codec = avcodec_alloc_context3(NULL);
             struct vrt_encoder_told told = { .codec = codec };
             vrt_encoder_kind_find(rows[i].name)->set_options(&params, 20, &told);
@@ -150,6 +154,74 @@ static void test_speeds(void)
             avcodec_free_context(&codec);
         }
         expect_str(said, rows[i].values);
+    }
+}
+
+/* Which encoder there is for what frames, and as what it takes them; none of it needs hardware. */
+static void test_choices(void)
+{
+    static const struct {
+        enum vrt_hwaccel hwaccel;
+        enum vrt_codec codec;
+        struct vrt_frame_format format;
+        const char *encoder, *pixfmt;               /* NULL: there is none */
+    } rows[] = {
+        { VRT_HWACCEL_NVENC, VRT_CODEC_H264, { 146, 146, 8, YUV, 1, 1 }, "h264_nvenc", "yuv420p" },
+        { VRT_HWACCEL_NVENC, VRT_CODEC_H264, { 145, 146, 8, YUV, 0, 0 }, NULL, NULL },
+        { VRT_HWACCEL_NVENC, VRT_CODEC_H264, { 146, 145, 8, YUV, 0, 0 }, NULL, NULL },
+        { VRT_HWACCEL_NVENC, VRT_CODEC_H264, { 147, 148, 8, YUV, 1, 1 }, NULL, NULL },
+        { VRT_HWACCEL_NVENC, VRT_CODEC_HEVC, { 148, 147, 8, YUV, 1, 1 }, NULL, NULL },
+        { VRT_HWACCEL_NVENC, VRT_CODEC_HEVC, { 147, 147, 8, YUV, 0, 0 }, "hevc_nvenc", "yuv444p" },
+        { VRT_HWACCEL_NVENC, VRT_CODEC_HEVC, { 146, 146, 10, YUV, 1, 1 }, "hevc_nvenc", "p010le" },
+        { VRT_HWACCEL_NVENC, VRT_CODEC_HEVC, { 146, 146, 8, YUV, 1, 1, .has_alpha = true },
+          NULL, NULL },
+        { VRT_HWACCEL_NVENC, VRT_CODEC_PRORES, { 146, 146, 10, YUV, 1, 0 }, NULL, NULL },
+        { VRT_HWACCEL_QSV, VRT_CODEC_H264, { 128, 128, 8, YUV, 1, 1 }, "h264_qsv", "nv12" },
+        { VRT_HWACCEL_QSV, VRT_CODEC_VP9, { 128, 128, 10, YUV, 1, 1 }, "vp9_qsv", "p010le" },
+        { VRT_HWACCEL_QSV, VRT_CODEC_HEVC, { 128, 127, 8, YUV, 0, 1 }, NULL, NULL },
+        { VRT_HWACCEL_VAAPI, VRT_CODEC_H264, { 128, 128, 8, YUV, 1, 1 }, "h264_vaapi", "nv12" },
+        { VRT_HWACCEL_VAAPI, VRT_CODEC_H264, { 128, 128, 10, YUV, 1, 1 }, NULL, NULL },
+        { VRT_HWACCEL_VAAPI, VRT_CODEC_HEVC, { 128, 128, 10, YUV, 1, 1 }, "hevc_vaapi", "p010le" },
+        { VRT_HWACCEL_VAAPI, VRT_CODEC_VP9, { 128, 128, 8, YUV, 1, 0 }, NULL, NULL },
+        { 0, VRT_CODEC_AV1, { 64, 64, 10, YUV, 1, 1 }, "libsvtav1", "yuv420p10le" },
+        { 0, VRT_CODEC_AV1, { 65, 64, 8, YUV, 1, 1 }, "libaom-av1", "yuv420p" },
+        { 0, VRT_CODEC_AV1, { 64, 65, 8, YUV, 1, 1 }, "libaom-av1", "yuv420p" },
+        { 0, VRT_CODEC_AV1, { 62, 64, 8, YUV, 1, 1 }, "libaom-av1", "yuv420p" },
+        { 0, VRT_CODEC_AV1, { 64, 62, 8, YUV, 1, 1 }, "libaom-av1", "yuv420p" },
+        { 0, VRT_CODEC_AV1, { 64, 64, 8, YUV, 1, 0 }, "libaom-av1", "yuv422p" },
+        { 0, VRT_CODEC_H264, { 1, 1, 8, YUV, 0, 0 }, "libx264", "yuv444p" },
+        { 0, VRT_CODEC_H264, { 64, 64, 8, YUV, 1, 1, .has_alpha = true }, NULL, NULL },
+        { 0, VRT_CODEC_PNG, { 64, 64, 8, GBR }, "png", "rgb24" },
+        { 0, VRT_CODEC_PNG, { 64, 64, 16, GBR }, "png", "rgb48be" },
+        { 0, VRT_CODEC_PNG, { 64, 64, 16, GRAY }, "png", "gray16be" },
+        { 0, VRT_CODEC_PNG, { 64, 64, 8, GBR, .has_alpha = true }, "png", "rgba" },
+        { 0, VRT_CODEC_PNG, { 64, 64, 16, GBR, .has_alpha = true }, "png", "rgba64be" },
+        { 0, VRT_CODEC_PNG, { 64, 64, 8, GRAY, .has_alpha = true }, "png", "ya8" },
+        { 0, VRT_CODEC_PNG, { 64, 64, 10, GBR, .has_alpha = true }, NULL, NULL },
+        { 0, VRT_CODEC_TIFF, { 64, 64, 16, GRAY }, "tiff", "gray16le" },
+        { 0, VRT_CODEC_EXR, { 64, 64, 16, GBR }, "exr", "gbrpf32le" },
+        { 0, VRT_CODEC_EXR, { 64, 64, 16, GBR, .has_alpha = true }, NULL, NULL },
+        { 0, VRT_CODEC_FFV1, { 64, 64, 8, GBR }, "ffv1", "bgr0" },
+        { 0, VRT_CODEC_FFV1, { 64, 64, 12, GBR, .has_alpha = true }, "ffv1", "gbrap12le" },
+        { 0, VRT_CODEC_FFV1, { 64, 64, 8, YUV, 1, 0, .has_alpha = true }, "ffv1", "yuva422p" },
+        { 0, VRT_CODEC_FFV1, { 64, 64, 10, YUV, 1, 1, .has_alpha = true }, "ffv1", "yuva420p10le" },
+        { 0, VRT_CODEC_FFV1, { 64, 64, 10, YUV, 0, 1, .has_alpha = true }, NULL, NULL },
+        { 0, VRT_CODEC_PRORES, { 64, 64, 10, YUV, 0, 0, .has_alpha = true }, "prores_ks",
+          "yuva444p10le" },
+        { 0, VRT_CODEC_PRORES, { 64, 64, 10, YUV, 1, 0, .has_alpha = true }, NULL, NULL },
+    };
+
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(rows); i++) {
+        const struct vrt_codec_choice choice =
+            rows[i].hwaccel ? vrt_codec_choose_hardware(rows[i].hwaccel, rows[i].codec,
+                                                        &rows[i].format)
+                            : vrt_codec_choose(rows[i].codec, &rows[i].format);
+        fprintf(stderr, "  row %zu\n", i);
+        if (rows[i].encoder && !avcodec_find_encoder_by_name(rows[i].encoder))
+            continue;
+        expect_str(choice.kind ? choice.kind->name : "", rows[i].encoder ? rows[i].encoder : "");
+        if (choice.kind)
+            expect_str(av_get_pix_fmt_name(choice.pixfmt), rows[i].pixfmt);
     }
 }
 
@@ -185,5 +257,6 @@ static void test_levels(void)
 TEST_MAIN(
     { "settings", test_settings },
     { "speeds", test_speeds },
+    { "choices", test_choices },
     { "levels", test_levels },
 )

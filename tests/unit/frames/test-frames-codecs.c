@@ -288,7 +288,9 @@ static void test_pixfmts(void)
         enum vrt_codec codec;
         const char *name;
         int layout, depth, shift_x, shift_y;        /* depth 0: refused */
-        bool full_range;                            /* the input hasn't */
+        bool full_range;                            /* YUV's input hasn't */
+        enum vrt_layout in;                         /* gray, the first of them: YUV */
+        bool has_alpha;
     } cases[] = {
         { VRT_CODEC_HEVC, "yuv420p10le", YUV, 10, 1, 1 },
         { VRT_CODEC_H264, "yuvj420p", YUV, 8, 1, 1, true },
@@ -304,17 +306,26 @@ static void test_pixfmts(void)
         { VRT_CODEC_FFV1, "gbrp", GBR, 8, 0, 0, true },
         { VRT_CODEC_FFV1, "gray16le", GRAY, 16, 0, 0, true },
         { VRT_CODEC_PRORES, "yuv444p10le", YUV, 10, 0, 0 },
+        { VRT_CODEC_HEVC, "yuv444p", YUV, 8, 0, 0, false, GBR },
+        { VRT_CODEC_PNG, "gray", GRAY, 8, 0, 0, true, GBR },
+        { VRT_CODEC_PNG, "rgba64be", GBR, 16, 0, 0, true, GBR, true },
+        { VRT_CODEC_FFV1, "yuva422p10le", YUV, 10, 1, 0, false, YUV, true },
+        { VRT_CODEC_FFV1, "yuv422p10le", YUV, 0, 0, 0, false, YUV, true },
+        { VRT_CODEC_FFV1, "yuva422p10le", YUV, 0, 0, 0 },
         { VRT_CODEC_PRORES, "yuv420p", YUV, 0, 0, 0 },
         { VRT_CODEC_H264, "yuv420p12le", YUV, 0, 0, 0 },
         { VRT_CODEC_H264, "nv12", YUV, 0, 0, 0 },
         { VRT_CODEC_H264, "yuv5", YUV, 0, 0, 0 },
     };
-    const struct vrt_frame_format input = {
-        .width = 64, .height = 64, .depth = 8, .layout = YUV, .chroma_shift_x = 1,
-        .chroma_shift_y = 1, .matrix = VRT_FRAME_MATRIX_BT709, .color_space = 1,
-    };
 
     for (size_t i = 0; i < VRT_ARRAY_SIZE(cases); i++) {
+        const bool is_rgb = cases[i].in == GBR;
+        const struct vrt_frame_format input = {
+            .width = 64, .height = 64, .depth = 8, .layout = is_rgb ? GBR : YUV,
+            .chroma_shift_x = !is_rgb, .chroma_shift_y = !is_rgb, .full_range = is_rgb,
+            .matrix = VRT_FRAME_MATRIX_BT709, .color_space = !is_rgb,
+            .has_alpha = cases[i].has_alpha,
+        };
         const struct vrt_encoder_pick pick = { cases[i].codec, &input, 64, 64, cases[i].name };
         struct vrt_frame_format format = { 0 };
         struct vrt_warnings warnings = { 0 };
@@ -324,7 +335,7 @@ static void test_pixfmts(void)
         expect_int(r, cases[i].depth ? 0 : -ENOTSUP);
         if (r < 0) {
             expect_contains(error.message, cases[i].name);
-            expect_contains(error.message, ": it has yuv4");
+            expect_contains(error.message, cases[i].has_alpha ? ": it has yuva4" : ": it has yuv4");
             continue;
         }
         expect_int(format.layout, cases[i].layout);
@@ -332,6 +343,8 @@ static void test_pixfmts(void)
         expect_int(format.chroma_shift_x, cases[i].shift_x);
         expect_int(format.chroma_shift_y, cases[i].shift_y);
         expect_int(format.full_range, cases[i].full_range);
+        /* H.273's: RGB, unspecified, BT.709. */
+        expect_int(format.color_space, format.layout == GBR ? 0 : format.layout == GRAY ? 2 : 1);
     }
 }
 
@@ -345,17 +358,19 @@ static bool lists(const char *text, const char *name)
     return strstr(with_ends, whole) != NULL;
 }
 
-/* What is listed can be asked for, each of it, and nothing is missing that is a part of another's
- * name. */
+/* What is listed can be asked for, each of it, is there once, and nothing is missing that is a part
+ * of another's name. */
 static void test_lists(void)
 {
     static const struct {
         enum vrt_codec codec;
-        const char *name;
+        const char *name, *encoders;
     } cases[] = {
-        { VRT_CODEC_PNG, "rgb24" }, { VRT_CODEC_PNG, "rgb48be" }, { VRT_CODEC_PNG, "gray" },
-        { VRT_CODEC_TIFF, "rgb48le" }, { VRT_CODEC_EXR, "gbrpf32le" }, { VRT_CODEC_FFV1, "gray" },
-        { VRT_CODEC_FFV1, "yuv440p12le" }, { VRT_CODEC_H264, "yuvj420p" },
+        { VRT_CODEC_PNG, "rgb24", "png" }, { VRT_CODEC_PNG, "rgb48be", "png" },
+        { VRT_CODEC_PNG, "gray", "png" }, { VRT_CODEC_TIFF, "rgb48le", "tiff" },
+        { VRT_CODEC_EXR, "gbrpf32le", "exr" }, { VRT_CODEC_FFV1, "gray", "ffv1" },
+        { VRT_CODEC_FFV1, "yuv440p12le", "ffv1" }, { VRT_CODEC_H264, "yuvj420p", "libx264" },
+        { VRT_CODEC_AV1, "yuv422p", "libsvtav1, libaom-av1" }, { VRT_CODEC_GIF, "rgb24", "gif" },
     };
     struct vrt_frame_format input = {
         .width = 256, .height = 144, .depth = 8, .layout = YUV, .chroma_shift_x = 1,
@@ -364,8 +379,11 @@ static void test_lists(void)
     struct vrt_codec_found found;
 
     for (size_t i = 0; i < VRT_ARRAY_SIZE(cases); i++) {
+        if (!vrt_codec_is_there(cases[i].codec))
+            continue;
         vrt_codec_find(cases[i].codec, &found);
-        if (vrt_codec_is_there(cases[i].codec) && !lists(found.pixel_formats, cases[i].name))
+        expect_str(found.encoders, cases[i].encoders);
+        if (!lists(found.pixel_formats, cases[i].name))
             test_fail("%s: %s: %s", vrt_codec_names[cases[i].codec], cases[i].name,
                       found.pixel_formats);
     }
@@ -379,6 +397,7 @@ static void test_lists(void)
             struct vrt_error error = { 0 };
             if (name[0] && vrt_encoder_pick_format(&pick, &format, &warnings, &error) < 0)
                 test_fail("%s", error.message);
+            expect_true(!rest || !lists(rest + 1, pick.pixel_format));
         }
     }
 }

@@ -370,10 +370,10 @@ static const char *list_pixfmts(const struct vrt_codec_facts *facts, bool has_al
 void vrt_codec_find(enum vrt_codec codec, struct vrt_codec_found *ret_found)
 {
     const struct vrt_codec_facts *facts = vrt_codec_facts(codec);
-    size_t n = 0;
+    const bool is_joined = facts->joined_by && vrt_codec_is_there(codec);
+    size_t n = (size_t)snprintf(ret_found->encoders, sizeof(ret_found->encoders), "%s",
+                                is_joined ? facts->joined_by : "");
 
-    n = (size_t)snprintf(ret_found->encoders, sizeof(ret_found->encoders), "%s",
-                         facts->joined_by && vrt_codec_is_there(codec) ? facts->joined_by : "");
     for (int i = 0; !facts->joined_by && i < VRT_CODEC_ENCODERS_MAX && facts->encoders[i]; i++)
         if (avcodec_find_encoder_by_name(facts->encoders[i]))
             n += (size_t)snprintf(ret_found->encoders + n, sizeof(ret_found->encoders) - n,
