@@ -244,19 +244,25 @@ static void test_telecine_part(void)
     }
 }
 
+static int look(const char *path, enum vrt_deinterlace asked, struct vrt_reader_info *ret_info,
+                struct vrt_error *error)
+{
+    VRT_CLEANUP(vrt_reader_closep) struct vrt_reader *reader = NULL;
+    VRT_CLEANUP(vrt_closep) int fd = fixture_open(path);
+
+    expect_int(vrt_reader_open(fd, &(struct vrt_reader_params){ .n_threads = 1 }, &reader, error),
+               0);
+    return vrt_interlacing_look(reader, asked, ret_info, error);
+}
+
 /* What a look at a file finds; `warning`: a part of what is said, NULL: nothing is. */
 static void expect_look(const char *path, enum vrt_deinterlace asked, struct vrt_fields fields,
                         const char *warning)
 {
-    VRT_CLEANUP(vrt_reader_closep) struct vrt_reader *reader = NULL;
-    VRT_CLEANUP(vrt_closep) int fd = fixture_open(path);
     struct vrt_reader_info info;
     struct vrt_error error = { .id = NULL };
 
-    int r = vrt_reader_open(fd, &(struct vrt_reader_params){ .n_threads = 1 }, &reader, &error);
-    expect_int(r, 0);
-    r = vrt_interlacing_look(reader, asked, &info, &error);
-    if (r != 0)
+    if (look(path, asked, &info, &error) != 0)
         test_fail("%s: %s", path, error.message);
     if (info.fields.deinterlace != fields.deinterlace || info.fields.order != fields.order)
         test_fail("%s: mode %d, order %d", path, info.fields.deinterlace, info.fields.order);
@@ -376,14 +382,9 @@ static void test_no_telecine(void)
     };
 
     for (size_t i = 0; i < VRT_ARRAY_SIZE(cases); i++) {
-        VRT_CLEANUP(vrt_reader_closep) struct vrt_reader *reader = NULL;
-        VRT_CLEANUP(vrt_closep) int fd = fixture_open(cases[i].path);
         struct vrt_reader_info info;
         struct vrt_error error = { .id = NULL };
-        int r = vrt_reader_open(fd, &(struct vrt_reader_params){ .n_threads = 1 }, &reader, &error);
-        expect_int(r, 0);
-        r = vrt_interlacing_look(reader, VRT_DEINTERLACE_TELECINE, &info, &error);
-        expect_int(r, -ENOTSUP);
+        expect_int(look(cases[i].path, VRT_DEINTERLACE_TELECINE, &info, &error), -ENOTSUP);
         expect_true(vrt_error_is(&error, "input.unsupported"));
         expect_contains(error.message, cases[i].says);
     }
@@ -392,18 +393,14 @@ static void test_no_telecine(void)
 /* Frames that bwdif doesn't take are refused where it was asked for, else left as they are. */
 static void test_impossible(void)
 {
-    VRT_CLEANUP(vrt_reader_closep) struct vrt_reader *reader = NULL;
-    VRT_CLEANUP(vrt_closep) int fd =
-        fixture_open(fixture_make("flat.mkv", "-f lavfi -i testsrc2=size=64x2:rate=25 -frames:v 9 "
-                                  "-vf setfield=tff -c:v ffv1 -pix_fmt yuv444p"));
+    const char *path = fixture_make("flat.mkv", "-f lavfi -i testsrc2=size=64x2:rate=25 -frames:v "
+                                    "9 -vf setfield=tff -c:v ffv1 -pix_fmt yuv444p");
     struct vrt_reader_info info;
     struct vrt_error error = { .id = NULL };
 
-    expect_int(vrt_reader_open(fd, &(struct vrt_reader_params){ .n_threads = 1 }, &reader, &error),
-               0);
-    expect_int(vrt_interlacing_look(reader, VRT_DEINTERLACE_FRAME, &info, &error), -ENOTSUP);
+    expect_int(look(path, VRT_DEINTERLACE_FRAME, &info, &error), -ENOTSUP);
     expect_true(vrt_error_is(&error, "input.unsupported"));
-    expect_int(vrt_interlacing_look(reader, VRT_DEINTERLACE_AUTO, &info, &error), 0);
+    expect_int(look(path, VRT_DEINTERLACE_AUTO, &info, &error), 0);
     expect_int(info.fields.deinterlace, VRT_DEINTERLACE_OFF);
 }
 

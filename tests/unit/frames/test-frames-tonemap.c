@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "frames/av.h"
 #include "frames/decode/reader.h"
 #include "frames/filter/scaler.h"
 #include "frames/view.h"
@@ -32,7 +33,7 @@ static int open_mapped(const char *path, enum vrt_tonemap how, struct vrt_reader
 
 static void expect_plane(const struct vrt_plane *plane, int sample_bytes, FILE *wanted)
 {
-    uint8_t row[160 * 2];
+    uint8_t row[330 * 2];
     const size_t n = (size_t)plane->width * (size_t)sample_bytes;
 
     for (int y = 0; y < plane->height; y++) {
@@ -41,9 +42,14 @@ static void expect_plane(const struct vrt_plane *plane, int sample_bytes, FILE *
     }
 }
 
+/* A display of 500 cd/m2, and light that was measured. */
+#define LIT PQ "-pix_fmt yuv420p10le -c:v libx265 -x265-params 'log-level=none:hdr10=1:" \
+    "master-display=G(1,1)B(1,1)R(1,1)WP(1,1)L(5000000,1):"
+
 struct mapping {
     const char *made, *pixels, *curve, *place;
     enum vrt_tonemap how;
+    int peak;
 };
 
 /* Every sample of every frame is that in the file `wanted`. */
@@ -71,10 +77,8 @@ static void expect_mapped(const struct mapping *m, const char *name)
 {
     struct vrt_error error = { .id = NULL };
     struct vrt_reader *reader = NULL;
-    char text[512];
 
-    snprintf(text, sizeof(text), CLIP "-c:v ffv1 %s", m->made);
-    int fd = open_mapped(fixture_make(name, "%s", text), m->how, &reader, &error);
+    int fd = open_mapped(fixture_make(name, CLIP "-c:v ffv1 %s", m->made), m->how, &reader, &error);
     if (fd < 0)
         test_fail("%s: %s", name, error.message);
     const struct vrt_reader_info *info = vrt_reader_info(reader);
@@ -84,10 +88,11 @@ static void expect_mapped(const struct mapping *m, const char *name)
     expect_int(info->format.color_space, 1);
     expect_int(info->format.matrix, VRT_FRAME_MATRIX_BT709);
     expect_true(!info->format.full_range);
-    snprintf(text, sizeof(text), "-filter_threads 1 -i %s -vf zscale=cin=%s:t=linear:npl=100,"
-             "format=gbrpf32le,zscale=p=bt709,tonemap=%s:desat=0:peak=10,zscale=t=bt709:m=bt709:"
-             "r=tv:c=%s,format=%s -f rawvideo", name, m->place, m->curve, m->place, m->pixels);
-    expect_frames(reader, fixture_make("sdr.raw", "%s", text));
+    expect_frames(reader, fixture_make("sdr.raw", "-filter_threads 1 -i %s -vf zscale=cin=%s:"
+                                       "t=linear:npl=100,format=gbrpf32le,zscale=p=bt709,tonemap="
+                                       "%s:desat=0:peak=%d,zscale=t=bt709:m=bt709:r=tv:c=%s,"
+                                       "format=%s -f rawvideo", name, m->place, m->curve,
+                                       m->peak ? m->peak : 10, m->place, m->pixels));
     vrt_reader_close(reader);
     close(fd);
 }
@@ -101,6 +106,9 @@ static void test_as_ffmpeg(void)
           "topleft", VRT_TONEMAP_REINHARD },
         { HLG "-pix_fmt yuv422p10le", "yuv422p10le", "clip", "left", VRT_TONEMAP_CLIP },
         { HLG "-pix_fmt yuv420p -color_range pc", "yuv420p", "hable", "left", VRT_TONEMAP_HABLE },
+        { LIT "max-cll=400,9'", "yuv420p10le", "hable", "left", VRT_TONEMAP_HABLE, 4 },
+        { LIT "max-cll=0,0'", "yuv420p10le", "hable", "left", VRT_TONEMAP_HABLE, 5 },
+        { LIT "max-cll=99,9'", "yuv420p10le", "hable", "left", VRT_TONEMAP_HABLE, 1 },
     };
     char name[32];
 
@@ -143,20 +151,19 @@ static void test_scaled(void)
         { "gray", "unspecified", "in_h_chr_pos=-513", 321, 45 },
         { "gray16le", "unspecified", "in_h_chr_pos=-513", 200, 200 },
     };
-    char text[512];
 
     for (size_t i = 0; i < VRT_ARRAY_SIZE(rows); i++) {
-        struct vrt_reader *reader = NULL;
+        VRT_CLEANUP(vrt_av_frame_freep) AVFrame *view = NULL, *scaled = NULL;
+        VRT_CLEANUP(vrt_frame_unrefp) struct vrt_frame *frame = NULL;
+        VRT_CLEANUP(vrt_reader_closep) struct vrt_reader *reader = NULL;
         struct vrt_error error = { .id = NULL };
         struct vrt_scaler *scaler = NULL;
-        struct vrt_frame *frame = NULL;
-        AVFrame *view = NULL, *scaled = NULL;
 
         fprintf(stderr, "  %s to %dx%d\n", rows[i].pixels, rows[i].width, rows[i].height);
-        snprintf(text, sizeof(text), CLIP "-c:v ffv1 -pix_fmt %s -chroma_sample_location %s",
-                 rows[i].pixels, rows[i].place);
-        int fd = open_mapped(fixture_make("large.mkv", "%s", text), VRT_TONEMAP_OFF, &reader,
-                             &error);
+        const char *large = fixture_make("large.mkv", CLIP "-c:v ffv1 -pix_fmt %s "
+                                         "-chroma_sample_location %s", rows[i].pixels,
+                                         rows[i].place);
+        int fd = open_mapped(large, VRT_TONEMAP_OFF, &reader, &error);
         expect_true(fd >= 0);
         expect_int(vrt_reader_next(reader, &frame, &error), 0);
         struct vrt_frame_format to = frame->format;
@@ -168,27 +175,19 @@ static void test_scaled(void)
         view->pts = 7;
         expect_int(vrt_scaler_run(scaler, view, &scaled), 0);
         expect_true(scaled->width == to.width && scaled->height == to.height && scaled->pts == 7);
-        snprintf(text, sizeof(text), "-i large.mkv -frames:v 1 -vf scale=%d:%d:flags=lanczos+"
-                 "accurate_rnd+bitexact:%s -pix_fmt %s -f rawvideo", to.width, to.height,
-                 rows[i].positions, rows[i].pixels);
-        FILE *wanted = fopen(fixture_make("scaled.raw", "%s", text), "rb");
+        FILE *wanted = fopen(fixture_make("scaled.raw", "-i large.mkv -frames:v 1 -vf scale=%d:%d:"
+                                          "flags=lanczos+accurate_rnd+bitexact:%s -pix_fmt %s -f "
+                                          "rawvideo", to.width, to.height, rows[i].positions,
+                                          rows[i].pixels), "rb");
         for (int p = 0; p < vrt_frame_format_n_planes(&to); p++) {
-            int width, height;
-            vrt_frame_format_plane_size(&to, p, &width, &height);
-            for (int y = 0; y < height; y++) {
-                uint8_t row[2 * 330];
-                const size_t n = (size_t)(width * vrt_frame_format_sample_bytes(&to));
-                expect_int(fread(row, 1, n, wanted), (long long)n);
-                expect_int(memcmp(row, scaled->data[p] + y * scaled->linesize[p], n), 0);
-            }
+            struct vrt_plane plane = { .data = scaled->data[p],
+                                       .stride_bytes = scaled->linesize[p] };
+            vrt_frame_format_plane_size(&to, p, &plane.width, &plane.height);
+            expect_plane(&plane, vrt_frame_format_sample_bytes(&to), wanted);
         }
         expect_int(fgetc(wanted), EOF);
         fclose(wanted);
-        av_frame_free(&view);
-        av_frame_free(&scaled);
         vrt_scaler_free(scaler);
-        vrt_frame_unref(frame);
-        vrt_reader_close(reader);
         close(fd);
     }
 }

@@ -12,8 +12,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "tests/unit/test.h"
 #include "workers/media/files/files.h"
+#include "workers/media/files/fingerprint.h"
 
 static char folder[] = "/tmp/vrt-files-XXXXXX";
 
@@ -35,85 +37,26 @@ static int make(const char *name, const char *text)
     return fd;
 }
 
-static void write_over(int fd, struct vrt_files *files)
-{
-    (void)files;
-    expect_int(pwrite(fd, "VIDEO", 5, 0), 5);
-}
-
-static void append(int fd, struct vrt_files *files)
-{
-    (void)files;
-    expect_int(pwrite(fd, "more", 4, 5), 4);
-}
-
-static void cut(int fd, struct vrt_files *files)
-{
-    (void)files;
-    expect_int(ftruncate(fd, 2), 0);
-}
-
-static void leave(int fd, struct vrt_files *files)
-{
-    (void)fd;
-    (void)files;
-}
-
-static void rename_both(int fd, struct vrt_files *files)
-{
-    char from[128];
-
-    (void)fd;
-    (void)files;
-    snprintf(from, sizeof(from), "%s", path_of("in.mp4"));
-    expect_int(rename(from, path_of("in2.mp4")), 0);
-    snprintf(from, sizeof(from), "%s", path_of("out.mp4"));
-    expect_int(rename(from, path_of("out2.mp4")), 0);
-}
-
-static void change_mode(int fd, struct vrt_files *files)
-{
-    (void)files;
-    expect_int(fchmod(fd, 0400), 0);
-}
-
-static void delete_input(int fd, struct vrt_files *files)
-{
-    (void)fd;
-    (void)files;
-    expect_int(unlink(path_of("in.mp4")), 0);
-}
-
-static void delete_output(int fd, struct vrt_files *files)
-{
-    (void)fd;
-    (void)files;
-    expect_int(unlink(path_of("out.mp4")), 0);
-}
-
-static void fill_output(int fd, struct vrt_files *files)
-{
-    (void)fd;
-    expect_int(write(files->output_fd, "result", 6), 6);
-}
-
 static void test_changes(void)
 {
     static const struct {
-        const char *what;
-        void (*change)(int fd, struct vrt_files *files);
+        const char *command;
         const char *id;             /* NULL: not a change */
     } cases[] = {
-        { "nothing", leave, NULL },
-        { "write over", write_over, "input.changed" },
-        { "append", append, "input.changed" },
-        { "cut", cut, "input.changed" },
-        { "rename both", rename_both, NULL },
-        { "change the mode", change_mode, NULL },
-        { "delete the input", delete_input, NULL },
-        { "delete the output", delete_output, "job.output" },
-        { "write the output", fill_output, NULL },
+        { "true", NULL },
+        { "printf VIDEO 1<> in.mp4", "input.changed" },
+        { "printf more >> in.mp4", "input.changed" },
+        { "truncate -s 2 in.mp4", "input.changed" },
+        { "touch -d @1000 in.mp4", NULL },
+        { "touch -d @1001 in.mp4", "input.changed" },
+        { "touch -d @1000.5 in.mp4", "input.changed" },
+        { "mv in.mp4 in2.mp4 && mv out.mp4 out2.mp4", NULL },
+        { "chmod 400 in.mp4", NULL },
+        { "rm in.mp4", NULL },
+        { "rm out.mp4", "job.output" },
+        { "printf result > out.mp4", NULL },
     };
+    char command[160];
 
     for (size_t i = 0; i < VRT_ARRAY_SIZE(cases); i++) {
         struct vrt_error error = { 0 };
@@ -125,10 +68,11 @@ static void test_changes(void)
         };
         /* Long ago, so that a clock of coarse ticks shows a change. */
         const struct timespec times[2] = { { .tv_sec = 1000 }, { .tv_sec = 1000 } };
-        fprintf(stderr, "  %s\n", cases[i].what);
+        snprintf(command, sizeof(command), "cd %s && %s", folder, cases[i].command);
+        fprintf(stderr, "  %s\n", cases[i].command);
         expect_int(futimens(files.input_fd, times), 0);
         expect_int(vrt_files_note(&files, &error), 0);
-        cases[i].change(files.input_fd, &files);
+        expect_int(system(command), 0);
         expect_int(vrt_files_check(&files, &error), cases[i].id ? -ESTALE : 0);
         if (cases[i].id)
             expect_str(error.id, cases[i].id);
@@ -188,6 +132,16 @@ static void test_pictures(void)
     close(make("notes.txt", "more"));
     expect_int(unlink(path_of("notes.txt")), 0);
     expect_int(vrt_files_check(&files, &error), 0);
+    /* What nobody sees by size or time has another fingerprint. */
+    struct vrt_fingerprint fingerprint;
+    expect_int(vrt_fingerprint_settle(&files, false, &fingerprint, &error), 0);
+    expect_int(fingerprint.size_bytes, 3 * 7);
+    expect_int(vrt_fingerprint_settle(&files, true, &fingerprint, &error), 0);
+    expect_int(pwrite(pictures[2], "E", 1, 6), 1);
+    expect_int(futimens(pictures[2], times), 0);
+    expect_int(vrt_fingerprint_settle(&files, true, &fingerprint, &error), -ESTALE);
+    expect_str(error.id, "input.other");
+    error = (struct vrt_error){ 0 };
     expect_int(pwrite(pictures[1], "P", 1, 0), 1);
     expect_int(unlink(path_of("3.png")), 0);
     int fd = vrt_files_open_picture(&files, 0, &error);
@@ -229,11 +183,14 @@ static const char *refusal_of(int input_fd, int output_fd)
 
 static void test_refusals(void)
 {
-    int in = make("in.mp4", "video"), out = make("out.mp4", "");
-    int again = open(path_of("in.mp4"), O_RDWR | O_CLOEXEC);
-    int write_only = open(path_of("out.mp4"), O_WRONLY | O_CLOEXEC);
-    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-    int folder_fd = open(folder, O_RDONLY | O_CLOEXEC);
+    VRT_CLEANUP(vrt_closep) int in = make("in.mp4", "video"), out = make("out.mp4", "");
+    VRT_CLEANUP(vrt_closep) int again = open(path_of("in.mp4"), O_RDWR | O_CLOEXEC);
+    VRT_CLEANUP(vrt_closep) int write_only = open(path_of("out.mp4"), O_WRONLY | O_CLOEXEC);
+    VRT_CLEANUP(vrt_closep) int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    VRT_CLEANUP(vrt_closep) int folder_fd = open(folder, O_RDONLY | O_CLOEXEC);
+    /* What has no kind at all, and blocks whoever reads it. */
+    VRT_CLEANUP(vrt_closep) int counter = eventfd(0, EFD_CLOEXEC);
+    VRT_CLEANUP(vrt_closep) int poll = epoll_create1(EPOLL_CLOEXEC);
     int pipes[2];
 
     expect_int(pipe(pipes), 0);
@@ -241,19 +198,14 @@ static void test_refusals(void)
     expect_str(refusal_of(pipes[0], out), "input.not_regular");
     expect_str(refusal_of(null, out), "input.not_regular");
     expect_str(refusal_of(folder_fd, out), "input.not_regular");
-    /* What has no kind at all, and blocks whoever reads it. */
-    int counter = eventfd(0, EFD_CLOEXEC), poll = epoll_create1(EPOLL_CLOEXEC);
     expect_str(refusal_of(counter, out), "input.not_regular");
     expect_str(refusal_of(poll, out), "input.not_regular");
-    close(counter);
-    close(poll);
     expect_str(refusal_of(write_only, out), "request.descriptors");
     expect_str(refusal_of(in, null), "job.output");
     expect_str(refusal_of(in, pipes[1]), "job.output");
     expect_str(refusal_of(in, write_only), "job.output");
-    const int fds[] = { in, out, again, write_only, null, folder_fd, pipes[0], pipes[1] };
-    for (size_t i = 0; i < VRT_ARRAY_SIZE(fds); i++)
-        close(fds[i]);
+    close(pipes[0]);
+    close(pipes[1]);
 }
 
 static void clean_up(void)
@@ -265,17 +217,15 @@ static void clean_up(void)
     rmdir(folder);
 }
 
-int main(int argc, char **argv)
+static void set_up(void)
 {
-    static const struct test_case cases[] = {
-        { "changes", test_changes },
-        { "output without a name", test_output_without_a_name },
-        { "pictures", test_pictures },
-        { "refusals", test_refusals },
-    };
-
-    if (!mkdtemp(folder))
-        return 1;
+    expect_true(mkdtemp(folder) != NULL);
     atexit(clean_up);
-    return test_main(argc, argv, cases, VRT_ARRAY_SIZE(cases));
 }
+
+TEST_MAIN_AFTER(set_up(),
+    { "changes", test_changes },
+    { "output without a name", test_output_without_a_name },
+    { "pictures", test_pictures },
+    { "refusals", test_refusals },
+)

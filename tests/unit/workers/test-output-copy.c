@@ -88,11 +88,10 @@ static void test_sizes(void)
 
     for (size_t i = 0; i < VRT_ARRAY_SIZE(sizes); i++) {
         for (size_t before = 0; before <= 20000; before += 10000) {
-            int from = make_file("from", sizes[i], 1), to = make_file("to", before, 2);
+            VRT_CLEANUP(vrt_closep) int from = make_file("from", sizes[i], 1);
+            VRT_CLEANUP(vrt_closep) int to = make_file("to", before, 2);
             expect_int(copy(from, to, &goes_on, &error), 0);
             expect_same(from, to);
-            close(from);
-            close(to);
         }
     }
 }
@@ -100,20 +99,18 @@ static void test_sizes(void)
 static void test_cancel(void)
 {
     const atomic_bool cancel = true;
-    int from = make_file("from", 100000, 1), to = make_file("to", 5000, 2);
+    VRT_CLEANUP(vrt_closep) int from = make_file("from", 100000, 1), to = make_file("to", 5000, 2);
     struct vrt_error error;
 
     expect_int(copy(from, to, &cancel, &error), -ECANCELED);
     expect_int(size_of(to), 0);
-    close(from);
-    close(to);
 }
 
 /* Whoever shares the descriptor has it append: what is written lands elsewhere, at the same length
  * in the end. */
 static void test_append(void)
 {
-    int from = make_file("from", 100000, 1), to = make_file("to", 5000, 2);
+    VRT_CLEANUP(vrt_closep) int from = make_file("from", 100000, 1), to = make_file("to", 5000, 2);
     struct vrt_error error;
 
     expect_int(fcntl(to, F_SETFL, fcntl(to, F_GETFL) | O_APPEND), 0);
@@ -121,14 +118,12 @@ static void test_append(void)
     expect_str(error.id, "output.write");
     expect_contains(error.message, "film.mp4 doesn't hold what was written to it");
     expect_int(size_of(to), 0);
-    close(from);
-    close(to);
 }
 
 /* What is only partly there doesn't stay. */
 static void test_limit(void)
 {
-    int from = make_file("from", 100000, 1), to = make_file("to", 5000, 2);
+    VRT_CLEANUP(vrt_closep) int from = make_file("from", 100000, 1), to = make_file("to", 5000, 2);
     struct rlimit limit, small;
     struct vrt_error error;
 
@@ -147,14 +142,12 @@ static void test_limit(void)
     to = open(path("to"), O_RDONLY | O_CLOEXEC);
     expect_true(copy(from, to, &goes_on, &error) < 0);
     expect_str(error.id, "output.write");
-    close(from);
-    close(to);
 }
 
 /* Where there clearly is no room, what was there before stays. */
 static void test_full(void)
 {
-    int from = make_file("from", SIZE_MAX_BYTES, 1);
+    VRT_CLEANUP(vrt_closep) int from = make_file("from", SIZE_MAX_BYTES, 1);
     struct vrt_error error;
     char disk[64], name[80];
 
@@ -163,7 +156,6 @@ static void test_full(void)
     if (mount("none", disk, "tmpfs", 0, "size=1m") < 0) {
         fprintf(stderr, "  no disk of a size of its own can be made here, this case is left out\n");
         rmdir(disk);
-        close(from);
         return;
     }
     snprintf(name, sizeof(name), "%s/to", disk);
@@ -174,7 +166,6 @@ static void test_full(void)
     expect_contains(error.message, "the disk of film.mp4 is full");
     expect_int(size_of(to), 8);
     close(to);
-    close(from);
     expect_int(umount2(disk, MNT_DETACH), 0);
     rmdir(disk);
 }
@@ -194,7 +185,8 @@ static void test_fingerprint(void)
     struct vrt_fingerprint found;
 
     for (size_t i = 0; i < VRT_ARRAY_SIZE(sizes); i++) {
-        int fd = make_file("from", sizes[i], 1), other = make_file("to", sizes[i], 1);
+        VRT_CLEANUP(vrt_closep) int fd = make_file("from", sizes[i], 1);
+        VRT_CLEANUP(vrt_closep) int other = make_file("to", sizes[i], 1);
         const struct vrt_fingerprint a = fingerprint_of(fd), b = fingerprint_of(other);
         expect_true(vrt_fingerprint_is_same(&a, &b));
         expect_int(a.size_bytes, (int64_t)sizes[i]);
@@ -209,32 +201,28 @@ static void test_fingerprint(void)
         expect_int(pwrite(other, "x", 1, (off_t)sizes[i]), 1);
         found = fingerprint_of(other);
         expect_true(!vrt_fingerprint_is_same(&a, &found));
-        close(fd);
-        close(other);
     }
     /* A hole of 4 GiB with something at its end. */
-    int fd = make_file("from", 0, 1);
+    VRT_CLEANUP(vrt_closep) int fd = make_file("from", 0, 1);
     expect_int(ftruncate(fd, (off_t)4 << 30), 0);
     const struct vrt_fingerprint hole = fingerprint_of(fd);
     expect_int(pwrite(fd, "x", 1, ((off_t)4 << 30) - 1), 1);
     found = fingerprint_of(fd);
     expect_true(!vrt_fingerprint_is_same(&hole, &found));
-    close(fd);
     expect_int(vrt_fingerprint_take(-1, &found), -EBADF);
 }
 
-int main(int argc, char **argv)
+static void set_up(void)
 {
-    static const struct test_case cases[] = {
-        { "sizes", test_sizes },
-        { "cancel", test_cancel },
-    { "append", test_append },
-        { "limit", test_limit },
-        { "full", test_full },
-        { "fingerprint", test_fingerprint },
-    };
-
     expect_true(mkdtemp(folder));
     atexit(remove_folder);
-    return test_main(argc, argv, cases, VRT_ARRAY_SIZE(cases));
 }
+
+TEST_MAIN_AFTER(set_up(),
+    { "sizes", test_sizes },
+    { "cancel", test_cancel },
+    { "append", test_append },
+    { "limit", test_limit },
+    { "full", test_full },
+    { "fingerprint", test_fingerprint },
+)

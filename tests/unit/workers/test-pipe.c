@@ -71,7 +71,7 @@ static void expect_content(const struct ends *ends, const char *wanted)
     expect_str(is, wanted);
 }
 
-static void test_content(bool is_socket)
+static void check_content(bool is_socket)
 {
     struct ends ends = make_ends(is_socket);
     struct vrt_feed_state state = { .size_bytes = 0 }, other = { .size_bytes = 0 };
@@ -185,19 +185,14 @@ static void test_what_is_none(void)
     close(null);
 }
 
-static void test_pipe(void)
+static void test_content(void)
 {
-    test_content(false);
-}
-
-static void test_socket(void)
-{
-    test_content(true);
+    check_content(false);
+    check_content(true);
 }
 
 TEST_MAIN(
-    { "pipe", test_pipe },
-    { "socket", test_socket },
+    { "content", test_content },
     { "spent", test_spent },
     { "full disk", test_full_disk },
     { "what is none", test_what_is_none },

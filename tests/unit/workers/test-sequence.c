@@ -82,7 +82,8 @@ static void test_patterns(void)
         { "%d.png", "input.no_video" },
         { "f%dx%d.png", "input.unsupported" },
         { "f%s.png", "input.unsupported" },
-        { "f%99d.png", "input.unsupported" },
+        { "f%32d.png", "input.no_video" },
+        { "f%33d.png", "input.unsupported" },
         { "../f%d.png", "input.unsupported" },
         { "f.png", "input.unsupported" },
     };

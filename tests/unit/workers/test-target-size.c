@@ -17,11 +17,13 @@ static const struct vrt_encoder_params encoder = {
     .time_base = { 1, FPS }, .fps = { FPS, 1 },
 };
 
+static enum vrt_container container = VRT_CONTAINER_MKV;
+
 static int choose(int64_t size_bytes, int64_t rest_bytes, int64_t n_frames, int64_t *ret_bitrate,
                   struct vrt_warnings *warnings, struct vrt_error *error)
 {
     const struct vrt_target_size target = {
-        .size_bytes = size_bytes, .container = VRT_CONTAINER_MKV,
+        .size_bytes = size_bytes, .container = container,
         .rest = { .size_bytes = rest_bytes, .n_packets = 5000 },
         .encoder = &encoder, .n_frames = n_frames,
     };
@@ -39,9 +41,19 @@ static void test_bitrate(void)
 
     expect_int(choose(30000000, 2000000, N_FRAMES, &bitrate, &warnings, &error), 0);
     expect_int(warnings.n, 0);
-    /* All but the sound, half a percent, and some bytes for each packet. */
-    expect_near((double)bitrate, (30e6 * 0.995 - 2e6 - 9 * (N_FRAMES + 5000)) * 8 * FPS / N_FRAMES,
-                500);
+    /* All but the sound, half a percent, and some bytes for each packet and second. */
+    expect_near((double)bitrate, (30e6 * 0.995 - 2e6 - 2000 - 9 * (N_FRAMES + 5000) - 20 * 120) *
+                8 * FPS / N_FRAMES, 1);
+    container = VRT_CONTAINER_MP4;
+    expect_int(choose(30000000, 2000000, N_FRAMES, &bitrate, &warnings, &error), 0);
+    expect_near((double)bitrate, (30e6 * 0.995 - 2e6 - 2000 - 16 * N_FRAMES - 8 * 5000) * 8 * FPS /
+                N_FRAMES, 1);
+    container = VRT_CONTAINER_TS;
+    expect_int(choose(30000000, 2000000, N_FRAMES, &bitrate, &warnings, &error), 0);
+    expect_near((double)bitrate, (30e6 * (0.995 - 4.0 / 184) - 2e6 * (1 + 115.0 / 2930) -
+                                  115 * N_FRAMES - 4200 * 120) * 8 * FPS / N_FRAMES, 1);
+    container = VRT_CONTAINER_MKV;
+    expect_int(choose(30000000, 2000000, N_FRAMES, &bitrate, &warnings, &error), 0);
     /* A byte of sound more is one of picture less. */
     expect_int(choose(30000000, 3000000, N_FRAMES, &other, &warnings, &error), 0);
     expect_near((double)(bitrate - other), 1e6 * 8 * FPS / N_FRAMES, 1);
@@ -70,13 +82,19 @@ static void test_refusals(void)
     expect_contains(error.message, "ask for 2.17 MB");
     expect_int(choose(2175000, 1950000, N_FRAMES, &bitrate, &warnings, &error), 0);
     /* Ten days of 300 frames: no encoder takes less than 1000 bits a second. */
-    struct vrt_encoder_params slides = encoder;
+    struct vrt_encoder_params slides = encoder, lossless = encoder;
     slides.fps = (struct vrt_rational){ 1, 2880 };
     const struct vrt_target_size target = {
         .size_bytes = 1000000, .container = VRT_CONTAINER_MKV, .encoder = &slides, .n_frames = 300,
     };
     expect_int(vrt_target_size_bitrate(&target, &bitrate, &warnings, &error), -EINVAL);
     expect_contains(error.message, "ask for 127 MB");
+    struct vrt_target_size other = target;
+    other.encoder = &lossless;
+    lossless.codec = VRT_CODEC_FFV1;
+    error = (struct vrt_error){ .id = NULL };
+    expect_int(vrt_target_size_bitrate(&other, &bitrate, &warnings, &error), -EINVAL);
+    expect_contains(error.message, "FFV1 has no bitrate");
 }
 
 /* An encoder that always takes more than it was told, or less. */

@@ -191,7 +191,7 @@ int vrt_quality_of(const struct vrt_quality_picture pictures[2], int width, int 
     int r = 0;
 
     for (int c = 0; c < N_CHANNELS; c++) {
-        channels[c] = (struct channel){ pictures, c, width, height, crop, .r = 0 };
+        channels[c] = (struct channel){ pictures, c, width, height, crop };
         has_thread[c] = c > 0 && pthread_create(&threads[c], NULL, run, &channels[c]) == 0;
     }
     for (int c = 0; c < N_CHANNELS; c++) {

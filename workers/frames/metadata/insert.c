@@ -261,9 +261,9 @@ int vrt_metadata_insert(enum vrt_codec codec, AVPacket *packet, const struct vrt
         add_display(codec, hdr, &units);
         add_light(codec, hdr, &units);
     }
-    if (extra && extra->n_captions > 0)
+    if (extra->n_captions > 0)
         add_captions(codec, extra, &units);
-    if (extra && extra->n_hdr10plus > 0)
+    if (extra->n_hdr10plus > 0)
         add_hdr10plus(codec, extra, &units);
     return units.size ? vrt_fold(insert(codec, &units, packet)) : 0;
 }

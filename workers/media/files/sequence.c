@@ -97,7 +97,7 @@ static bool parse_pattern(const char *text, struct pattern *ret_pattern)
         return false;
     const long width = isdigit((unsigned char)begin[1]) ? strtol(begin + 1, &end, 10) :
                        (end = (char *)(uintptr_t)begin + 1, 0L);
-    if (*end != 'd' || width < 0 || width > 32)
+    if (*end != 'd' || width > 32)
         return false;
     *ret_pattern = (struct pattern){ begin, end + 1, (int)width };
     return true;
