@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 
 /* HDR that becomes SDR, and frames of another size: bit by bit what the ffmpeg program makes of
- * them by the same filters. */
+ * them by the same filters. And what is shown as RGB. */
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "frames/av.h"
+#include "frames/compare/compare.h"
 #include "frames/decode/reader.h"
 #include "frames/filter/scaler.h"
+#include "frames/preview/preview.h"
 #include "frames/view.h"
 #include "tests/unit/frames/frames-fixture.h"
 #include "tests/unit/test.h"
@@ -88,6 +91,7 @@ static void expect_mapped(const struct mapping *m, const char *name)
     expect_int(info->format.color_space, 1);
     expect_int(info->format.matrix, VRT_FRAME_MATRIX_BT709);
     expect_true(!info->format.full_range);
+    expect_true(!vrt_hdr_has_light(&info->format.hdr) && !vrt_hdr_has_display(&info->format.hdr));
     expect_frames(reader, fixture_make("sdr.raw", "-filter_threads 1 -i %s -vf zscale=cin=%s:"
                                        "t=linear:npl=100,format=gbrpf32le,zscale=p=bt709,tonemap="
                                        "%s:desat=0:peak=%d,zscale=t=bt709:m=bt709:r=tv:c=%s,"
@@ -192,8 +196,49 @@ static void test_scaled(void)
     }
 }
 
+/* Whatever colours a video has: compared with the RGB that it was made of, and beside it in a
+ * picture, it is the same but for what 8 bits lose. */
+static void test_rgb(void)
+{
+    static const char *const rows[][3] = {
+        { "bt709", "tv", "bt709" }, { "bt601", "pc", "smpte170m" }, { "bt2020", "tv", "bt2020nc" },
+    };
+    VRT_CLEANUP(vrt_closep) int fd = fixture_open(fixture_make("rgb.mkv", CLIP
+                                                               "-c:v ffv1 -pix_fmt bgr0"));
+
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(rows); i++) {
+        VRT_CLEANUP(vrt_compare_closep) struct vrt_compare *compare = NULL;
+        VRT_CLEANUP(vrt_closep) int other_fd = fixture_open(
+            fixture_make("yuv.mkv", "-i rgb.mkv -vf scale=out_color_matrix=%s:out_range=%s:flags="
+                         "accurate_rnd+full_chroma_int,format=yuv444p -color_range %s -colorspace "
+                         "%s -c:v ffv1", rows[i][0], rows[i][1], rows[i][1], rows[i][2]));
+        VRT_CLEANUP(vrt_closep) int picture_fd = open(fixture_path("pair.png"), O_RDWR | O_CREAT,
+                                                      0600);
+        const struct vrt_compare_params params = { { fd, other_fd }, { "a", "b" }, 0 };
+        struct vrt_preview preview = {
+            .before_fd = fd, .after_fd = other_fd, .picture_fd = picture_fd, .before_name = "a",
+            .after_name = "b", .before_streams = "", .time_ns = -1,
+        };
+        struct vrt_compare_size size;
+        struct vrt_compared compared;
+        struct vrt_error error = { .id = NULL };
+
+        fprintf(stderr, "  %s\n", rows[i][2]);
+        expect_int(vrt_compare_open(&params, &compare, &size, &error), 0);
+        expect_int(vrt_compare_next(compare, &compared, &error), 0);
+        expect_true(compared.quality.error_rgb < 1.5);
+        expect_int(vrt_preview_make(&preview, &error), 0);
+        const char *psnr_db = fixture_run("ffmpeg -nostdin -i pair.png -lavfi 'split[x][y];"
+                                          "[x]crop=iw/2:ih:0:0[a];[y]crop=iw/2:ih:iw/2:0[b];"
+                                          "[a][b]psnr' -f null - 2>&1 | grep -o 'average:[0-9]*' "
+                                          "| cut -d: -f2");
+        expect_true(atoi(psnr_db) > 45);
+    }
+}
+
 TEST_MAIN_AFTER(fixture_init(),
     { "as-ffmpeg", test_as_ffmpeg },
     { "others", test_others },
     { "scaled", test_scaled },
+    { "rgb", test_rgb },
 )
