@@ -242,14 +242,6 @@ class Folders(harness.Case):
         self.assertEqual(*(pixels(self.path(f'{name}.frames/00000001.png'), 'rgb24')
                            for name in ('turned', 'upright')))
 
-    def test_same_bytes(self):
-        source = self.frames('again', n=5)
-        for target in ('again1', 'again2'):
-            self.submit(source, '-o', self.path(target))
-        for name in os.listdir(source):
-            self.assertEqual(digest(self.path('again1/' + name)),
-                             digest(self.path('again2/' + name)))
-
     def test_plan(self):
         source = self.frames('plan', n=3)
         done = self.vrtctl('submit', '--dry-run', '--json', source)
@@ -271,6 +263,7 @@ class Folders(harness.Case):
         self.refused('submit', clip(self.path('bad-in.mp4')), '--fps', '24',
                      says='for folders of pictures')
         self.refused('submit', '--start', '1', source, says='for videos')
+        self.refused('submit', '--streams', 'a', source, says='no streams to choose from')
         self.assertFalse(os.path.exists(self.path('bad.restored')))
         os.mkdir(self.path('nothing'))
         self.refused('submit', self.path('nothing'), says='holds no picture')
@@ -280,8 +273,10 @@ class Folders(harness.Case):
         os.symlink('/etc/hostname', os.path.join(source, '0009.png'))
         self.refused('submit', source, says='0009.png')
         os.remove(os.path.join(source, '0009.png'))
+        # What was left of a picture that was being written stands in nobody's way.
+        shutil.copy(os.path.join(source, '0002.png'), os.path.join(full, '.0001.png.part'))
         self.submit(source, '-o', full, '--overwrite')
-        self.assertEqual(len(os.listdir(full)), 3)
+        self.assertEqual(sorted(os.listdir(full)), sorted(os.listdir(source)))
 
     def test_unlike_pictures(self):
         """Known before anything is restored."""

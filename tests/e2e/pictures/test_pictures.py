@@ -162,6 +162,7 @@ class Pictures(harness.Case):
         self.restore(source, self.path('q.webp'), '--quality', '0')
         self.refused('submit', '-o', self.path('q32.jpg'), '--quality', '32', source,
                      says='from 1 (best) to 31')
+        self.refused('submit', '--quality', '5', source, says='PNG has no quality to choose')
 
     def test_transparency(self):
         graph = "format=rgba,geq=r='r(X,Y)':g='g(X,Y)':b='b(X,Y)':a='X*4'"
@@ -176,6 +177,7 @@ class Pictures(harness.Case):
         job = self.restore(source, self.path('alpha.out.jpg'))
         self.assertEqual(len(job['warnings']), 1)
         self.assertIn('name the output .png or .tiff', job['warnings'][0])
+        self.refused('submit', '--alpha', 'drop', source, says='name the output .jpg to drop it')
 
     def test_deep_transparency(self):
         source = self.picture('deep-alpha.png', '-vf', "format=rgba64be,geq=r='r(X,Y)':g='g(X,Y)':"
