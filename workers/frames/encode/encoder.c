@@ -206,7 +206,7 @@ static int send_any_frame(AVCodecContext *codec, enum AVPixelFormat pixfmt)
 static int borrow_extradata(AVCodecContext *codec, AVCodecContext *other, AVPacket *packet)
 {
     int r = send_any_frame(other, other->pix_fmt);
-    size_t size = 0;
+    size_t size;
 
     if (r >= 0)
         r = avcodec_send_frame(other, NULL);
