@@ -232,7 +232,7 @@ static void test_rgb(void)
                                           "[x]crop=iw/2:ih:0:0[a];[y]crop=iw/2:ih:iw/2:0[b];"
                                           "[a][b]psnr' -f null - 2>&1 | grep -o 'average:[0-9]*' "
                                           "| cut -d: -f2");
-        expect_true(atoi(psnr_db) > 45);
+        expect_true(strtod(psnr_db, NULL) > 45);
     }
 }
 

@@ -12,8 +12,9 @@
 #include "frames/frame.h"
 
 /*
- * Puts in front of the packet's picture what belongs there: of the frame its own, and before a key frame what holds for all of the video (NULL: not). Nothing where the codec carries
- * none. Return: 0; -ENOMEM; -EBADMSG: the packet has no picture.
+ * Puts in front of the packet's picture what belongs there: of the frame its own, and before a key
+ * frame what holds for all of the video (NULL: not). Nothing where the codec carries none. Return:
+ * 0; -ENOMEM; -EBADMSG: the packet has no picture.
  */
 int vrt_metadata_insert(enum vrt_codec codec, AVPacket *packet, const struct vrt_hdr *hdr,
                         const struct vrt_frame_extra *extra);
