@@ -184,7 +184,8 @@ static void test_length(void)
         uint64_t length;
         const char *part;
     } cases[] = {
-        { 0, GRAMMAR }, { 1, GRAMMAR }, { 10000, "ends within its header" },
+        { 0, GRAMMAR }, { 1, GRAMMAR }, { sizeof("{" A "}") - 1 + N_BYTES, "lies beyond its end" },
+        { sizeof("{" A "}") + N_BYTES, "ends within its header" },
         { 100000000, "ends within its header" }, { 100000001, "is neither a .pth nor" },
         { UINT64_MAX, "is neither a .pth nor" },
     };

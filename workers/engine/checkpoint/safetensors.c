@@ -120,8 +120,6 @@ static int read_field(struct reader *reader, struct vrt_checkpoint_entry *entry,
     if (vrt_text_is(key, "dtype")) {
         bit = HAS_DTYPE;
         r = read_dtype(reader, entry->name, &entry->dtype);
-        if (r != 0)
-            return r;
     } else if (vrt_text_is(key, "shape")) {
         bit = HAS_SHAPE;
         entry->n_dims = read_sizes(reader, entry->dims, VRT_CHECKPOINT_DIMS_MAX);
@@ -136,6 +134,7 @@ static int read_field(struct reader *reader, struct vrt_checkpoint_entry *entry,
     } else {
         return refuse_header(reader);
     }
+    /* What is said of a type already stands. */
     if (r != 0 || *seen & bit)
         return refuse_header(reader);
     *seen |= bit;

@@ -59,20 +59,20 @@ static bool count_elements(const struct vrt_checkpoint_entry *entry, int64_t *re
     return true;
 }
 
-/* The last element's place plus one. Return: false where it overflows or a stride is negative. */
-static bool count_reach(const struct vrt_checkpoint_entry *entry, int64_t *ret_reach)
+/* The last element's place plus one. Return: more than any storage has where it overflows or a
+ * stride is negative. */
+static uint64_t reach_of(const struct vrt_checkpoint_entry *entry)
 {
     int64_t reach = 1, step;
 
     if (entry->offset < 0 || __builtin_add_overflow(reach, entry->offset, &reach))
-        return false;
+        return UINT64_MAX;
     for (int d = 0; d < entry->n_dims; d++)
         if (entry->strides[d] < 0 ||
             __builtin_mul_overflow(entry->dims[d] - 1, entry->strides[d], &step) ||
             __builtin_add_overflow(reach, step, &reach))
-            return false;
-    *ret_reach = reach;
-    return true;
+            return UINT64_MAX;
+    return (uint64_t)reach;
 }
 
 static int check_view(struct vrt_checkpoint_source *source,
@@ -81,14 +81,13 @@ static int check_view(struct vrt_checkpoint_source *source,
     uint64_t element_bytes = vrt_checkpoint_dtype_bytes(entry->dtype);
     struct vrt_text_shown shown;
     const char *name = vrt_text_show(entry->name, &shown);
-    int64_t n, reach;
+    int64_t n;
 
     /* An empty tensor touches nothing, wherever it is said to be. */
     if (!count_elements(entry, &n))
         return vrt_checkpoint_refuse(source, "is damaged: tensor \"%s\" has an impossible shape",
                                      name);
-    if (n && (!count_reach(entry, &reach) ||
-              (uint64_t)reach > entry->storage_bytes / element_bytes))
+    if (n && reach_of(entry) > entry->storage_bytes / element_bytes)
         return vrt_checkpoint_refuse(source, "is damaged: tensor \"%s\" reaches beyond the data "
                                              "stored for it", name);
     if ((uint64_t)n > source->elements_left)
