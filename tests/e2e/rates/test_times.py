@@ -81,11 +81,11 @@ class Times(harness.Case):
         self.expect_mixed(source, self.made(source, '--times', 16)[1], 16)
 
     def test_any_rate(self):
-        """24 frames a second become 60: five of two, the first of them, and so on."""
+        """24 frames a second become 60: five of two, the first of them, and so on; in tiles."""
         for rate, fps, times in ((24, 60, '5/2'), ('24000/1001', 59.94, '5/2'), (25, 60, '12/5'),
                                  (30, 50, '5/3'), (24, 25, '25/24'), (25, 50, '2')):
             source = self.rgb('rate.mkv', '-vf', MOTION, frames=7, rate=rate)
-            job, target = self.made(source, '--fps', fps)
+            job, target = self.made(source, '--fps', fps, '--tile', 48, '--overlap', 8)
             times = fractions.Fraction(times)
             self.expect_mixed(source, target, times)
             self.assertEqual((job['recipe']['times'], job['recipe']['times_every']),

@@ -85,6 +85,7 @@ GRAPHS = {
     'planes as they are': lambda n, a, b: n.alone('same', n.shuffle(conv(n, b, 3), 1, planar=True)),
     'enlarged linearly': lambda n, a, b: n.binary('add', n.resize(0, 2, 'linear'),
                                                   n.shuffle(b, 2)),
+    'two moved': lambda n, a, b: n.binary('add', n.shuffle(a, 2), n.shuffle(b, 2)),
     'enlarged by cubes': lambda n, a, b: n.binary('add', n.shuffle(b, 2), n.resize(0, 2, 'cubic')),
     'enlarged more': lambda n, a, b: n.binary('add', n.shuffle(b, 2), n.resize(
         conv(n, n.unshuffle(0, 2, planar=True), 3), 4)),

@@ -13,6 +13,7 @@ import struct
 import sys
 import tempfile
 import unittest
+from collections import Counter
 
 from graph_files import (NCNN_F16, NCNN_F32, Ncnn, Onnx, compact, esrgan, field, packed,
                          safetensors, span)
@@ -342,6 +343,7 @@ class GraphFiles(unittest.TestCase):
 
     def result(self, model, *args):
         done = self.infer(model, *args)
+        self.said = done.stdout
         self.assertEqual(done.returncode, 0, done.stderr)
         with open(self.path('y.npy'), 'rb') as f:
             return f.read()
@@ -401,16 +403,24 @@ class GraphFiles(unittest.TestCase):
             yield 'ONNX', self.write('a.onnx', Onnx(net).data())
 
     def test_graphs(self):
-        """What each makes is what its operations are defined to make."""
-        x = values(3)
+        """What each makes is what its operations are defined to make, by no op more than it takes."""
+        x, ops = values(3), {}
         for name, make in GRAPHS.items():
             net = graph(make)
             wanted = sum(run(net, [x[c * H * W:(c + 1) * H * W] for c in range(3)], H, W), [])
             for file, path in self.each_file(net):
                 with self.subTest(name, file=file):
-                    got = struct.unpack(f'<{len(wanted)}f', self.result(path)[-4 * len(wanted):])
+                    made = self.result(path, '--json', '--profile')
+                    got = struct.unpack(f'<{len(wanted)}f', made[-4 * len(wanted):])
                     off = max(abs(a - b) for a, b in zip(got, wanted))
                     self.assertLess(off, 1e-5 * max(map(abs, wanted)))
+                    for op in json.loads(self.said)['ops']:
+                        n = ops.setdefault(file, Counter())
+                        n[op['kind']] += op['count']
+        for file, n in ops.items():
+            self.assertEqual(n, {'conv2d': 198, 'add': 34, 'depth_to_space': 16, 'gate': 11,
+                                 'resize': 7, 'space_to_depth': 5, 'pad': 4, 'copy': 4,
+                                 'affine': 2}, file)
         for name, (make, part) in BROKEN_GRAPHS.items():
             for file, path in self.each_file(graph(make)):
                 with self.subTest(name, file=file):
