@@ -10,6 +10,7 @@
 #include "msg_device.h"
 #include "msg_event.h"
 #include "msg_job.h"
+#include "msg_plan.h"
 
 static void test_routes(void)
 {
@@ -69,83 +70,105 @@ static void test_routes(void)
     expect_str(VRT_E(MODEL_INVALID), "model.invalid");
 }
 
-static int parse(const char *text, struct vrt_job_request *request, struct vrt_error *error)
+enum kind { JOB, FILES_AGAIN, CHANGE, DEVICES, PROFILE };
+
+union request {
+    struct vrt_job_request job;
+    struct vrt_job_files_request files;
+    struct vrt_job_change change;
+    struct vrt_devices_request devices;
+    struct vrt_profile_request profile;
+};
+
+static int parse(enum kind kind, const char *text, union request *q, struct vrt_error *error)
 {
+    const size_t n = strlen(text);
+
     *error = (struct vrt_error){ 0 };
-    return vrt_job_request_parse(text, strlen(text), request, error);
+    switch (kind) {
+    case JOB: return vrt_job_request_parse(text, n, &q->job, error);
+    case FILES_AGAIN: return vrt_job_files_request_parse(text, n, &q->files, error);
+    case CHANGE: return vrt_job_change_parse(text, n, &q->change, error);
+    case DEVICES: return vrt_devices_request_parse(text, n, &q->devices, error);
+    default: return vrt_profile_request_parse(text, n, &q->profile, error);
+    }
+}
+
+struct refusal {
+    const char *text, *field, *sentence;
+};
+
+/* Nothing of what was there before changes. */
+static void expect_refusals(enum kind kind, const struct refusal *refused, size_t n)
+{
+    union request q, before;
+    struct vrt_error error;
+
+    memset(&before, 77, sizeof(before));
+    for (size_t i = 0; i < n; i++) {
+        memcpy(&q, &before, sizeof(q));
+        expect_int(parse(kind, refused[i].text, &q, &error), -EINVAL);
+        expect_contains(error.message, refused[i].sentence);
+        expect_str(error.field, refused[i].field);
+        expect_int(memcmp(&q, &before, sizeof(q)), 0);
+    }
 }
 
 #define FILES "\"input\":{\"fd\":0,\"name\":\"a.mp4\"},\"output\":{\"fd\":1,\"name\":\"b.mkv\"}"
 
+/* What is not said is its default, and what is said is kept as it was. */
 static void test_request(void)
 {
-    struct vrt_job_request q;
+    static const char all[] =
+        "{\"input\":{\"fd\":null,\"name\":\"a.mp4\",\"path\":null,\"url\":null,\"upload\":7},"
+        "\"output\":{\"fd\":1,\"name\":\"b.mkv\",\"path\":null},"
+        "\"model\":{\"fd\":2,\"name\":\"x.pth\",\"path\":null},"
+        "\"reference\":{\"fd\":3,\"name\":\"gt.mkv\",\"path\":null,\"upload\":null},"
+        "\"device\":\"cpu:1\",\"precision\":\"bf16\",\"tile\":256,\"overlap\":0,\"clip\":16,"
+        "\"clip_overlap\":4,\"tiling\":\"official\",\"scene_cuts\":0.25,\"strength\":0.5,"
+        "\"denoise\":0.75,\"sigma\":12.5,\"codec\":\"ffv1\",\"quality\":51,\"preset\":\"slow\","
+        "\"bitrate\":null,\"target_size_bytes\":null,\"scale\":\"1080p\","
+        "\"pixel_format\":\"yuv420p\",\"encoder_options\":\"a=b\",\"streams\":\"v:1,-s\","
+        "\"start_s\":1.5,\"duration_s\":2.5,\"pictures\":\"%d.png\",\"fps\":24.5,"
+        "\"deinterlace\":\"field\",\"times\":4,\"alpha\":\"drop\",\"tonemap\":\"mobius\","
+        "\"hwaccel\":\"nvenc\",\"hwdec\":\"nvdec\",\"priority\":-100,\"strict\":true,"
+        "\"overwrite\":true,\"dry_run\":true,\"webhook\":\"http://x/\"}";
+    static const char defaults[] =
+        "{\"input\":{\"fd\":0,\"name\":\"a.mp4\",\"path\":null,\"url\":null,\"upload\":null},"
+        "\"output\":{\"fd\":1,\"name\":\"b.mkv\",\"path\":null},"
+        "\"model\":{\"fd\":null,\"name\":\"\",\"path\":null},"
+        "\"reference\":{\"fd\":null,\"name\":\"\",\"path\":null,\"upload\":null},"
+        "\"device\":null,\"precision\":null,\"tile\":null,\"overlap\":null,\"clip\":null,"
+        "\"clip_overlap\":null,\"tiling\":\"blend\",\"scene_cuts\":null,\"strength\":null,"
+        "\"denoise\":null,\"sigma\":null,\"codec\":null,\"quality\":null,\"preset\":null,"
+        "\"bitrate\":null,\"target_size_bytes\":null,\"scale\":null,\"pixel_format\":null,"
+        "\"encoder_options\":null,\"streams\":null,\"start_s\":null,\"duration_s\":null,"
+        "\"pictures\":null,\"fps\":null,\"deinterlace\":\"auto\",\"times\":null,"
+        "\"alpha\":\"auto\",\"tonemap\":\"off\",\"hwaccel\":null,\"hwdec\":null,\"priority\":0,"
+        "\"strict\":false,\"overwrite\":false,\"dry_run\":false,\"webhook\":null}";
+    const char *const cases[][2] = { { "{" FILES "}", defaults }, { all, all } };
+    union request q;
     struct vrt_error error;
 
-    if (parse("{" FILES "}", &q, &error) < 0)
-        test_fail("%s", error.message);
-    expect_int(q.input.fd, 0);
-    expect_str(q.output.name, "b.mkv");
-    expect_int(q.model.fd, VRT_UNKNOWN);
-    expect_str(q.model.name, "");
-    expect_int(q.reference.fd, VRT_UNKNOWN);
-    expect_str(q.device, "");
-    expect_int(q.settings.precision, VRT_UNKNOWN);
-    expect_int(q.settings.tile, VRT_UNKNOWN);
-    expect_int(q.settings.overlap, VRT_UNKNOWN);
-    expect_int(q.settings.clip, VRT_UNKNOWN);
-    expect_int(q.settings.clip_overlap, VRT_UNKNOWN);
-    expect_int(q.settings.tiling, VRT_TILING_BLEND);
-    expect_true(isnan(q.settings.scene_cuts) && isnan(q.settings.sigma));
-    expect_true(isnan(q.settings.strength) && isnan(q.settings.denoise));
-    expect_str(q.settings.scale, "");
-    expect_int(q.settings.deinterlace, VRT_DEINTERLACE_AUTO);
-    expect_int(q.settings.tonemap, VRT_TONEMAP_OFF);
-    expect_str(q.settings.streams, "");
-    expect_int(q.settings.times, VRT_UNKNOWN);
-    expect_int(q.settings.alpha, VRT_ALPHA_AUTO);
-    expect_int(q.settings.codec, VRT_UNKNOWN);
-    expect_int(q.settings.quality, VRT_UNKNOWN);
-    expect_str(q.settings.preset, "");
-    expect_int(q.priority, 0);
-    expect_true(!q.settings.strict && !q.overwrite);
-
-    expect_int(parse("{" FILES ",\"model\":{\"name\":\"x.pth\",\"fd\":2},\"device\":\"cpu:1\","
-                     "\"reference\":{\"name\":\"gt.mkv\",\"fd\":3},"
-                     "\"clip\":16,\"clip_overlap\":0,\"tiling\":\"official\",\"scene_cuts\":0.25,"
-                     "\"sigma\":12.5,\"precision\":\"bf16\",\"tile\":256,"
-                     "\"overlap\":0,\"codec\":\"ffv1\",\"deinterlace\":\"field\","
-                     "\"tonemap\":\"mobius\",\"strength\":0.25,\"scale\":\"1080p\","
-                     "\"denoise\":0.75,"
-                     "\"streams\":\"v:1,-s\",\"times\":4,\"alpha\":\"drop\","
-                     "\"quality\":51,\"preset\":\"slow\",\"priority\":-100,\"strict\":true,"
-                     "\"overwrite\":true}", &q, &error), 0);
-    expect_int(q.model.fd, 2);
-    expect_int(q.reference.fd, 3);
-    expect_int(q.settings.tile, 256);
-    expect_int(q.settings.clip, 16);
-    expect_int(q.settings.clip_overlap, 0);
-    expect_int(q.settings.tiling, VRT_TILING_OFFICIAL);
-    expect_int(q.settings.deinterlace, VRT_DEINTERLACE_FIELD);
-    expect_int(q.settings.tonemap, VRT_TONEMAP_MOBIUS);
-    expect_str(q.settings.streams, "v:1,-s");
-    expect_int(q.settings.times, 4);
-    expect_int(q.settings.alpha, VRT_ALPHA_DROP);
-    expect_near(q.settings.scene_cuts, 0.25, 0);
-    expect_near(q.settings.sigma, 12.5, 0);
-    expect_near(q.settings.strength, 0.25, 0);
-    expect_near(q.settings.denoise, 0.75, 0);
-    expect_str(q.settings.scale, "1080p");
-    expect_int(q.settings.codec, VRT_CODEC_FFV1);
-    expect_int(q.priority, -100);
-    expect_true(q.settings.strict && q.overwrite);
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(cases); i++) {
+        struct vrt_buf printed = { 0 };
+        if (parse(JOB, cases[i][0], &q, &error) < 0)
+            test_fail("%s", error.message);
+        expect_int(q.job.output.upload, VRT_UNKNOWN);
+        expect_int(vrt_fields_print(vrt_job_request_fields, &q.job, &printed), 0);
+        expect_str(printed.data, cases[i][1]);
+        vrt_buf_done(&printed);
+    }
+    expect_int(q.job.input.upload, 7);
+    expect_int(q.job.reference.fd, 3);
+    expect_int(q.job.settings.clip, 16);
+    expect_int(q.job.settings.codec, VRT_CODEC_FFV1);
+    expect_near(q.job.settings.denoise, 0.75, 0);
 }
 
 static void test_request_refusals(void)
 {
-    static const struct {
-        const char *text, *field, *sentence;
-    } cases[] = {
+    static const struct refusal refused[] = {
         { "{}", "input", "input: this field is required" },
         { "{\"input\":{\"fd\":0,\"name\":\"a\"}}", "output", "output: this field is required" },
         { "{\"input\":{\"fd\":0}}", "input.name", "input.name: this field is required" },
@@ -221,21 +244,12 @@ static void test_request_refusals(void)
         { "{" FILES ",\"frobnicate\":1}", "frobnicate", "no such field; there are input, output" },
     };
 
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        struct vrt_job_request q = { .settings.tile = 77 };
-        struct vrt_error error;
-        expect_int(parse(cases[i].text, &q, &error), -EINVAL);
-        expect_contains(error.message, cases[i].sentence);
-        expect_str(error.field, cases[i].field);
-        expect_int(q.settings.tile, 77);
-    }
+    expect_refusals(JOB, refused, VRT_ARRAY_SIZE(refused));
 }
 
 static void test_files_request(void)
 {
-    static const struct {
-        const char *text, *field, *sentence;
-    } refused[] = {
+    static const struct refusal refused[] = {
         { " ", "", "line 1" },
         { "[]", "the body", "expected an object" },
         { "{\"input\":{\"fd\":4,\"name\":\"a\"}}", "input.fd", "from 0 to 3, got 4" },
@@ -249,18 +263,11 @@ static void test_files_request(void)
           "descriptor 1 is input already" },
         { "{\"priority\":1}", "priority", "no such field; there are input, output" },
     };
+    union request request;
     struct vrt_job_files_request q;
     struct vrt_error error;
 
-    for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {
-        error = (struct vrt_error){ 0 };
-        q.input.fd = 77;
-        expect_int(vrt_job_files_request_parse(refused[i].text, strlen(refused[i].text), &q,
-                                               &error), -EINVAL);
-        expect_contains(error.message, refused[i].sentence);
-        expect_str(error.field, refused[i].field);
-        expect_int(q.input.fd, 77);
-    }
+    expect_refusals(FILES_AGAIN, refused, VRT_ARRAY_SIZE(refused));
     /* Nothing at all, in each way to say that; what a client prints reads back. */
     struct vrt_job_files_request none;
     struct vrt_buf printed = { 0 };
@@ -269,7 +276,8 @@ static void test_files_request(void)
     const char *const empty[] = { "", "{}", "{\"input\":{\"fd\":null,\"name\":\"\"}}",
                                   printed.data };
     for (size_t i = 0; i < sizeof(empty) / sizeof(empty[0]); i++) {
-        expect_int(vrt_job_files_request_parse(empty[i], strlen(empty[i]), &q, &error), 0);
+        expect_int(parse(FILES_AGAIN, empty[i], &request, &error), 0);
+        q = request.files;
         expect_int(q.input.fd, VRT_UNKNOWN);
         expect_int(q.output.fd, VRT_UNKNOWN);
         expect_int(q.model.fd, VRT_UNKNOWN);
@@ -277,10 +285,11 @@ static void test_files_request(void)
         expect_true(!q.overwrite);
     }
     vrt_buf_done(&printed);
-    static const char both[] = "{\"input\":{\"name\":\"a.mp4\",\"path\":\"/v/a.mp4\"},"
+    const char *both = "{\"input\":{\"name\":\"a.mp4\",\"path\":\"/v/a.mp4\"},"
                                "\"output\":{\"fd\":0,\"name\":\"b.mp4\",\"path\":null},"
                                "\"overwrite\":true}";
-    expect_int(vrt_job_files_request_parse(both, sizeof(both) - 1, &q, &error), 0);
+    expect_int(parse(FILES_AGAIN, both, &request, &error), 0);
+    q = request.files;
     expect_str(q.input.path, "/v/a.mp4");
     expect_int(q.input.upload, VRT_UNKNOWN);
     expect_true(q.overwrite);
@@ -290,9 +299,7 @@ static void test_files_request(void)
 
 static void test_change(void)
 {
-    static const struct {
-        const char *text, *field, *sentence;
-    } refused[] = {
+    static const struct refusal refused[] = {
         { "", "", "" },
         { "{}", "priority", "this field is required" },
         { "{\"priority\":null}", "priority", "an integer from -100 to 100" },
@@ -301,26 +308,17 @@ static void test_change(void)
         { "[7]", "the body", "expected an object" },
         { "{\"priority\":1,\"state\":\"done\"}", "state", "no such field; there are priority" },
     };
-    struct vrt_job_change change = { .priority = 77 };
+    union request q;
     struct vrt_error error;
 
-    for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {
-        error = (struct vrt_error){ 0 };
-        expect_int(vrt_job_change_parse(refused[i].text, strlen(refused[i].text), &change, &error),
-                   -EINVAL);
-        expect_contains(error.message, refused[i].sentence);
-        expect_str(error.field, refused[i].field);
-        expect_int(change.priority, 77);
-    }
-    expect_int(vrt_job_change_parse("{\"priority\":-100}", 17, &change, &error), 0);
-    expect_int(change.priority, -100);
+    expect_refusals(CHANGE, refused, VRT_ARRAY_SIZE(refused));
+    expect_int(parse(CHANGE, "{\"priority\":-100}", &q, &error), 0);
+    expect_int(q.change.priority, -100);
 }
 
 static void test_devices_request(void)
 {
-    static const struct {
-        const char *text, *field, *sentence;
-    } refused[] = {
+    static const struct refusal refused[] = {
         { "", "", "" },
         { "{}", "trim", "set trim, reset_peak or both" },
         { "{\"device\":\"cpu\",\"trim\":false}", "trim", "nothing is asked of the devices" },
@@ -328,25 +326,49 @@ static void test_devices_request(void)
         { "{\"trim\":true,\"devices\":\"cpu\"}", "devices",
           "no such field; there are device, trim, reset_peak" },
     };
-    static const char both[] = "{\"device\":\"cuda:0,cpu\",\"trim\":true,\"reset_peak\":true}";
-    static const char one[] = "{\"device\":null,\"reset_peak\":true}";
-    struct vrt_devices_request q = { .device = "as before" };
+    union request q;
     struct vrt_error error;
 
-    for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {
-        error = (struct vrt_error){ 0 };
-        expect_int(vrt_devices_request_parse(refused[i].text, strlen(refused[i].text), &q, &error),
-                   -EINVAL);
-        expect_contains(error.message, refused[i].sentence);
-        expect_str(error.field, refused[i].field);
-        expect_str(q.device, "as before");
-    }
-    expect_int(vrt_devices_request_parse(both, sizeof(both) - 1, &q, &error), 0);
-    expect_str(q.device, "cuda:0,cpu");
-    expect_true(q.trim && q.reset_peak);
-    expect_int(vrt_devices_request_parse(one, sizeof(one) - 1, &q, &error), 0);
-    expect_str(q.device, "");
-    expect_true(!q.trim && q.reset_peak);
+    expect_refusals(DEVICES, refused, VRT_ARRAY_SIZE(refused));
+    expect_int(parse(DEVICES, "{\"device\":\"cuda:0,cpu\",\"trim\":true,\"reset_peak\":true}",
+                     &q, &error), 0);
+    expect_str(q.devices.device, "cuda:0,cpu");
+    expect_true(q.devices.trim && q.devices.reset_peak);
+    expect_int(parse(DEVICES, "{\"device\":null,\"reset_peak\":true}", &q, &error), 0);
+    expect_str(q.devices.device, "");
+    expect_true(!q.devices.trim && q.devices.reset_peak);
+}
+
+static void test_profile_request(void)
+{
+    static const struct refusal refused[] = {
+        { "[]", "the body", "expected an object" },
+        { "{\"model\":{\"fd\":2}}", "model.name", "this field is required" },
+        { "{\"model\":{\"fd\":0,\"name\":\"\"}}", "model", "a name is needed, it is empty" },
+        { "{\"width\":7}", "width", "from 8 to 16384, got 7" },
+        { "{\"height\":16385}", "height", "from 8 to 16384, got 16385" },
+        { "{\"clip\":0}", "clip", "from 1 to 128, got 0" },
+        { "{\"batch\":0}", "batch", "from 1 to" },
+        { "{\"frames\":10001}", "frames", "from 1 to 10000, got 10001" },
+        { "{\"tiling\":\"blend\"}", "tiling", "no such field; there are model, device" },
+    };
+    union request q;
+    struct vrt_error error;
+
+    expect_refusals(PROFILE, refused, VRT_ARRAY_SIZE(refused));
+    expect_int(parse(PROFILE, "{}", &q, &error), 0);
+    expect_int(q.profile.model.fd, VRT_UNKNOWN);
+    expect_int(q.profile.settings.tile, VRT_UNKNOWN);
+    expect_true(isnan(q.profile.settings.strength) && !q.profile.keep);
+    expect_int(q.profile.width, 640);
+    expect_int(q.profile.height, 360);
+    expect_int(q.profile.batch, VRT_UNKNOWN);
+    expect_int(q.profile.frames, VRT_UNKNOWN);
+    const char *small = "{\"model\":{\"name\":\"m\",\"fd\":0},\"width\":8,\"keep\":true}";
+    expect_int(parse(PROFILE, small, &q, &error), 0);
+    expect_int(q.profile.model.fd, 0);
+    expect_int(q.profile.width, 8);
+    expect_true(q.profile.keep);
 }
 
 static struct vrt_job_info *example_job(struct vrt_job_info *job)
@@ -545,6 +567,7 @@ TEST_MAIN(
     { "files given again", test_files_request },
     { "change", test_change },
     { "devices request", test_devices_request },
+    { "profile-request", test_profile_request },
     { "request", test_request },
     { "request-refusals", test_request_refusals },
     { "job-round-trip", test_job_round_trip },
