@@ -242,63 +242,29 @@ static void test_shorter(void)
     expect_true(isfinite(bias[23]));
 }
 
-static int open_empty(void)
-{
-    return make_file("", 0, 0600);
-}
-
-static int open_folder(void)
-{
-    return open("/", O_RDONLY | O_CLOEXEC);
-}
-
-static int open_null(void)
-{
-    return open("/dev/null", O_RDONLY | O_CLOEXEC);
-}
-
-static int open_page(void)
-{
-    return make_file("<!DOCTYPE html>", 15, 0600);
-}
-
-static int open_tar(void)
-{
-    char block[512] = "storages";
-
-    memcpy(block + 257, "ustar", 5);
-    return make_file(block, sizeof(block), 0600);
-}
-
-static int open_text(void)
-{
-    return make_file("hello", 5, 0600);
-}
-
-static int open_nothing(void)
-{
-    return -1;
-}
-
 static void test_no_files(void)
 {
+    static char tar[512] = "storages";
     static const struct {
-        const char *part;
-        int (*open)(void);
+        const char *part, *path, *text;
+        size_t size;
     } cases[] = {
-        { "is empty", open_empty },
-        { "is not a regular file", open_folder },
-        { "is not a regular file", open_null },
-        { "is a web page", open_page },
-        { "(tar)", open_tar },
-        { "is neither a .pth nor", open_text },
-        { "Bad file descriptor", open_nothing },
+        { "is empty", .text = "" },
+        { "is not a regular file", .path = "/" },
+        { "is not a regular file", .path = "/dev/null" },
+        { "is a web page", .text = "<!DOCTYPE html>", .size = 15 },
+        { "(tar)", .text = tar, .size = sizeof(tar) },
+        { "is neither a .pth nor", .text = "hello", .size = 5 },
+        { "Bad file descriptor" },
     };
 
+    memcpy(tar + 257, "ustar", 5);
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct vrt_checkpoint *cp = NULL;
         struct vrt_error error = { 0 };
-        int fd = cases[i].open();
+        int fd = cases[i].path ? open(cases[i].path, O_RDONLY | O_CLOEXEC) : -1;
+        if (cases[i].text)
+            fd = make_file(cases[i].text, cases[i].size, 0600);
 
         expect_true(vrt_checkpoint_open(fd, "a\nb\x1b", NULL, &cp, &error) < 0);
         expect_true(!cp);

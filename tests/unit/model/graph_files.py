@@ -272,13 +272,13 @@ def field(number, value):
 class Onnx:
     """A ModelProto: its parts can be changed before it is put together."""
 
-    TYPES = {'f': 1, 'e': 10}
+    TYPES = {'f': 1, 'e': 10, 'q': 7}
 
     def __init__(self, net, kind='f', opset=17, typed=False, size=None, constants=False, edge=None):
         """With an edge, (STYLE, MULTIPLE, SCALE), it mirrors pictures to a multiple, and cuts what
         it makes of them, as PyTorch writes it: STYLE "legacy" or "dynamo"."""
         self.kind, self.opset, self.typed, self.constants = kind, opset, typed, constants
-        self.nodes, self.initializers = [], []
+        self.nodes, self.initializers, self.more = [], [], b''
         self.size, self.has_edge, self.n_made = size, bool(edge), 0
         self.channels = net.channels[0]
         if edge:
@@ -293,7 +293,7 @@ class Onnx:
     def tensor(self, name, shape, values, kind=None):
         kind = kind or self.kind
         out = b''.join(field(1, extent) for extent in shape)
-        out += field(2, {'f': 1, 'e': 10, 'q': 7}[kind]) + field(8, name)
+        out += field(2, self.TYPES[kind]) + field(8, name)
         if not self.typed:
             return out + field(9, packed(values, kind))
         if kind == 'f':
@@ -488,6 +488,6 @@ class Onnx:
         graph = (b''.join(field(1, n) for n in self.nodes) + field(2, 'graph') +
                  b''.join(field(5, t) for t in self.initializers) +
                  field(11, self.value_info('input', self.channels)) +
-                 field(12, self.value_info(self.result, self.channels)))
+                 field(12, self.value_info(self.result, self.channels)) + self.more)
         return (field(1, 8) + field(2, 'test') + field(7, graph) +
                 field(8, field(1, '') + field(2, self.opset)))

@@ -478,6 +478,7 @@ int vrt_dag_finish(struct vrt_dag *dag, int result)
     r = compact(dag);
     if (r < 0)
         return vrt_fold(r);
+    vrt_dag_set_where(dag, "result", "");
     if (vrt_dag_multiple(dag) > RATIO_MAX)
         return vrt_dag_refuse(dag, "needs pictures whose sides are multiples of %d",
                               vrt_dag_multiple(dag));

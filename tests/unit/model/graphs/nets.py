@@ -138,6 +138,10 @@ BROKEN_GRAPHS = {
                            'more numbers than such a file can hold'),
     'cubes of many': (lambda n, a, b: n.resize(b, 8 / 7, 'cubic'),
                       'more numbers than such a file can hold'),
+    'far larger': (lambda n, a, b: n.resize(n.resize(b, 16), 8), 'by more than 64 times'),
+    'far larger at once': (lambda n, a, b: n.resize(b, 65), 'changes the size by 65/1'),
+    'a large multiple': (lambda n, a, b: n.resize(n.resize(n.resize(n.resize(
+        conv(n, b, 3), 1 / 9), 9), 1 / 8), 8), 'result needs pictures whose sides'),
     'unlike sizes': (lambda n, a, b: n.concat([a, n.resize(b, 2)]), 'pictures of unlike size'),
     'seventeen': (lambda n, a, b: n.concat([a] * 17), '17'),
     'no plain ratio': (lambda n, a, b: n.resize(b, math.pi), 'no plain ratio'),

@@ -19,7 +19,8 @@ def first(model, old, new):
 
 def folded(style='legacy', multiple=2):
     """What mirrors pictures to a multiple, and cuts again."""
-    return Onnx(esrgan(n_up=2, unshuffle=2), size=(H, W), edge=(style, multiple, 2))
+    return Onnx(esrgan(n_up=2, unshuffle=2), opset=11 if style == 'legacy' else 17, size=(H, W),
+                edge=(style, multiple, 2))
 
 
 def uncut():
@@ -249,6 +250,7 @@ NO_SIZES = {
                    'no table of numbers'),
     'filled by size': (lambda o, s: o.made('ConstantOfShape', o.made('Gather', s, [2])),
                        'more than 64 numbers'),
+    'many taken': (lambda o, s: o.made('Gather', s, [2] * 65), 'more than 64 numbers'),
     'many': (lambda o, s: o.made('ConstantOfShape', [65]), 'more than 64 numbers'),
     'many that are constant': (lambda o, s: o.made('Add', o.made('Gather', s, 2), [1] * 65),
                                'more than 64 numbers'),

@@ -49,7 +49,8 @@ BROKEN_NCNN = {
     'weights cut short': (lambda n: n.joined()[:-4], 'Convolution "conv_7" needs 48 bytes of '
                           'weights where the .bin has 44 left'),
     'weights of another': (lambda n: n.joined() + bytes(4), '.bin has 4 bytes more'),
-    'more layers than said': (lambda n: n.joined().replace(b'\n12 ', b'\n11 '), ''),
+    'more layers than said': (lambda n: n.joined().replace(b'\n12 ', b'\n11 '),
+                             'has weights of an unknown kind'),
     'no number of layers': (lambda n: n.joined().replace(b'\n12 ', b'\nx '), 'has 0 layers'),
     'a negative number': (lambda n: n.joined().replace(b'\n12 ', b'\n-2 '), 'has -2 layers'),
     'a huge number': (lambda n: n.joined().replace(b'\n12 ', b'\n99999999999 '), 'layers'),
@@ -253,14 +254,22 @@ BROKEN_ONNX = {
         'Reshape', m.made('Reshape', m.made('Unsqueeze', m.result, [3]), [0, 0, -1, 2, 0]),
         [0, 0, 0, 0, -1, 2]), attributes=[m.ints('perm', 0, 1, 3, 5, 2, 4)]), [0, -1, 1, 1, 0, 0])),
         'reads pictures of six dimensions'),
-    'a dimension more': (lambda m: ended(m, 'Unsqueeze', 'c10', [0]), ''),
+    'two dimensions more': (lambda m: ended(m, 'Unsqueeze', m.made(
+        'Unsqueeze', m.result, [3]), [3]), 'is of no picture'),
     'a dimension less': (lambda m: ended(m, 'Squeeze', m.result, [0]), "isn't part of moving"),
     'seen in nine': (lambda m: ended(m, 'Reshape', m.result, [1] * 9), 'pictures of 9 dimensions'),
     'turned': (lambda m: ended(m, 'Transpose', m.result, attributes=[m.ints('perm', 0, 1, 3, 2)]),
                'channels before height'),
     'padded by some axes': (lambda m: ended(m, 'Pad', m.result, [0] * 4), 'what is no picture'),
-    'two outputs': (lambda m: m.data().replace(field(2, 'graph'), field(2, 'graph') + field(
-        12, m.value_info('v1', 12)), 1), ''),
+    'two outputs': (lambda m: setattr(m, 'more', field(12, m.value_info('v1', 12))) or m.data(),
+                    'has 2 outputs; vrtd runs networks with one'),
+    'nothing made': (lambda m: m.node('Relu', [m.result], []) or m.data(), 'has no output'),
+    'one of two': (lambda m: ended(m, 'Add', m.result), 'has no two inputs that vrtd can combine'),
+    'integers': (lambda m: setattr(m, 'kind', 'q') or m.data(), 'takes integers (type 7)'),
+    'three dimensions': (lambda m: setattr(m, 'size', [H]) or m.data(), 'has 3 dimensions, not 4'),
+    'of other channels': (lambda m: first(Onnx(graph(GRAPHS['squares taken apart'])), packed(
+        [1, 3, 2 * H, 2 * W], 'q'), packed([1, 4, 2 * H, 2 * W], 'q')),
+                          'makes 4 channels of what is 3'),
     **{f'of three dimensions: {kind}': (
         lambda m, kind=kind: ended(m, kind, m.result, *[''] * (kind == 'Resize'), m.constant(
             'k', [1, 1, 2], [1, 1], 'q')), 'constants of 3 dimensions')
@@ -304,6 +313,9 @@ SAME_ONNX = {
     'integers': lambda m: told(m, 'value_ints', 7, 8, 2),
     'padded by nothing': lambda m: ended(m, 'Pad', m.result, [0] * 8),
     'cut nowhere': lambda m: ended(m, 'Slice', m.result, [0, 0], [3, 1 << 40], [1, -1], [1, 1]),
+    'doubles': lambda m: replaced(m, 'c1b', tensor((1, 12), (2, 11), (10, packed(
+        compact().ops[1][2]['bias'], 'd')))),
+    'channels left open': lambda m: setattr(m, 'channels', 0) or m.data(),
     'seen in four': lambda m: ended(m, 'Reshape', m.result, [0, 0, 0, -1]),
 }
 
@@ -403,7 +415,7 @@ class GraphFiles(unittest.TestCase):
             yield 'ONNX', self.write('a.onnx', Onnx(net).data())
 
     def test_graphs(self):
-        """What each makes is what its operations are defined to make, by no op more than it takes."""
+        """What each makes is what its operations are defined to make, and no op is one too many."""
         x, ops = values(3), {}
         for name, make in GRAPHS.items():
             net = graph(make)
