@@ -90,13 +90,12 @@ static const char *got(const json_t *json, char *buffer, size_t size)
 static int refuse(const struct decoding *d, const struct place *place, const json_t *json,
                   const char *expected, bool type_is_wrong)
 {
-    char where[128], what[128];
+    char where[128], text[128];
+    const char *what = type_is_wrong ? type_name(json) : got(json, text, sizeof(text));
 
     place_print(place, where, sizeof(where));
-    if (!type_is_wrong)
-        got(json, what, sizeof(what));
     int r = vrt_refuse(d->error, -EINVAL, VRT_E(REQUEST_FIELD), "%s: expected %s, got %s", where,
-                       expected, type_is_wrong ? type_name(json) : what);
+                       expected, what);
     vrt_error_set_field(d->error, where);
     return vrt_raise(r);
 }

@@ -6,9 +6,9 @@
 #include <math.h>
 
 #include "model/test-picture.h"
-#include "tests/unit/environment.h"
 #include "tests/unit/model/builtin-network.h"
 #include "tests/unit/test.h"
+#include "tests/unit/workers/bench-device.h"
 #include "workers/device/checkup.h"
 #include "workers/device/device-executor.h"
 
@@ -34,14 +34,8 @@ static bool go_on(void *ctx)
 /* With a device that fails as `fault` says; NULL: it doesn't. */
 static void bench_init(struct bench *bench, const char *device, const char *fault)
 {
-    const struct vrt_registry_params params = { .values = TEST_CPUS(1, 2), .fault = fault };
-
     *bench = (struct bench){ .n_left = -1, .network = builtin_network() };
-    expect_int(vrt_registry_new(&params, &bench->registry, NULL), 0);
-    const struct vrt_device_info *info = vrt_registry_find(bench->registry, device);
-    if (!info)
-        test_skip("there is no such device here");
-    expect_int(vrt_device_open(bench->registry, info, &bench->device), 0);
+    bench->device = bench_open(device, 2, fault, &bench->registry);
     expect_int(vrt_device_executor_new(bench->device, &(struct vrt_device_executor_params){
         .watch = { go_on, bench },
     }, &bench->executor), 0);
@@ -52,9 +46,7 @@ static void bench_done(struct bench *bench)
 {
     vrt_checkup_free(bench->checkup);
     vrt_device_executor_free(bench->executor);
-    expect_int(vrt_device_used_bytes(bench->device), 0);
-    vrt_device_close(bench->device);
-    vrt_registry_free(bench->registry);
+    bench_close(bench->device, bench->registry);
     vrt_network_unref(bench->network);
 }
 

@@ -7,8 +7,8 @@
 
 #include "tests/unit/model/builtin-network.h"
 #include "tests/unit/model/model-fixture.h"
-#include "tests/unit/environment.h"
 #include "tests/unit/test.h"
+#include "tests/unit/workers/bench-device.h"
 #include "workers/device/device-executor-impl.h"
 
 #define W 190
@@ -23,34 +23,17 @@ struct bench {
     int n_left;                     /* tiles that the watch lets through; -1: all */
 };
 
-static struct vrt_frame_format format_of(int width, int height, int depth)
-{
-    return (struct vrt_frame_format){
-        .width = width,
-        .height = height,
-        .depth = depth,
-        .layout = VRT_LAYOUT_GBR,
-        .full_range = true,
-        .chroma_location = VRT_CHROMA_LOCATION_LEFT,
-    };
-}
-
 /* A bench of the network, which it takes over, on 16-bit frames of width x height. */
 static void bench_init_sized(struct bench *bench, const char *device, struct vrt_network *network,
                              int width, int height)
 {
-    const struct vrt_registry_params registry = { .values = TEST_CPUS(1, 2) };
     const struct vrt_device_executor_params params = { .n_sharing = 1 };
     int scale = vrt_network_info(network)->scale;
-    struct vrt_frame_format in = format_of(width, height, 16);
-    struct vrt_frame_format out = format_of(width * scale, height * scale, 16);
+    struct vrt_frame_format in = bench_format(width, height, 16);
+    struct vrt_frame_format out = bench_format(width * scale, height * scale, 16);
 
     *bench = (struct bench){ .network = network, .n_left = -1 };
-    expect_int(vrt_registry_new(&registry, &bench->registry, NULL), 0);
-    const struct vrt_device_info *info = vrt_registry_find(bench->registry, device);
-    if (!info)
-        test_skip("there is no such device here");
-    expect_int(vrt_device_open(bench->registry, info, &bench->device), 0);
+    bench->device = bench_open(device, 2, NULL, &bench->registry);
     expect_int(vrt_device_executor_new(bench->device, &params, &bench->executor), 0);
     expect_int(vrt_job_spec_new(network, &in, &out, &bench->spec), 0);
     bench->spec->recipe.precision = VRT_PRECISION_F32;
@@ -66,9 +49,7 @@ static void bench_done(struct bench *bench)
     vrt_job_spec_unref(bench->spec);
     vrt_network_unref(bench->network);
     vrt_device_executor_free(bench->executor);
-    expect_int(vrt_device_used_bytes(bench->device), 0);
-    vrt_device_close(bench->device);
-    vrt_registry_free(bench->registry);
+    bench_close(bench->device, bench->registry);
 }
 
 /* A picture with shading and texture. */

@@ -8,10 +8,10 @@
 #include <errno.h>
 
 #include "model/test-picture.h"
-#include "tests/unit/environment.h"
 #include "tests/unit/test.h"
 #include "tests/unit/model/vrt-fixture.h"
 #include "tests/unit/model/weight-rule.h"
+#include "tests/unit/workers/bench-device.h"
 #include "workers/plan/colour-graph.h"
 #include "workers/plan/fidelity.h"
 #include "workers/device/session/fit.h"
@@ -28,18 +28,6 @@ struct bench {
     struct vrt_job_spec *spec;
 };
 
-static struct vrt_frame_format format_of(int width, int height)
-{
-    return (struct vrt_frame_format){
-        .width = width,
-        .height = height,
-        .depth = 8,
-        .layout = VRT_LAYOUT_GBR,
-        .full_range = true,
-        .chroma_location = VRT_CHROMA_LOCATION_LEFT,
-    };
-}
-
 /* A VRT on frames of W x H, in clips of `frames`: small; or, with features that outweigh its flows
  * as those of all real ones do, untrained. */
 static void bench_init(struct bench *bench, enum vrt_tile_joint joint, int frames, bool is_small)
@@ -47,7 +35,8 @@ static void bench_init(struct bench *bench, enum vrt_tile_joint joint, int frame
     struct vrt_fixture vrt = { .sizes = vrt_sizes_small(), .seed = is_small ? 7 : 0,
                                .flow_gain = RULE_FLOW_STEADY };
     struct fixture f = { 0 };
-    struct vrt_frame_format in = format_of(W, H), out = format_of(2 * W, 2 * H);
+    struct vrt_frame_format in = bench_format(W, H, 8);
+    struct vrt_frame_format out = bench_format(2 * W, 2 * H, 8);
 
     if (!is_small) {
         vrt.sizes.features = 60;
@@ -55,12 +44,7 @@ static void bench_init(struct bench *bench, enum vrt_tile_joint joint, int frame
     }
     fixture_add_vrt(&f, &vrt);
     bench->network = fixture_network(&f);
-    expect_int(vrt_registry_new(&(struct vrt_registry_params){ .values = TEST_CPUS(1, 2) },
-                                &bench->registry, NULL), 0);
-    const struct vrt_device_info *info = vrt_registry_find(bench->registry, "cpu:0");
-    if (!info)
-        test_skip("there is no fast CPU device here");
-    expect_int(vrt_device_open(bench->registry, info, &bench->device), 0);
+    bench->device = bench_open("cpu:0", 2, NULL, &bench->registry);
     expect_int(vrt_job_spec_new(bench->network, &in, &out, &bench->spec), 0);
 
     const struct vrt_network_info *network = vrt_network_info(bench->network);
@@ -78,9 +62,7 @@ static void bench_done(struct bench *bench)
 {
     vrt_job_spec_unref(bench->spec);
     vrt_network_unref(bench->network);
-    expect_int(vrt_device_used_bytes(bench->device), 0);
-    vrt_device_close(bench->device);
-    vrt_registry_free(bench->registry);
+    bench_close(bench->device, bench->registry);
 }
 
 /* Not every processor multiplies bf16. */
@@ -329,7 +311,7 @@ static void test_chroma_sites(void)
         { VRT_CHROMA_LOCATION_CENTER, VRT_CHROMA_CENTER },
         { VRT_CHROMA_LOCATION_TOP_LEFT, VRT_CHROMA_TOP_LEFT },
     };
-    struct vrt_frame_format format = format_of(W, H);
+    struct vrt_frame_format format = bench_format(W, H, 8);
     struct vrt_op_colour op;
 
     for (size_t i = 0; i < VRT_ARRAY_SIZE(sites); i++) {

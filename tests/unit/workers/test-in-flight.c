@@ -11,11 +11,11 @@
 #include <errno.h>
 
 #include "frames/clips/picture.h"
-#include "tests/unit/environment.h"
 #include "tests/unit/model/builtin-network.h"
 #include "tests/unit/model/vrt-fixture.h"
 #include "tests/unit/model/weight-rule.h"
 #include "tests/unit/test.h"
+#include "tests/unit/workers/bench-device.h"
 #include "workers/device/device-executor.h"
 #include "workers/device/restore.h"
 
@@ -50,18 +50,6 @@ struct restored {
     int depth;                          /* frames of a clip */
 };
 
-static struct vrt_frame_format format_of(int width, int height)
-{
-    return (struct vrt_frame_format){
-        .width = width,
-        .height = height,
-        .depth = 8,
-        .layout = VRT_LAYOUT_GBR,
-        .full_range = true,
-        .chroma_location = VRT_CHROMA_LOCATION_LEFT,
-    };
-}
-
 /* A small VRT, whose clips share two frames with the next. */
 static struct vrt_network *vrt_network(void)
 {
@@ -81,18 +69,14 @@ static void bench_init(struct bench *bench, const char *device, const char *faul
         [CLIPS] = { 64, 48 },
     };
     const bool is_temporal = work == CLIPS;
-    const struct vrt_registry_params registry = { .values = TEST_CPUS(1, 2), .fault = fault };
     struct vrt_network *network = is_temporal ? vrt_network() : builtin_network();
     const struct vrt_network_info *info = vrt_network_info(network);
     const int w = sizes[work][0], h = sizes[work][1];
-    struct vrt_frame_format in = format_of(w, h), out = format_of(w * info->scale, h * info->scale);
+    struct vrt_frame_format in = bench_format(w, h, 8);
+    struct vrt_frame_format out = bench_format(w * info->scale, h * info->scale, 8);
 
     *bench = (struct bench){ .network = network };
-    expect_int(vrt_registry_new(&registry, &bench->registry, NULL), 0);
-    if (!vrt_registry_find(bench->registry, device))
-        test_skip("there is no such device here");
-    expect_int(vrt_device_open(bench->registry, vrt_registry_find(bench->registry, device),
-                               &bench->device), 0);
+    bench->device = bench_open(device, 2, fault, &bench->registry);
     expect_int(vrt_job_spec_new(network, &in, &out, &bench->spec), 0);
     bench->spec->recipe.precision = VRT_PRECISION_F32;
     bench->spec->recipe.clip_frames = N_FRAMES;
@@ -116,9 +100,7 @@ static void bench_done(struct bench *bench)
 {
     vrt_job_spec_unref(bench->spec);
     vrt_network_unref(bench->network);
-    expect_int(vrt_device_used_bytes(bench->device), 0);
-    vrt_device_close(bench->device);
-    vrt_registry_free(bench->registry);
+    bench_close(bench->device, bench->registry);
 }
 
 static struct vrt_frame *picture(const struct vrt_frame_format *format, int number)

@@ -3,9 +3,9 @@
 
 #include <errno.h>
 
-#include "tests/unit/environment.h"
 #include "tests/unit/model/builtin-network.h"
 #include "tests/unit/test.h"
+#include "tests/unit/workers/bench-device.h"
 #include "workers/device/speed.h"
 
 struct bench {
@@ -25,15 +25,10 @@ static bool go_on(void *ctx)
 
 static void bench_init(struct bench *bench, const char *device, const char *fault)
 {
-    const struct vrt_registry_params registry = { .values = TEST_CPUS(1, 1), .fault = fault };
     const struct vrt_device_executor_params params = { .n_sharing = 1 };
 
     *bench = (struct bench){ .network = builtin_network(), .n_left = -1 };
-    expect_int(vrt_registry_new(&registry, &bench->registry, NULL), 0);
-    const struct vrt_device_info *info = vrt_registry_find(bench->registry, device);
-    if (!info)
-        test_skip("there is no such device here");
-    expect_int(vrt_device_open(bench->registry, info, &bench->device), 0);
+    bench->device = bench_open(device, 1, fault, &bench->registry);
     expect_int(vrt_device_executor_new(bench->device, &params, &bench->executor), 0);
 }
 
@@ -41,9 +36,7 @@ static void bench_done(struct bench *bench)
 {
     vrt_network_unref(bench->network);
     vrt_device_executor_free(bench->executor);
-    expect_int(vrt_device_used_bytes(bench->device), 0);
-    vrt_device_close(bench->device);
-    vrt_registry_free(bench->registry);
+    bench_close(bench->device, bench->registry);
 }
 
 static struct vrt_speed_measurement trial_of(struct bench *bench, int width, int height)

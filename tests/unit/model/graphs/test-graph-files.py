@@ -48,6 +48,8 @@ BROKEN_NCNN = {
     'no weights': (lambda n: n.text.encode(), 'their weights are missing'),
     'weights cut short': (lambda n: n.joined()[:-4], 'Convolution "conv_7" needs 48 bytes of '
                           'weights where the .bin has 44 left'),
+    'the last cut short': (lambda n: changed(lambda n, a, b: n.conv(b, 'c', 3), '', '', -4),
+                           'Convolution "conv_3" needs 12 bytes'),
     'weights of another': (lambda n: n.joined() + bytes(4), '.bin has 4 bytes more'),
     'more layers than said': (lambda n: n.joined().replace(b'\n12 ', b'\n11 '),
                              'has weights of an unknown kind'),
