@@ -198,7 +198,7 @@ int vrt_gpus_list(const char *root, struct vrt_gpu **ret_gpus, size_t *ret_n_gpu
                    opendir(path) : NULL;
     const struct dirent *entry;
     while (devices && n < GPUS_MAX && (entry = readdir(devices)))
-        if (entry->d_name[0] != '.' && look_at(root, entry->d_name, &gpus[n]))
+        if (look_at(root, entry->d_name, &gpus[n]))
             n++;
     if (devices)
         closedir(devices);

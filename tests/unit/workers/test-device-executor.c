@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "tests/unit/model/builtin-network.h"
 #include "tests/unit/model/model-fixture.h"
 #include "tests/unit/test.h"
@@ -89,6 +90,7 @@ static int run(struct bench *bench, enum vrt_dtype dtype, struct vrt_frame **ret
 
     frames.in[0]->pts = 77;
     frames.in[0]->index = 5;
+    const int64_t start_ns = vrt_clock_now_ns();
     r = vrt_device_executor_run(bench->executor, &order, &frames, &times, error);
     vrt_frame_unref(frames.in[0]);
     expect_int(frames.out[0] != NULL, r == 0);
@@ -96,7 +98,9 @@ static int run(struct bench *bench, enum vrt_dtype dtype, struct vrt_frame **ret
         return r;
     expect_int(frames.out[0]->pts, 77);
     expect_int(frames.out[0]->index, 5);
-    expect_true(times.compute_ns > 0);
+    expect_true(times.upload_ns > 0 && times.compute_ns > 0 && times.download_ns > 0);
+    expect_true(times.upload_ns + times.compute_ns + times.download_ns <=
+                vrt_clock_now_ns() - start_ns);
     *ret_out = frames.out[0];
     return 0;
 }
