@@ -185,7 +185,6 @@ void vrt_log_keep(int n)
     free(history.lines);
     history.lines = n > 0 ? calloc((size_t)n, sizeof(*history.lines)) : NULL;
     history.capacity = history.lines ? (uint64_t)n : 0;
-    history.n_written = 0;
     pthread_mutex_unlock(&history.mutex);
 }
 

@@ -31,12 +31,12 @@ static void test_levels(void)
 {
     static const struct {
         const char *text;
-        enum vrt_log_level all, pool, conn;
+        enum vrt_log_level all, pool, access;
     } good[] = {
         { "info", VRT_LOG_INFO, VRT_LOG_INFO, VRT_LOG_INFO },
         { "error, pool=debug", VRT_LOG_ERROR, VRT_LOG_DEBUG, VRT_LOG_ERROR },
-        { "pool=debug,conn=error,warning", VRT_LOG_WARNING, VRT_LOG_DEBUG, VRT_LOG_ERROR },
-        { " conn=warning ", VRT_LOG_INFO, VRT_LOG_INFO, VRT_LOG_WARNING },
+        { "pool=debug,access=error,warning", VRT_LOG_WARNING, VRT_LOG_DEBUG, VRT_LOG_ERROR },
+        { " access=warning ", VRT_LOG_INFO, VRT_LOG_INFO, VRT_LOG_WARNING },
     };
     static const struct {
         const char *text, *says;
@@ -59,7 +59,7 @@ static void test_levels(void)
         vrt_log_set_levels(&levels);
         for (int level = 0; level < VRT_LOG_LEVEL_COUNT; level++) {
             expect_int(vrt_log_enabled(level, "pool"), level <= (int)good[i].pool);
-            expect_int(vrt_log_enabled(level, "conn"), level <= (int)good[i].conn);
+            expect_int(vrt_log_enabled(level, "access"), level <= (int)good[i].access);
             expect_int(vrt_log_enabled(level, "store"), level <= (int)good[i].all);
             expect_int(vrt_log_enabled(level, "no topic"), level <= (int)good[i].all);
         }
@@ -392,13 +392,15 @@ static void take_line(void *ctx, const struct vrt_log_record *record)
 /* The last lines, the oldest first. */
 static void test_kept(void)
 {
-    char lines[8] = "", *next = lines;
+    char lines[8] = "";
 
-    vrt_log_keep(2);
-    for (char c = 'a'; c <= 'c'; c++)
+    vrt_log_keep(3);
+    for (char c = 'a'; c <= 'e'; c++) {
+        char *next = lines;
         vrt_log_info("%c", c);
-    vrt_log_recall(take_line, &next);
-    expect_str(lines, "bc");
+        vrt_log_recall(take_line, &next);
+    }
+    expect_str(lines, "cde");
 }
 
 static void begin(void)
