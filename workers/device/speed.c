@@ -135,15 +135,20 @@ static int run_once(struct vrt_device_executor *executor,
     };
     struct vrt_shard_frames frames;
     struct vrt_session_times times = { 0 };
+    struct vrt_error why = { 0 };
     int r = vrt_speed_shard_init(spec, vrt_job_spec_size(spec).frames, &frames);
 
     if (r != 0)
         return vrt_refuse_errno(error, vrt_fold(r), "measuring the speed");
-    r = vrt_device_executor_run(executor, &order, &frames, &times, error);
+    r = vrt_device_executor_run(executor, &order, &frames, &times, &why);
     vrt_speed_shard_done(&frames);
     *ret_ns = times.upload_ns + times.compute_ns + times.download_ns;
     /* Made-up pictures through an unknown network: what comes out need not look like anything. */
-    return vrt_device_executor_is_wrong(r) ? 0 : r;
+    if (vrt_device_executor_is_wrong(r))
+        return 0;
+    if (error && r != 0)
+        *error = why;
+    return r;
 }
 
 /* Measures frames of one size. Return: as vrt_speed_measure(). */

@@ -103,7 +103,8 @@ static void test_small(void)
     bench_done(&bench);
 }
 
-/* Who doesn't want it any more, and a device that can't, get no number. */
+/* Who doesn't want it any more, and a device that can't, get no number; what comes out may look
+ * like nothing: it is about time. */
 static void test_no_number(void)
 {
     static const struct {
@@ -112,6 +113,7 @@ static void test_no_number(void)
     } cases[] = {
         { "cpu submit:2 lost", VRT_BACKEND_E_LOST }, { "cpu submit:2 fail", VRT_BACKEND_E_FAILED },
         { "cpu alloc:3- nomem", VRT_BACKEND_E_NOMEM }, { NULL, -ECANCELED },
+        { "cpu submit:1- corrupt=nan", 0 },
     };
 
     for (size_t i = 0; i < VRT_ARRAY_SIZE(cases); i++) {
@@ -123,24 +125,10 @@ static void test_no_number(void)
         struct vrt_speed_measurement measurement = trial_of(&bench, 64, 64);
         expect_int(vrt_speed_measure(bench.executor, &measurement, &flops_per_s, &error),
                    cases[i].r);
-        expect_near(flops_per_s, -7, 0);
-        expect_true(error.message[0] != '\0');
+        expect_true(cases[i].r ? flops_per_s == -7 : flops_per_s > 0);
+        expect_int(error.message[0] != '\0', cases[i].r != 0);
         bench_done(&bench);
     }
-}
-
-/* What comes out may look like nothing: it is about time. */
-static void test_wrong_results(void)
-{
-    struct vrt_error error = { 0 };
-    struct bench bench;
-    double flops_per_s = 0;
-
-    bench_init(&bench, "cpu:0", "cpu submit:1- corrupt=nan");
-    struct vrt_speed_measurement measurement = trial_of(&bench, 32, 32);
-    expect_int(vrt_speed_measure(bench.executor, &measurement, &flops_per_s, &error), 0);
-    expect_true(flops_per_s > 0);
-    bench_done(&bench);
 }
 
 static bool same_pixels(const struct vrt_frame *a, const struct vrt_frame *b)
@@ -264,7 +252,6 @@ TEST_MAIN(
     { "slow", test_slow },
     { "small", test_small },
     { "no-number", test_no_number },
-    { "wrong-results", test_wrong_results },
     { "flops", test_flops },
     { "by-ops-ref", test_by_ops_ref },
     { "by-ops-cpu", test_by_ops_cpu },
