@@ -176,7 +176,8 @@ static void test_other_entries(void)
         ENTRY("a list", "](K\1K\2e"),
         ENTRY("a list with an append", "]K\1a"),
         ENTRY("a set", "\x8f(K\1K\2\x90"),
-        ENTRY("a frozen set", "(K\1\x91"),
+        ENTRY("a list of a frozen set", "](K\1K\2\x91" "a"),
+        ENTRY("a dictionary in one", "(K\1K\2" "d"),
         ENTRY("a class that is only named", "cpytorch_lightning.callbacks\nModelCheckpoint\n"),
         ENTRY("an argparse.Namespace", "cargparse\nNamespace\n)\x81}U\1aK\1sb"),
         ENTRY("a numpy scalar", "cnumpy.core.multiarray\nscalar\ncnumpy\ndtype\nU\2f8K\0K\1\x87R"
@@ -185,7 +186,7 @@ static void test_other_entries(void)
         ENTRY("a device", "ctorch\ndevice\nX\3\0\0\0cpu\x85R"),
         ENTRY("a size", "ctorch\nSize\n(K\1K\2t\x85R"),
         ENTRY("a date", "cdatetime\ndatetime\nC\x0a" "0123456789\x85R"),
-        ENTRY("what was dropped", "K\1(K\2K\3" "1"),
+        ENTRY("what was dropped", "K\1(K\2" "1"),
         ENTRY("a duplicate that was dropped", "K\1" "20"),
         ENTRY("a dictionary with itself in it", "}\x94X\1\0\0\0xh\0s"),
 #undef ENTRY

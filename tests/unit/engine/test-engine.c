@@ -150,7 +150,7 @@ static void test_wrong_graphs(void)
         if (wrong == SHAPES)
             small = vrt_tensor_channels(&t, 0, 3);
         if (wrong == UNWRITTEN)
-            append_add(graph, a, u, t);
+            append_add(graph, u, a, t);
         else if (wrong == TO_INPUT)
             append_add(graph, a, a, b);
         else if (wrong == OVERLAP)
