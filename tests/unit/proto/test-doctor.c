@@ -52,7 +52,8 @@ static void machine_make(void)
     snprintf(root, sizeof(root), "/tmp/vrt-doctor-XXXXXX");
     expect_true(mkdtemp(root) != NULL);
     expect_int(chmod(root, 0755), 0);
-    put("/etc/group", "none:x::\nroot:x:0:\nno line\n::\nbad:x:notanumber:\nrender:x:61105:anna,bert\n");
+    put("/etc/group", "none:x::\n"
+        "root:x:0:\nno line\n::\nbad:x:notanumber:\nrender:x:61105:anna,bert\n");
     put("/sys/bus/pci/devices/none", "");
 }
 
