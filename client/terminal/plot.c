@@ -17,7 +17,7 @@
 #include "base/error.h"
 #include "base/macro.h"
 
-#define LABEL_COLUMNS 9
+#define LABEL_COLUMNS (VRT_PLOT_SCALE_COLUMNS - 2)
 #define BRAILLE 0x2800
 
 /* The bit of a braille pattern's dot: by its row from above, and column. */
@@ -84,7 +84,7 @@ static int print_cell(const struct vrt_plot *plot, const int *heights, int floor
 int vrt_plot_print(const struct vrt_plot *plot, struct vrt_buf *buf)
 {
     const int across = plot->utf8 ? 2 : 1, down = plot->utf8 ? 4 : 1;
-    const int n = VRT_MAX(plot->columns - LABEL_COLUMNS - 2, 1);
+    const int n = VRT_MAX(plot->columns - VRT_PLOT_SCALE_COLUMNS, 1);
     VRT_CLEANUP(vrt_freep) int *heights = calloc((size_t)(n * across), sizeof(*heights));
     char label[32];
     int r = 0;

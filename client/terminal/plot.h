@@ -8,11 +8,13 @@
 
 #include "base/buf.h"
 
+#define VRT_PLOT_SCALE_COLUMNS 11
+
 struct vrt_plot {
     const double *x, *y;            /* x ascends; of y NAN: nobody knows; y isn't negative */
     size_t n;
     double begin, end;              /* of the x that are shown */
-    int columns, rows;              /* all of it: its scale at the left takes some */
+    int columns, rows;              /* all of it, with the scale at the left */
     bool utf8;                      /* else by letters */
     const char *(*label)(double value, char *buffer, size_t size);     /* of the scale of y */
 };

@@ -97,7 +97,7 @@ static int print_plot(const struct vrt_series *series, const struct vrt_plot *wa
     plot.x = x;
     plot.y = y;
     plot.n = VRT_SERIES_MAX;
-    plot.begin = -VRT_MIN(plot.columns, VRT_SERIES_MAX);
+    plot.begin = -VRT_MIN(plot.columns - VRT_PLOT_SCALE_COLUMNS, VRT_SERIES_MAX);
     for (int i = 0; i < VRT_SERIES_MAX; i++) {
         x[i] = i + 1 - VRT_SERIES_MAX;
         y[i] = vrt_series_at(series, (size_t)(VRT_SERIES_MAX - 1 - i));

@@ -3,7 +3,10 @@
 
 #include "tests/unit/test.h"
 
+#include <fcntl.h>
 #include <jansson.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/macro.h"
@@ -178,9 +181,144 @@ static void test_rates(void)
     vrt_top_forget(&top);
 }
 
+#define BOLD "\033[1m"
+#define INVERSE "\033[7m"
+#define PLAIN "\033[m"
+#define KEYS "q quit  p pause  r resume  c cancel  + - priority  s sort  ? help"
+#define HEAD "1 queued, 2 running, 1 paused, 12.3 frames/s, by state\n"
+#define TABLES HEAD \
+    BOLD "DEVICE  STATE  FPS  FRAMES/S    MEMORY       OF  BUSY  DESCRIPTION" PLAIN "\n" \
+    "cuda:0  busy   7.0  #########  3.0 GiB  8.0 GiB   97%  A card?\n" \
+    "cpu:0   ready    -  _________        -  8.0 GiB     -  Two cores\n\n" \
+    BOLD "ID  STATE    PRIO  DONE   FPS  FRAMES/S    MEMORY  LEFT  INPUT" PLAIN "\n" \
+    INVERSE " 9  running     3   38%  12.3  _...::||#  3.0 GiB  0:09  third.mp4     "
+#define REST \
+    "10  running     6    0%     -                   -     -  \u6620\u753b.mp4\n" \
+    " 7  queued     -3    0%     -                   -     -  video.mp4\n" \
+    " 8  paused      0    0%     -                   -     -  other.mp4\n\n" \
+    BOLD "9 third.mp4: 77 of 200 frames (38%), 12.3 fps, 0:09 left, cuda:0" PLAIN "\n" \
+    "frames/s"
+
+static const struct page {
+    int columns, rows, mode;
+    bool is_away;
+    const char *text;
+} pages[] = {
+    { 73, 24, VRT_TOP_JOBS, false, TABLES " " PLAIN "\n" REST "                            memory\n"
+      "     12.3 |                      #    3.0 GiB |                      #\n"
+      "          |                    ###            |                    ###\n"
+      "          |                   ####            |                   ####\n"
+      "          |                  #####            |                 ######\n"
+      "          |                #######            |                #######\n"
+      "          |               ########            |              #########\n"
+      "          |              #########            |             ##########\n"
+      "        0 |            ###########        0 B |           ############\n\n\n"
+      INVERSE KEYS "       " PLAIN "\n" },
+    { 72, 20, VRT_TOP_JOBS, false, TABLES PLAIN "\n" REST "\n"
+      "     12.3 |                                                        ##\n"
+      "          |                                                      ####\n"
+      "          |                                                    ######\n"
+      "          |                                                  ########\n"
+      "        0 |                                               ###########\n\n"
+      INVERSE KEYS "      " PLAIN "\n" },
+    { 45, 9, VRT_TOP_ASKING, false, "1 queued, 2 running, 1 paused, 12.3 frame...\n"
+      BOLD "DEVICE  STATE  FPS   MEMORY  DESCRIPTION" PLAIN "\n"
+      "cuda:0  busy   7.0  3.0 GiB  A card?\n"
+      "cpu:0   ready    -        -  Two cores\n\n"
+      BOLD "ID  STATE    DONE   FPS  LEFT  INPUT" PLAIN "\n"
+      INVERSE " 9  running   38%  12.3  0:09  third.mp4    " PLAIN "\n"
+      BOLD "cancel job 9, and remove what is done of ..." PLAIN "\n"
+      INVERSE "q quit  p r c  + -  s sort  ? help          " PLAIN "\n" },
+    { 67, 6, VRT_TOP_HELP, false, HEAD "\n"
+      "up down, k j      select a job; page up, page down, home, end\n"
+      "p                 pause it\n\n"
+      INVERSE KEYS " " PLAIN "\n" },
+    { 30, 8, VRT_TOP_JOBS, true, "1 queued, 2 running, 1 pau...\n"
+      BOLD "ID  STATE    DONE  INPUT" PLAIN "\n"
+      INVERSE " 9  running   38%  third.mp4 " PLAIN "\n"
+      "10  running    0%  \u6620\u753b.mp4\n"
+      " 7  queued     0%  video.mp4\n"
+      " 8  paused     0%  other.mp4\n"
+      "vrtd is away; this goes on...\n"
+      INVERSE "q quit  p r c  + -  s sort..." PLAIN "\n" },
+    { 5, 4, VRT_TOP_JOBS, false, "1...\n\n\n" INVERSE "q..." PLAIN "\n" },
+    { 66, 2, VRT_TOP_JOBS, false, "\n"
+      INVERSE KEYS PLAIN "\n" },
+    { 1, 1, VRT_TOP_JOBS, false, INVERSE "q" PLAIN "\n" },
+};
+
+static void expect_page(struct vrt_top *top, const struct page *page)
+{
+    const struct winsize size = { (unsigned short)page->rows, (unsigned short)page->columns, 0, 0 };
+    const int before = dup(STDOUT_FILENO), terminal = posix_openpt(O_RDWR | O_NOCTTY);
+
+    if (terminal < 0 || grantpt(terminal) < 0 || unlockpt(terminal) < 0)
+        test_skip("there are no pseudo-terminals");
+    const int side = open(ptsname(terminal), O_RDWR | O_NOCTTY);
+    expect_true(ioctl(side, TIOCSWINSZ, &size) == 0 && dup2(side, STDOUT_FILENO) >= 0);
+    top->mode = page->mode;
+    top->is_there = !page->is_away;
+    vrt_top_draw(top);
+    dup2(before, STDOUT_FILENO);
+    close(before);
+    close(side);
+    close(terminal);
+    expect_str(top->drawn.data, page->text);
+}
+
+/* All that there is to see, on terminals that have room for it, or for some of it. */
+static void test_pages(void)
+{
+    static const struct {
+        int64_t id;
+        int state;
+        const char *name;
+    } seen[] = {
+        { 7, VRT_JOB_QUEUED, "video.mp4" }, { 8, VRT_JOB_PAUSED, "other.mp4" },
+        { 9, VRT_JOB_RUNNING, "third.mp4" }, { 10, VRT_JOB_RUNNING, "\u6620\u753b.mp4" },
+    };
+    struct vrt_job_device device = { .name = "cuda:0", .frames_underway = 16 };
+    struct vrt_job_info jobs[4];
+    struct vrt_top top = { .jobs = calloc(4, sizeof(*top.jobs)), .n_jobs = 4 };
+    struct vrt_error error = { 0 };
+    json_t *reports = json_pack(
+        "[{s:s, s:s, s:s, s:{s:i}, s:{s:I, s:I}, s:{s:i}}, {s:s, s:s, s:s, s:{s:I}}]",
+        "name", "cuda:0", "state", "busy", "description", "A card\x1b", "card", "number", 0,
+        "memory", "total_bytes", 8LL << 30, "free_bytes", 5LL << 30, "sensors",
+        "utilization_percent", 97, "name", "cpu:0", "state", "ready", "description", "Two cores",
+        "memory", "total_bytes", 8LL << 30);
+
+    for (int i = 0; i < 4; i++) {
+        vrt_job_info_init(&jobs[i]);
+        jobs[i].id = seen[i].id;
+        jobs[i].state = seen[i].state;
+        snprintf(jobs[i].input_name, sizeof(jobs[i].input_name), "%s", seen[i].name);
+        jobs[i].priority = 3 * i - 3;
+        jobs[i].frames_total = 200;
+        top.jobs[i] = &jobs[i];
+    }
+    jobs[2].devices = &device;
+    jobs[2].n_devices = 1;
+    jobs[2].left_s = 9.4;
+    for (int i = 0; i < 12; i++) {
+        jobs[2].fps = 12.34 * i / 11;
+        jobs[2].frames_done = 7 * i;
+        device.frames_done = 7 * i;
+        device.replica_bytes = device.workspace_bytes = (i + 1LL) << 27;
+        expect_int(vrt_top_take_look(&top, reports, &error), 0);
+    }
+    json_decref(reports);
+    vrt_top_arrange(&top);
+    top.asked_id = 9;
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(pages); i++)
+        expect_page(&top, &pages[i]);
+    vrt_top_forget(&top);
+}
+
 TEST_MAIN(
     { "spark", test_spark },
     { "keys", test_keys },
     { "order", test_order },
     { "rates", test_rates },
+    { "pages", test_pages },
 )

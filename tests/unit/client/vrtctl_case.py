@@ -70,7 +70,7 @@ class Case(unittest.TestCase):
         self.folder = os.path.realpath(tempfile.mkdtemp(prefix='vrtctl-'))
         self.addCleanup(shutil.rmtree, self.folder)
         # Where whoever runs the tests has no films.
-        os.environ['XDG_STATE_HOME'] = self.path('state-home')
+        os.environ.update(XDG_STATE_HOME=self.path('state-home'), TZ='UTC')
         self.server = None
         with open(self.path('video.mp4'), 'w', encoding='utf-8') as f:
             f.write('moving pictures')
