@@ -134,6 +134,7 @@ static char *bar(const struct vrt_job_info *job, int width, bool utf8)
     return text;
 }
 
+#define NAME "\u6620\u753b?[2J?.mp4"
 #define LONG_NAME "a-rather-long-name.mp4"
 
 static void test_progress_bar(void)
@@ -194,30 +195,44 @@ static void test_progress_bar(void)
 
 static void test_progress_states(void)
 {
-    struct vrt_job_info job = example_job();
+    static const struct {
+        int state, n_devices, n_busy;
+        int64_t total;
+        bool utf8;
+        const char *text;
+    } cases[] = {
+        { VRT_JOB_RUNNING, 2, 2, 200, true,
+          NAME "  \u2588\u2588\u2588\u2588\u2588\u2588\u2588\u2588\u2588"
+          "\u2591\u2591\u2591\u2591\u2591\u2591\u2591\u2591\u2591\u2591\u2591\u2591\u2591"
+          "   42%   84/200   12.3 fps  0:09 left  cpu:0 cpu:1" },
+        { VRT_JOB_RUNNING, 5, 4, 200, false,
+          NAME "  [#########.............]   42%   84/200   12.3 fps  0:09 left  4 devices" },
+        { VRT_JOB_RUNNING, 5, 3, VRT_UNKNOWN, false,
+          NAME "  [...................]     -  84   12.3 fps  0:09 left  cpu:0 cpu:1 cpu:2" },
+        { VRT_JOB_RUNNING, 5, 0, 1, false,
+          NAME "  [##########################]  100%  1/1   12.3 fps  0:09 left  5 devices" },
+        { VRT_JOB_RUNNING, 3, 0, 1, false,
+          NAME "  [##################]  100%  1/1   12.3 fps  0:09 left  cpu:0 cpu:1 cpu:2" },
+        { VRT_JOB_QUEUED, 2, 2, 200, false, NAME "  [###########.................]  queued" },
+        { VRT_JOB_FINISHING, 2, 2, 200, false, NAME "  [############################]  finishing" },
+        { VRT_UNKNOWN, 2, 2, 200, false, NAME "  [###########.................]  unknown" },
+    };
 
-    snprintf(job.input_name, sizeof(job.input_name), "\u6620\u753b\x1b[2J\xff.mp4");
-    VRT_CLEANUP(vrt_freep) char *utf8 = bar(&job, 120, true);
-    expect_contains(utf8, "\u6620\u753b?[2J?.mp4  \u2588\u2588");
-    expect_contains(utf8, "\u2591   42%");
-    job.n_devices = 5;
-    devices[2].shards_running = devices[3].shards_running = 1;
-    VRT_CLEANUP(vrt_freep) char *many = bar(&job, 120, true);
-    devices[2].shards_running = devices[3].shards_running = 0;
-    expect_contains(many, "  4 devices");
-    job.frames_total = VRT_UNKNOWN;
-    job.fps = job.left_s = NAN;
-    VRT_CLEANUP(vrt_freep) char *unknown = bar(&job, 120, false);
-    expect_contains(unknown, "..]     -  84      - fps  - left");
-    job.state = VRT_JOB_QUEUED;
-    VRT_CLEANUP(vrt_freep) char *queued = bar(&job, 120, false);
-    expect_contains(queued, "...]  queued");
-    job.state = VRT_JOB_FINISHING;
-    VRT_CLEANUP(vrt_freep) char *finishing = bar(&job, 120, false);
-    expect_contains(finishing, "###]  finishing");
-    job.state = VRT_UNKNOWN;
-    VRT_CLEANUP(vrt_freep) char *strange = bar(&job, 120, false);
-    expect_contains(strange, "unknown");
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(cases); i++) {
+        struct vrt_job_info job = example_job();
+        snprintf(job.input_name, sizeof(job.input_name), "\u6620\u753b\x1b[2J\xff.mp4");
+        job.state = cases[i].state;
+        job.n_devices = (size_t)cases[i].n_devices;
+        for (int k = 0; k < cases[i].n_devices; k++)
+            devices[k].shards_running = k < cases[i].n_busy;
+        job.frames_total = cases[i].total;
+        job.frames_done = cases[i].total == 1 ? 1 : 84;
+        VRT_CLEANUP(vrt_freep) char *text = bar(&job, 88, cases[i].utf8);
+        expect_str(text, cases[i].text);
+    }
+    devices[0].shards_running = 2;
+    devices[1].shards_running = 1;
+    devices[2].shards_running = devices[3].shards_running = devices[4].shards_running = 0;
 }
 
 /* What waits says for what, and the cure is seen on a narrow terminal too. */
@@ -352,102 +367,78 @@ static void test_progress_lines(void)
     expect_str(line_of(&job), "12 video.mp4: queued");
 }
 
-static void test_table(void)
+static void expect_table(const struct vrt_column *columns, const char *const *cells, int width,
+                         const char *text)
 {
-    static const struct vrt_column columns[] = {
-        { "ID", VRT_ALIGN_RIGHT }, { "STATE", VRT_ALIGN_LEFT }, { "INPUT", VRT_ALIGN_LEFT },
-        { NULL, VRT_ALIGN_LEFT },
-    };
-    static const char *const cells[] = { "7", "running", "caf\u00e9.mp4", "12", "done",
-                                         "a-rather-long-name.mp4" };
     struct vrt_table table;
     struct vrt_buf buf = { 0 };
 
     vrt_table_init(&table, columns);
-    for (int i = 0; i < 2; i++)
-        expect_int(vrt_table_add(&table, cells + 3 * i), 0);
-    expect_int(vrt_table_print(&table, 0, &buf), 0);
-    expect_str(buf.data, "ID  STATE    INPUT\n"
-                         " 7  running  caf\u00e9.mp4\n"
-                         "12  done     a-rather-long-name.mp4\n");
-    vrt_buf_done(&buf);
-    expect_int(vrt_table_print(&table, 25, &buf), 0);
-    expect_str(buf.data, "ID  STATE    INPUT\n"
-                         " 7  running  caf\u00e9.mp4\n"
-                         "12  done     a-rather-...\n");
-    vrt_buf_done(&buf);
-    expect_int(vrt_table_print(&table, 5, &buf), 0);
-    expect_contains(buf.data, "12  done     a-rather-...\n");
+    for (; *cells; cells += table.n_columns)
+        expect_int(vrt_table_add(&table, cells), 0);
+    expect_int(vrt_table_print(&table, width, &buf), 0);
+    expect_str(buf.data, text);
     vrt_buf_done(&buf);
     vrt_table_done(&table);
 }
 
+static const struct vrt_column jobs[] = {
+    { "ID", VRT_ALIGN_RIGHT }, { "STATE", VRT_ALIGN_LEFT }, { "INPUT", VRT_ALIGN_LEFT },
+    { NULL, VRT_ALIGN_LEFT },
+}, ranked[] = {
+    { "ID", VRT_ALIGN_RIGHT }, { "A", VRT_ALIGN_LEFT, .rank = 1 },
+    { "BB", VRT_ALIGN_LEFT, .rank = 3 }, { "CCC", VRT_ALIGN_RIGHT, .rank = 2 },
+    { "INPUT", VRT_ALIGN_LEFT }, { NULL, VRT_ALIGN_LEFT },
+}, models[] = {
+    /* A long name in front, and a last column that others give way to. */
+    { "MODEL", VRT_ALIGN_LEFT }, { "SUM", VRT_ALIGN_LEFT, .rank = 2 },
+    { "BY", VRT_ALIGN_LEFT, .rank = 1 }, { "SOURCE", VRT_ALIGN_LEFT, .least = 22 },
+    { NULL, VRT_ALIGN_LEFT },
+};
+
 /* What matters less is left out where there is no room, and the rest keeps its order. */
-static void test_narrow_table(void)
+static void test_tables(void)
 {
-    static const struct vrt_column columns[] = {
-        { "ID", VRT_ALIGN_RIGHT }, { "A", VRT_ALIGN_LEFT, .rank = 1 },
-        { "BB", VRT_ALIGN_LEFT, .rank = 3 }, { "CCC", VRT_ALIGN_RIGHT, .rank = 2 },
-        { "INPUT", VRT_ALIGN_LEFT }, { NULL, VRT_ALIGN_LEFT },
-    };
-    static const char *const cells[] = { "7", "a", "bb", "ccc", "a-rather-long-name.mp4" };
+    static const char *const two[] = { "7", "running", "caf\u00e9.mp4", "12", "done",
+                                       "a-rather-long-name.mp4", NULL },
+        *const wide[] = { "7", "a", "bb", "ccc", "a-rather-long-name.mp4", NULL },
+        *const named[] = { "a-rather-long-name", "1234", "me", "not here, size unknown", NULL };
     static const struct {
+        const struct vrt_column *columns;
+        const char *const *cells;
         int width;
         const char *text;
     } cases[] = {
-        { 0, "ID  A  BB  CCC  INPUT\n 7  a  bb  ccc  a-rather-long-name.mp4\n" },
-        { 30, "ID  A  BB  CCC  INPUT\n 7  a  bb  ccc  a-rather-lo...\n" },
-        { 28, "ID  A  BB  CCC  INPUT\n 7  a  bb  ccc  a-rather-...\n" },
-        { 27, "ID  A  CCC  INPUT\n 7  a  ccc  a-rather-lon...\n" },
-        { 23, "ID  A  INPUT\n 7  a  a-rather-long...\n" },
-        { 18, "ID  INPUT\n 7  a-rather-lo...\n" },
-        { 3, "ID  INPUT\n 7  a-rather-...\n" },
+        { jobs, two, 0, "ID  STATE    INPUT\n"
+                        " 7  running  caf\u00e9.mp4\n"
+                        "12  done     a-rather-long-name.mp4\n" },
+        { jobs, two, 25, "ID  STATE    INPUT\n"
+                         " 7  running  caf\u00e9.mp4\n"
+                         "12  done     a-rather-...\n" },
+        { jobs, two, 5, "ID  STATE    INPUT\n"
+                        " 7  running  caf\u00e9.mp4\n"
+                        "12  done     a-rather-...\n" },
+        { ranked, wide, 0, "ID  A  BB  CCC  INPUT\n 7  a  bb  ccc  a-rather-long-name.mp4\n" },
+        { ranked, wide, 30, "ID  A  BB  CCC  INPUT\n 7  a  bb  ccc  a-rather-lo...\n" },
+        { ranked, wide, 28, "ID  A  BB  CCC  INPUT\n 7  a  bb  ccc  a-rather-...\n" },
+        { ranked, wide, 27, "ID  A  CCC  INPUT\n 7  a  ccc  a-rather-lon...\n" },
+        { ranked, wide, 23, "ID  A  INPUT\n 7  a  a-rather-long...\n" },
+        { ranked, wide, 18, "ID  INPUT\n 7  a-rather-lo...\n" },
+        { ranked, wide, 3, "ID  INPUT\n 7  a-rather-...\n" },
+        { models, named, 52, "MODEL               SUM   BY  SOURCE\n"
+                             "a-rather-long-name  1234  me  not here, size unknown\n" },
+        { models, named, 51, "MODEL               BY  SOURCE\n"
+                             "a-rather-long-name  me  not here, size unknown\n" },
+        { models, named, 45, "MODEL               SOURCE\n"
+                             "a-rather-long-name  not here, size unknown\n" },
+        { models, named, 40, "MODEL               SOURCE\n"
+                             "a-rather-long-name  not here, size un...\n" },
+        { models, named, 30, "MODEL             SOURCE\na-rather-long...  not here,...\n" },
+        { models, named, 3, "MODEL         SOURCE\na-rather-...  not here,...\n" },
     };
-    struct vrt_table table;
 
-    vrt_table_init(&table, columns);
-    expect_int(vrt_table_add(&table, cells), 0);
-    for (size_t i = 0; i < VRT_ARRAY_SIZE(cases); i++) {
-        struct vrt_buf buf = { 0 };
-        expect_int(vrt_table_print(&table, cases[i].width, &buf), 0);
-        expect_str(buf.data, cases[i].text);
-        vrt_buf_done(&buf);
-    }
-    vrt_table_done(&table);
-}
-
-/* A long name in front, and a last column that others give way to. */
-static void test_narrow_names(void)
-{
-    static const struct vrt_column columns[] = {
-        { "MODEL", VRT_ALIGN_LEFT }, { "SUM", VRT_ALIGN_LEFT, .rank = 2 },
-        { "BY", VRT_ALIGN_LEFT, .rank = 1 }, { "SOURCE", VRT_ALIGN_LEFT, .least = 22 },
-        { NULL, VRT_ALIGN_LEFT },
-    };
-    static const char *const cells[] = { "a-rather-long-name", "1234", "me",
-                                         "not here, size unknown" };
-    static const struct {
-        int width;
-        const char *row;
-    } cases[] = {
-        { 52, "a-rather-long-name  1234  me  not here, size unknown\n" },
-        { 51, "a-rather-long-name  me  not here, size unknown\n" },
-        { 45, "a-rather-long-name  not here, size unknown\n" },
-        { 40, "a-rather-long-name  not here, size un...\n" },
-        { 30, "a-rather-long...  not here,...\n" },
-        { 3, "a-rather-...  not here,...\n" },
-    };
-    struct vrt_table table;
-
-    vrt_table_init(&table, columns);
-    expect_int(vrt_table_add(&table, cells), 0);
-    for (size_t i = 0; i < VRT_ARRAY_SIZE(cases); i++) {
-        struct vrt_buf buf = { 0 };
-        expect_int(vrt_table_print(&table, cases[i].width, &buf), 0);
-        expect_str(strchr(buf.data, '\n') + 1, cases[i].row);
-        vrt_buf_done(&buf);
-    }
-    vrt_table_done(&table);
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(cases); i++)
+        expect_table(cases[i].columns, cases[i].cells, cases[i].width, cases[i].text);
 }
 
 /* What no row has room for: whole, in the order that it came, and never without end. */
@@ -483,8 +474,6 @@ TEST_MAIN(
     { "progress-states", test_progress_states },
     { "progress-waiting", test_progress_waiting },
     { "progress-lines", test_progress_lines },
-    { "table", test_table },
-    { "narrow-table", test_narrow_table },
-    { "narrow-names", test_narrow_names },
+    { "tables", test_tables },
     { "notes", test_notes },
 )
