@@ -21,6 +21,7 @@
 #define PLOT_ROWS_MAX 8         /* of a plot of the selected job */
 #define PLOT_LINES 5            /* that this takes at least: words, a heading, rows */
 #define WORDS_LINES 2           /* of the selected job: an empty one, and what it is at */
+#define OTHER_LINES 7           /* than devices: all in a line, titles, a job, the foot */
 #define JOBS_KEPT 5             /* jobs that are shown before there is a plot; or half */
 #define NARROW 22               /* columns from which there is one */
 #define WIDE 72                 /* columns from which two plots stand side by side */
@@ -192,8 +193,10 @@ static void scroll(struct vrt_top *top, size_t rows)
 static int add_devices(struct page *page, const struct vrt_top *top,
                        const struct vrt_top_style *style)
 {
-    /* Where there are more they leave two thirds to the jobs. */
-    const size_t room = (size_t)VRT_MAX(page->rows / 3, 1);
+    /* Where there are more they leave two thirds to the jobs, and what these and the foot need. */
+    const int third = page->rows / 3, left = page->rows - OTHER_LINES;
+    const size_t fits = (size_t)VRT_MIN(third, left);
+    const size_t room = top->n_devices <= fits ? fits : (size_t)VRT_MIN(third, left - 1);
     struct vrt_buf buf = { 0 };
     char more[40];
 

@@ -5,6 +5,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -12,6 +14,7 @@
 #include "client/conn.h"
 #include "client/files.h"
 #include "client/folders.h"
+#include "client/interrupt.h"
 
 /* Splits at blanks, reads as a command's words; the options stay valid until the next call. */
 static int parse(const char *line, struct vrt_args *args, struct vrt_error *error)
@@ -189,6 +192,30 @@ static void expect_outputs_refused(const struct vrt_file *input)
     }
 }
 
+/* Where nobody may write, which root may: somebody else tries. */
+static void expect_unwritable(void)
+{
+    static const char refusal[] = "closed/x.mp4 can't be written: Permission denied; name another "
+                                  "place: -o FILE, or -o FOLDER/";
+    const struct vrt_file input = VRT_FILE_NONE;
+    struct vrt_file output = VRT_FILE_NONE;
+    struct vrt_error error = { 0 }, checked = { 0 };
+    int status = -1;
+
+    expect_true(mkdir("closed", 0500) == 0 && chmod("closed", 0555) == 0 && chmod(".", 0755) == 0);
+    const pid_t child = fork();
+    if (child == 0) {
+        expect_int(geteuid() == 0 ? setuid(65534) : 0, 0);
+        expect_int(vrt_file_open_output("closed/x.mp4", false, &input, &output, &error), -EACCES);
+        expect_str(error.message, refusal);
+        expect_int(vrt_file_check_output("closed/x.mp4", false, &input, &checked), -EACCES);
+        expect_str(checked.message, refusal);
+        _exit(0);
+    }
+    expect_true(waitpid(child, &status, 0) == child && status == 0);
+    rmdir("closed");
+}
+
 /* Only what was made anew, and is empty still, is taken away again. */
 static void expect_created_removed(const struct vrt_file *input)
 {
@@ -229,6 +256,7 @@ static void test_files(void)
     expect_inputs_refused();
     expect_int(vrt_file_open_input("in.mp4", &input, &error), 0);
     expect_outputs_refused(&input);
+    expect_unwritable();
     expect_created_removed(&input);
 
     expect_true(vrt_file_is_model_path("in.mp4") && vrt_file_is_model_path("x/none"));
@@ -393,6 +421,25 @@ static void test_socket_path(void)
     rmdir(folder);
 }
 
+/* Signals say that it is enough, as long as they are taken, and are what they were then. */
+static void test_interrupt(void)
+{
+    static const int signals[] = { SIGINT, SIGTERM };
+    VRT_CLEANUP(vrt_conn_freep) struct vrt_conn *conn = NULL;
+    struct vrt_interrupt interrupt;
+    struct sigaction now;
+
+    expect_int(vrt_conn_new("/none", 1, &conn), 0);
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(signals); i++) {
+        vrt_interrupted = 0;
+        vrt_interrupt_start(&interrupt, conn);
+        expect_int(raise(signals[i]), 0);
+        expect_int(vrt_interrupted, 1);
+        vrt_interrupt_stop(&interrupt);
+        expect_true(sigaction(signals[i], NULL, &now) == 0 && now.sa_handler == SIG_DFL);
+    }
+}
+
 TEST_MAIN(
     { "arguments", test_arguments },
     { "argument-refusals", test_argument_refusals },
@@ -401,4 +448,5 @@ TEST_MAIN(
     { "folder-results", test_folder_results },
     { "folders", test_folders },
     { "socket-path", test_socket_path },
+    { "interrupt", test_interrupt },
 )

@@ -170,7 +170,9 @@ static void test_rates(void)
     /* The daemon is away, and what was seen is remembered. */
     expect_true(vrt_top_take_look(&top, NULL, &error) == 0);
     expect_true(isnan(vrt_series_at(&top.devices[0].fps, 0)));
-    expect_true(vrt_top_seen(&top, 7) != NULL);
+    expect_true(isnan(vrt_series_at(&top.devices[0].memory, 0)));
+    expect_true(isnan(vrt_series_at(&vrt_top_seen(&top, 7)->fps, 0)));
+    expect_true(isnan(vrt_series_at(&vrt_top_seen(&top, 7)->memory, 0)));
     top.n_jobs = 0;
     look(&top, &device, 0);
     expect_true(vrt_series_at(&top.devices[0].fps, 0) >= 0);
@@ -189,7 +191,8 @@ static void test_rates(void)
 #define TABLES HEAD \
     BOLD "DEVICE  STATE  FPS  FRAMES/S    MEMORY       OF  BUSY  DESCRIPTION" PLAIN "\n" \
     "cuda:0  busy   7.0  #########  3.0 GiB  8.0 GiB   97%  A card?\n" \
-    "cpu:0   ready    -  _________        -  8.0 GiB     -  Two cores\n\n" \
+    "cpu:0   ready    -  _________        -  8.0 GiB     -  Two cores\n" \
+    "cpu:1   lost     -  _________        -        -     -  \n\n" \
     BOLD "ID  STATE    PRIO  DONE   FPS  FRAMES/S    MEMORY  LEFT  INPUT" PLAIN "\n" \
     INVERSE " 9  running     3   38%  12.3  _...::||#  3.0 GiB  0:09  third.mp4     "
 #define REST \
@@ -200,11 +203,11 @@ static void test_rates(void)
     "frames/s"
 
 static const struct page {
-    int columns, rows, mode;
+    int columns, rows, mode, selected_id;
     bool is_away;
     const char *text;
 } pages[] = {
-    { 73, 24, VRT_TOP_JOBS, false, TABLES " " PLAIN "\n" REST "                            memory\n"
+    { 73, 25, VRT_TOP_JOBS, 9, false, TABLES " " PLAIN "\n" REST "                            memory\n"
       "     12.3 |                      #    3.0 GiB |                      #\n"
       "          |                    ###            |                    ###\n"
       "          |                   ####            |                   ####\n"
@@ -214,37 +217,37 @@ static const struct page {
       "          |              #########            |             ##########\n"
       "        0 |            ###########        0 B |           ############\n\n\n"
       INVERSE KEYS "       " PLAIN "\n" },
-    { 72, 20, VRT_TOP_JOBS, false, TABLES PLAIN "\n" REST "\n"
+    { 72, 21, VRT_TOP_JOBS, 9, false, TABLES PLAIN "\n" REST "\n"
       "     12.3 |                                                        ##\n"
       "          |                                                      ####\n"
       "          |                                                    ######\n"
       "          |                                                  ########\n"
       "        0 |                                               ###########\n\n"
       INVERSE KEYS "      " PLAIN "\n" },
-    { 45, 9, VRT_TOP_ASKING, false, "1 queued, 2 running, 1 paused, 12.3 frame...\n"
+    { 45, 9, VRT_TOP_ASKING, 8, false, "1 queued, 2 running, 1 paused, 12.3 frame...\n"
       BOLD "DEVICE  STATE  FPS   MEMORY  DESCRIPTION" PLAIN "\n"
       "cuda:0  busy   7.0  3.0 GiB  A card?\n"
-      "cpu:0   ready    -        -  Two cores\n\n"
-      BOLD "ID  STATE    DONE   FPS  LEFT  INPUT" PLAIN "\n"
-      INVERSE " 9  running   38%  12.3  0:09  third.mp4    " PLAIN "\n"
+      "and 2 more\n\n"
+      BOLD "ID  STATE   PRIO  DONE  FPS  LEFT  INPUT" PLAIN "\n"
+      INVERSE " 8  paused     0    0%    -     -  other.mp4" PLAIN "\n"
       BOLD "cancel job 9, and remove what is done of ..." PLAIN "\n"
       INVERSE "q quit  p r c  + -  s sort  ? help          " PLAIN "\n" },
-    { 67, 6, VRT_TOP_HELP, false, HEAD "\n"
+    { 67, 6, VRT_TOP_HELP, 8, false, HEAD "\n"
       "up down, k j      select a job; page up, page down, home, end\n"
       "p                 pause it\n\n"
       INVERSE KEYS " " PLAIN "\n" },
-    { 30, 8, VRT_TOP_JOBS, true, "1 queued, 2 running, 1 pau...\n"
+    { 30, 8, VRT_TOP_JOBS, 8, true, "1 queued, 2 running, 1 pau...\n"
       BOLD "ID  STATE    DONE  INPUT" PLAIN "\n"
-      INVERSE " 9  running   38%  third.mp4 " PLAIN "\n"
+      " 9  running   38%  third.mp4\n"
       "10  running    0%  \u6620\u753b.mp4\n"
       " 7  queued     0%  video.mp4\n"
-      " 8  paused     0%  other.mp4\n"
+      INVERSE " 8  paused     0%  other.mp4 " PLAIN "\n"
       "vrtd is away; this goes on...\n"
       INVERSE "q quit  p r c  + -  s sort..." PLAIN "\n" },
-    { 5, 4, VRT_TOP_JOBS, false, "1...\n\n\n" INVERSE "q..." PLAIN "\n" },
-    { 66, 2, VRT_TOP_JOBS, false, "\n"
+    { 5, 4, VRT_TOP_JOBS, 9, false, "1...\n\n\n" INVERSE "q..." PLAIN "\n" },
+    { 66, 2, VRT_TOP_JOBS, 9, false, "\n"
       INVERSE KEYS PLAIN "\n" },
-    { 1, 1, VRT_TOP_JOBS, false, INVERSE "q" PLAIN "\n" },
+    { 1, 1, VRT_TOP_JOBS, 9, false, INVERSE "q" PLAIN "\n" },
 };
 
 static void expect_page(struct vrt_top *top, const struct page *page)
@@ -257,6 +260,7 @@ static void expect_page(struct vrt_top *top, const struct page *page)
     const int side = open(ptsname(terminal), O_RDWR | O_NOCTTY);
     expect_true(ioctl(side, TIOCSWINSZ, &size) == 0 && dup2(side, STDOUT_FILENO) >= 0);
     top->mode = page->mode;
+    top->selected_id = page->selected_id;
     top->is_there = !page->is_away;
     vrt_top_draw(top);
     dup2(before, STDOUT_FILENO);
@@ -282,11 +286,11 @@ static void test_pages(void)
     struct vrt_top top = { .jobs = calloc(4, sizeof(*top.jobs)), .n_jobs = 4 };
     struct vrt_error error = { 0 };
     json_t *reports = json_pack(
-        "[{s:s, s:s, s:s, s:{s:i}, s:{s:I, s:I}, s:{s:i}}, {s:s, s:s, s:s, s:{s:I}}]",
+        "[{s:s, s:s, s:s, s:{s:i}, s:{s:I, s:I}, s:{s:i}}, {s:s, s:s, s:s, s:{s:I}}, {s:s, s:s}]",
         "name", "cuda:0", "state", "busy", "description", "A card\x1b", "card", "number", 0,
         "memory", "total_bytes", 8LL << 30, "free_bytes", 5LL << 30, "sensors",
         "utilization_percent", 97, "name", "cpu:0", "state", "ready", "description", "Two cores",
-        "memory", "total_bytes", 8LL << 30);
+        "memory", "total_bytes", 8LL << 30, "name", "cpu:1", "state", "lost");
 
     for (int i = 0; i < 4; i++) {
         vrt_job_info_init(&jobs[i]);

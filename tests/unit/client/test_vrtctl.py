@@ -13,7 +13,7 @@ import subprocess
 import threading
 import unittest
 
-from fake_vrtd import FakeVrtd, answer, refusal
+from fake_vrtd import answer, refusal
 from vrtctl_case import CARD, CUDA, DEVICE, MODEL, PATIENCE_S, SENSORS, STATUS, VRTCTL, Case, job
 
 
@@ -72,9 +72,8 @@ class Broken(Case):
                    answer('{"version":"\xff"}'.encode('latin-1'))]
         for given in answers:
             with self.subTest(given=(given or b'')[:60]):
-                server = FakeVrtd(self.folder, lambda _, given=given: given)
+                self.serve(lambda _, given=given: given)
                 self.complaint('status', status=3, says='vrtd' if given else 'closed')
-                server.close()
 
     def test_wrong_lists(self):
         for path, body in [('list', {}), ('list', {'jobs': 3}), ('list', {'jobs': [3]}),
@@ -82,9 +81,8 @@ class Broken(Case):
                            ('devices', {'devices': ['cpu']}), ('models', {'models': [{'name': 1}]}),
                            ('show 1', {'id': []}), ('devices --trim', {})]:
             with self.subTest(path=path, body=str(body)[:60]):
-                server = FakeVrtd(self.folder, lambda _, body=body: answer(body))
+                self.serve(lambda _, body=body: answer(body))
                 self.complaint(*path.split(), status=3, says='')
-                server.close()
 
     def test_strange_but_bearable(self):
         """A newer daemon: more fields, words nobody knows, missing ones."""
@@ -182,7 +180,6 @@ class Shown(Case):
                               'devices: cpu:0 busy, cpu:1 ready\n')
         self.assertEqual(json.loads(self.run_it('status', '--json')[0]), STATUS)
         waiting = dict(STATUS, jobs=dict(STATUS['jobs'], paused=1, needs_input=3, fetching=0))
-        self.server.close()
         self.serve(lambda _: answer(waiting))
         self.assertIn('jobs: 2 running, 1 queued, 1 paused, 3 needs_input, 3 done,',
                       self.run_it('status')[0])
@@ -219,7 +216,6 @@ class Shown(Case):
         lost = {'name': 'cpu:1', 'state': 'lost', 'done': False, 'freed_bytes': None,
                 'former_peak_bytes': None, 'memory': {}, 'message': 'it is\x1b lost'}
         reply = [trimmed]
-        self.server.close()
         self.serve(lambda _: answer({'devices': reply}))
         for options, body in [(('--trim', '--reset-peak'), ('', True, True)),
                               (('cpu:0', '--trim', 'cuda'), ('cpu:0,cuda', True, False)),
@@ -248,7 +244,6 @@ class Shown(Case):
         third = dict(CUDA, name='cuda:3', card=dict(CARD, number=3), state='quarantined',
                      last_error='hot', retry_in_s=7.6,
                      sensors=dict(SENSORS, memory_utilization_percent=8))
-        self.server.close()
         self.serve(lambda _: answer({'devices': cards + [third]}))
         out, _ = self.run_it('devices', 'cuda:1')
         self.assertEqual([line for line in out.splitlines() if not line.startswith(' ')],
@@ -284,10 +279,9 @@ class Shown(Case):
         for state, told in [('ready', 'Two cores'), ('busy', 'Two cores'), ('lost', 'too hot'),
                             ('quarantined', 'too hot')]:
             device = dict(DEVICE, state=state, last_error='too hot')
-            server = FakeVrtd(self.folder, lambda _, d=device: answer({'devices': [d]}))
+            self.serve(lambda _, d=device: answer({'devices': [d]}))
             out, _ = self.run_it('devices')
             self.assertTrue(out.rstrip().endswith(told), out)
-            server.close()
 
     def test_models(self):
         out, _ = self.run_it('models')
@@ -302,7 +296,6 @@ class Shown(Case):
         held = {'device': 'cpu:0', 'model': 'compact-x2', 'checksum': 16 * '1', 'precision': 'f32',
                 'bytes': 3 << 20, 'state': 'in_use'}
         brought = dict(held, device='cuda:1', model=None, precision='bf16', state='packing')
-        self.server.close()
         later = dict(held, state='moved')       # of a newer daemon
         self.serve(lambda _: answer({'models': [MODEL], 'replicas': [held, brought, later]}))
         lines = self.run_it('models')[0].splitlines()
@@ -320,7 +313,6 @@ class Shown(Case):
         why = 'https://models.example.org/other.pth: ' + 18 * 'there is no such file, '
         failed = dict(MODEL, name='other', state='failed', error=why + '\x1b', is_default=False,
                       size_bytes=3 << 20)
-        self.server.close()
         self.serve(lambda _: answer({'models': [failed, dict(MODEL, state='ready')]}))
         lines = self.run_it('models')[0].splitlines()
         self.assertEqual(len(lines), 5)
@@ -348,7 +340,6 @@ class Shown(Case):
         """As long as devices have something of it, it isn't paused yet."""
         busy = job(12, 'paused')
         idle = job(13, 'paused', devices=[dict(busy['devices'][0], shards_running=0)])
-        self.server.close()
         self.serve(lambda request: answer(busy if request.path.endswith('/12') else idle
                                           if request.path.endswith('/13')
                                           else {'jobs': [busy, idle], 'next': None}))
@@ -360,7 +351,6 @@ class Shown(Case):
 
     def test_cancelling(self):
         """What only waits for its devices to put it down isn't told as if it went on."""
-        self.server.close()
         going = job(cancelling=True)
         self.serve(lambda r: answer({'jobs': [going], 'next': None} if r.path.startswith(
             '/v1/jobs?') else going))
@@ -371,7 +361,6 @@ class Shown(Case):
         self.assertNotIn('left', out)
 
     def test_empty_list(self):
-        self.server.close()
         self.serve(lambda _: answer({'jobs': [], 'next': None}))
         self.assertEqual(self.run_it('list')[0], 'no job is waiting or running; vrtctl list --all '
                                                  'shows those that are over\n')
@@ -379,7 +368,6 @@ class Shown(Case):
         self.assertEqual(self.run_it('list', '--json')[0], '')
 
     def test_endless_list(self):
-        self.server.close()
         self.serve(lambda _: answer({'jobs': [job(12)], 'next': 12}))
         self.complaint('list', status=3, says='where its list goes on')
         self.assertEqual(len(self.server.requests), 2)
@@ -402,7 +390,6 @@ class Shown(Case):
         points = [{'elapsed_s': i / 5, 'frames': i * i / 10, 'fps': (2 * i - 1) / 2,
                    'memory_bytes': None if i < 3 else 5 << 30} for i in range(1, 101)]
         history = {'period_s': 0.2, 'points': points}
-        self.server.close()
         self.serve(lambda r: answer({'period_s': 0, 'points': []} if '/13/' in r.path else
                                     history if r.path == '/v1/jobs/12/history' else 'no'))
         out, _ = self.run_it('show', '--history', 12)
@@ -602,10 +589,9 @@ class Submit(Case):
         for given, status in [(refusal(422, 'job.input', 'not a video'), 1), (None, 3),
                               (answer({}, 201), 3), (answer('?', 201), 3), (answer('', 500), 3)]:
             with self.subTest(given=given):
-                server = FakeVrtd(self.folder, lambda _, given=given: given)
+                self.serve(lambda _, given=given: given)
                 self.complaint('submit', 'video.mp4', status=status, says='vrtctl: ')
                 self.assertFalse(os.path.exists(self.path('video.restored.mp4')))
-                server.close()
 
     def test_no_more_room(self):
         """Of many files the first that finds no room ends it: the others would find none either."""

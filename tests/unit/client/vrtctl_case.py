@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: MIT
 """What the tests of vrtctl share: what a daemon would answer, and how the program is run."""
+import fcntl
 import os
 import pty
 import shutil
+import struct
 import subprocess
 import sys
 import tempfile
+import termios
 import unittest
 
 from fake_vrtd import FakeVrtd
@@ -79,6 +82,9 @@ class Case(unittest.TestCase):
         return os.path.join(self.folder, name)
 
     def serve(self, respond):
+        """From now on; who answered before doesn't any more."""
+        if self.server:
+            self.server.close()
         self.server = FakeVrtd(self.folder, respond)
         self.addCleanup(self.server.close)
         return self.server
@@ -108,26 +114,28 @@ class Case(unittest.TestCase):
         self.program = shutil.copy(VRTCTL, self.path('vrtctl'))
         return {'user': 65534, 'group': 65534, 'extra_groups': []}
 
-    def on_terminal(self, columns, *arguments, status=0, locale='C.UTF-8'):
-        """What it prints on a terminal that wide."""
-        terminal, end = pty.openpty()
+    def on_terminal(self, columns, *arguments, status=0, err='', locale='C.UTF-8', rows=24,
+                    kind='xterm', on_output=lambda output: None):
+        """What it prints on a terminal of that size; on_output() is told what it is by then."""
+        try:
+            terminal, end = pty.openpty()
+        except OSError as e:            # a bare container
+            self.skipTest(str(e))
         self.addCleanup(os.close, terminal)
-        subprocess.run(['stty', 'cols', str(columns), 'rows', '24'], stdin=end, check=True)
+        fcntl.ioctl(end, termios.TIOCSWINSZ, struct.pack('HHHH', rows, columns, 0, 0))
         process = subprocess.Popen(self.command(*arguments), stdout=end, stderr=subprocess.PIPE,
-                                   cwd=self.folder,
-                                   env=dict(os.environ, TERM='xterm', LC_ALL=locale))
+                                   cwd=self.folder, stdin=subprocess.DEVNULL,
+                                   env=dict(os.environ, TERM=kind, LC_ALL=locale))
         os.close(end)
         out = b''
-        while True:
-            try:
-                data = os.read(terminal, 65536)
-            except OSError:         # the other end is closed
-                break
-            if not data:
-                break
-            out += data
-        self.assertEqual(process.communicate(timeout=PATIENCE_S)[1], b'')
-        self.assertEqual(process.returncode, status)
+        try:
+            while data := os.read(terminal, 65536):
+                out += data
+                on_output(out.decode(errors='replace'))
+        except OSError:                 # the other end is closed
+            pass
+        said = process.communicate(timeout=PATIENCE_S)[1].decode()
+        self.assertEqual((process.returncode, said), (status, err))
         return out.decode().replace('\r\n', '\n')
 
     def watched(self, *arguments, status=0):
