@@ -91,44 +91,46 @@ static void expect_order(struct vrt_top *top, enum vrt_top_sort sort, const char
 
 static void test_order(void)
 {
-    struct vrt_job_info jobs[5];
-    const struct vrt_job_info *listed[5];
-    struct vrt_top top = { .jobs = listed, .n_jobs = 5 };
+    struct vrt_job_info jobs[8];
+    const struct vrt_job_info *listed[8];
+    struct vrt_top top = { .jobs = listed, .n_jobs = 8 };
     static const int states[] = {
         VRT_JOB_PAUSED, VRT_JOB_QUEUED, VRT_JOB_RUNNING, VRT_JOB_FINISHING, VRT_JOB_RUNNING,
+        VRT_JOB_DISK_FULL, VRT_JOB_FETCHING, VRT_JOB_NEEDS_INPUT,
     };
 
-    for (int i = 0; i < 5; i++) {
+    for (int i = 0; i < 8; i++) {
         vrt_job_info_init(&jobs[i]);
         jobs[i].id = i + 1;
         jobs[i].state = states[i];
         jobs[i].frames_total = i == 1 ? VRT_UNKNOWN : 100;
         jobs[i].frames_done = 10 * i;
         jobs[i].priority = i % 2;
-        listed[4 - i] = &jobs[i];
+        listed[7 - i] = &jobs[i];
     }
-    expect_order(&top, VRT_TOP_BY_STATE, "43521");
+    expect_order(&top, VRT_TOP_BY_STATE, "43572186");
     expect_int(top.selected_id, 4);
-    expect_order(&top, VRT_TOP_BY_PRIORITY, "24135");
-    expect_order(&top, VRT_TOP_BY_PROGRESS, "54312");
-    expect_int(top.selected_id, 5);
+    expect_order(&top, VRT_TOP_BY_PRIORITY, "24681357");
+    expect_order(&top, VRT_TOP_BY_PROGRESS, "87654312");
+    expect_int(top.selected_id, 8);
     top.selected_id = 4;
     top.has_typed = true;
     vrt_top_arrange(&top);
     /* Once somebody typed, the selected job stays the same one, wherever it goes; another takes the
      * place of one that is gone. */
     expect_int(top.selected_id, 4);
-    expect_int((int)vrt_top_selected(&top), 1);
+    expect_int((int)vrt_top_selected(&top), 4);
     top.selected_id = 9;
     vrt_top_arrange(&top);
-    expect_int(top.selected_id, 5);
+    expect_int(top.selected_id, 8);
 }
 
 /* A second later `done` frames more are done. */
 static void look(struct vrt_top *top, struct vrt_job_device *device, int done)
 {
     struct vrt_error error = { 0 };
-    json_t *reports = json_pack("[{s:s, s:s}, {s:s, s:s}]", "name", "cpu:0", "state", "busy",
+    json_t *reports = json_pack("[{s:s, s:s, s:{s:i, s:i}}, {s:s, s:s}]", "name", "cpu:0", "state",
+                                "busy", "memory", "replica_bytes", 0, "workspace_bytes", 0,
                                 "name", "cpu:1", "state", "ready");
 
     device->frames_done += done;
@@ -139,7 +141,9 @@ static void look(struct vrt_top *top, struct vrt_job_device *device, int done)
 /* Frames come by shards, and a job's end takes none of them away. */
 static void test_rates(void)
 {
-    struct vrt_job_device device = { .name = "cpu:0", .frames_underway = NAN };
+    struct vrt_job_device devices[] = { { .name = "cpu:1", .frames_underway = NAN },
+                                        { .name = "cpu:0", .frames_underway = NAN } };
+    struct vrt_job_device *const device = &devices[1];
     struct vrt_job_info job;
     const struct vrt_job_info **listed = calloc(1, sizeof(*listed));
     struct vrt_top top = { .jobs = listed, .n_jobs = 1 };
@@ -150,22 +154,23 @@ static void test_rates(void)
     job.id = 7;
     job.state = VRT_JOB_RUNNING;
     job.fps = 4;
-    job.devices = &device;
-    job.n_devices = 1;
-    device.replica_bytes = 1 << 20;
-    device.workspace_bytes = 1 << 20;
+    job.devices = devices;
+    job.n_devices = 2;
+    device->replica_bytes = 1 << 20;
+    device->workspace_bytes = 1 << 20;
     listed[0] = &job;
-    look(&top, &device, 100);
+    look(&top, device, 100);
     expect_int((int)top.n_devices, 2);
     expect_true(isnan(vrt_series_at(&top.devices[0].fps, 0)));
     for (int i = 0; i < 10; i++)
-        look(&top, &device, i % 5 == 0 ? 20 : 0);
+        look(&top, device, i % 5 == 0 ? 20 : 0);
     expect_true(vrt_series_at(&top.devices[0].fps, 0) == 4);
+    expect_true(vrt_series_at(&top.devices[0].memory, 0) == 0);
     expect_true(vrt_series_at(&top.devices[1].fps, 0) == 0);
     expect_true(vrt_series_at(&vrt_top_seen(&top, 7)->fps, 0) == 4);
     expect_true(vrt_series_at(&vrt_top_seen(&top, 7)->memory, 0) == 2 << 20);
     /* A shard that failed is done again. */
-    look(&top, &device, -100);
+    look(&top, device, -100);
     expect_true(vrt_series_at(&top.devices[0].fps, 0) == 0);
     /* The daemon is away, and what was seen is remembered. */
     expect_true(vrt_top_take_look(&top, NULL, &error) == 0);
@@ -174,10 +179,13 @@ static void test_rates(void)
     expect_true(isnan(vrt_series_at(&vrt_top_seen(&top, 7)->fps, 0)));
     expect_true(isnan(vrt_series_at(&vrt_top_seen(&top, 7)->memory, 0)));
     top.n_jobs = 0;
-    look(&top, &device, 0);
+    look(&top, device, 0);
     expect_true(vrt_series_at(&top.devices[0].fps, 0) >= 0);
     expect_true(vrt_top_seen(&top, 7) == NULL);
     expect_int((int)vrt_top_job_bytes(&job), 2 << 20);
+    device->replica_bytes = VRT_UNKNOWN;
+    device->workspace_bytes = 1;
+    expect_int((int)vrt_top_job_bytes(&job), 1);
     job.state = VRT_JOB_QUEUED;
     expect_int((int)vrt_top_job_bytes(&job), VRT_UNKNOWN);
     vrt_top_forget(&top);
@@ -190,7 +198,7 @@ static void test_rates(void)
 #define HEAD "1 queued, 2 running, 1 paused, 12.3 frames/s, by state\n"
 #define TABLES HEAD \
     BOLD "DEVICE  STATE  FPS  FRAMES/S    MEMORY       OF  BUSY  DESCRIPTION" PLAIN "\n" \
-    "cuda:0  busy   7.0  #########  3.0 GiB  8.0 GiB   97%  A card?\n" \
+    "cuda:0  busy   4.2  ___..::|#  3.0 GiB  8.0 GiB   97%  A card?\n" \
     "cpu:0   ready    -  _________        -  8.0 GiB     -  Two cores\n" \
     "cpu:1   lost     -  _________        -        -     -  \n\n" \
     BOLD "ID  STATE    PRIO  DONE   FPS  FRAMES/S    MEMORY  LEFT  INPUT" PLAIN "\n" \
@@ -226,7 +234,7 @@ static const struct page {
       INVERSE KEYS "      " PLAIN "\n" },
     { 45, 9, VRT_TOP_ASKING, 8, false, "1 queued, 2 running, 1 paused, 12.3 frame...\n"
       BOLD "DEVICE  STATE  FPS   MEMORY  DESCRIPTION" PLAIN "\n"
-      "cuda:0  busy   7.0  3.0 GiB  A card?\n"
+      "cuda:0  busy   4.2  3.0 GiB  A card?\n"
       "and 2 more\n\n"
       BOLD "ID  STATE   PRIO  DONE  FPS  LEFT  INPUT" PLAIN "\n"
       INVERSE " 8  paused     0    0%    -     -  other.mp4" PLAIN "\n"
@@ -307,7 +315,7 @@ static void test_pages(void)
     for (int i = 0; i < 12; i++) {
         jobs[2].fps = 12.34 * i / 11;
         jobs[2].frames_done = 7 * i;
-        device.frames_done = 7 * i;
+        device.frames_done = i * i / 4;
         device.replica_bytes = device.workspace_bytes = (i + 1LL) << 27;
         expect_int(vrt_top_take_look(&top, reports, &error), 0);
     }
