@@ -463,8 +463,7 @@ class Submit(Case):
             'hwaccel': None, 'hwdec': None,
             'priority': -3, 'strict': True, 'overwrite': False, 'dry_run': False,
             'webhook': None})
-        with open(self.path('video.restored.mp4'), 'rb') as f:
-            self.assertEqual(f.read(), b'result')
+        self.assertEqual(self.text_of('video.restored.mp4'), 'result')
 
     def test_clips(self):
         self.serve(self.accepts)
@@ -520,8 +519,7 @@ class Submit(Case):
 
     def test_model_file(self):
         self.serve(self.accepts)
-        with open(self.path('x4.pth'), 'w', encoding='utf-8') as f:
-            f.write('weights')
+        self.write('x4.pth', 'weights')
         self.run_it('submit', '-m', 'x4.pth', '-o', 'a.mkv', 'video.mp4')
         self.assertEqual(self.read, [b'moving pictures', b'weights'])
         self.assertEqual(self.seen.json()['model'], {'fd': 2, 'name': 'x4.pth',
@@ -577,13 +575,11 @@ class Submit(Case):
 
     def test_overwrite(self):
         self.serve(lambda r: refusal(503, 'job.queue_full', 'the queue is full'))
-        with open(self.path('old.mp4'), 'w', encoding='utf-8') as f:
-            f.write('precious')
+        self.write('old.mp4', 'precious')
         self.complaint('submit', '-o', 'old.mp4', 'video.mp4', status=1, says='--overwrite')
         self.complaint('submit', '-o', 'old.mp4', '--overwrite', 'video.mp4', status=1,
                        says='video.mp4: the queue is full')
-        with open(self.path('old.mp4'), encoding='utf-8') as f:
-            self.assertEqual(f.read(), 'precious')
+        self.assertEqual(self.text_of('old.mp4'), 'precious')
 
     def test_a_refused_job_leaves_no_output(self):
         for given, status in [(refusal(422, 'job.input', 'not a video'), 1), (None, 3),

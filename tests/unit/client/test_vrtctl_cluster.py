@@ -44,18 +44,6 @@ class Cluster(Case):
         self.environment = dict(os.environ, FAKE=self.folder, VRTD_SLURM_URL='',
                                 PATH=self.path('bin') + ':' + os.environ['PATH'])
 
-    def path(self, *names):
-        return os.path.join(self.folder, *names)
-
-    def write(self, name, text):
-        os.makedirs(os.path.dirname(self.path(name)), exist_ok=True)
-        with open(self.path(name), 'w', encoding='utf-8') as f:
-            f.write(text if isinstance(text, str) else json.dumps(text))
-
-    def read(self, name):
-        with open(self.path(name), encoding='utf-8') as f:
-            return f.read()
-
     def ctl(self, *arguments, **options):
         return self.run_it(*arguments, **dict({'env': self.environment}, **options))
 
@@ -63,7 +51,7 @@ class Cluster(Case):
         """What Slurm's commands were asked since, each a list."""
         if not os.path.exists(self.path('asked')):
             return []
-        lines = self.read('asked').splitlines()
+        lines = self.text_of('asked').splitlines()
         os.remove(self.path('asked'))
         return [line.split('|') for line in lines if not line.startswith('squeue')]
 
@@ -71,7 +59,7 @@ class Cluster(Case):
         return self.ctl('submit', '--cluster', '-o', 'out.mp4', *options, 'video.mp4', **more)
 
     def record(self, **changes):
-        found = dict(json.loads(self.read('out.mp4.vrtd/slurm.json')), **changes)
+        found = dict(json.loads(self.text_of('out.mp4.vrtd/slurm.json')), **changes)
         self.write('out.mp4.vrtd/slurm.json', found)
         return found
 
@@ -115,17 +103,17 @@ class Submit(Cluster):
                                                      after]),
                           ('rest', '%x', wants + ['--dependency=afternotok:12', after]),
                           ('join', '%x', wants[:3] + ['--dependency=afterany:13', after]))])
-        self.assertEqual(self.read('environment'), 'SBATCH_ACCOUNT=kept\n')
+        self.assertEqual(self.text_of('environment'), 'SBATCH_ACCOUNT=kept\n')
         for n, parts in enumerate(('plan', '"$SLURM_ARRAY_TASK_ID/3"', '0/1', 'join')):
-            self.assertEqual(self.read(f'script.{n + 11}'),
+            self.assertEqual(self.text_of(f'script.{n + 11}'),
                              f"#!/bin/sh\nexec sh '{folder}'/task.sh {parts}\n")
         self.assertEqual([record[key] for key in ('plan', 'array', 'rest', 'join', 'submissions',
                                                   'nodes', 'gpus', 'is_cancelled')],
                          [11, 12, 13, 14, 1, 3, 1, False])
-        request = json.loads(self.read('out.mp4.vrtd/request.json'))
+        request = json.loads(self.text_of('out.mp4.vrtd/request.json'))
         self.assertEqual(request['input'], {'fd': None, 'name': 'video.mp4', 'url': None,
                                             'path': self.path('video.mp4'), 'upload': None})
-        self.assertIn(f"\nfolder='{folder}'\n", self.read('out.mp4.vrtd/task.sh'))
+        self.assertIn(f"\nfolder='{folder}'\n", self.text_of('out.mp4.vrtd/task.sh'))
         self.assertIn('is there already', self.submit('--overwrite', status=1)[1])
 
     def test_cards(self):
@@ -328,7 +316,7 @@ class Looked(Cluster):
     def test_lists(self):
         """By Slurm, and by the index: each film once, and none that is gone."""
         self.ctl('submit', '--cluster', '-o', 'second.mp4', 'video.mp4')
-        tags = [json.loads(self.read(f'{name}.mp4.vrtd/slurm.json'))['tag']
+        tags = [json.loads(self.text_of(f'{name}.mp4.vrtd/slurm.json'))['tag']
                 for name in ('out', 'second')]
         self.write('queue', ''.join(
             f'{n}|{n}|RUNNING|None|{tag}|{self.path(folder)}\n' for n, tag, folder in (
@@ -459,7 +447,7 @@ class Followed(Cluster):
         self.assertEqual(process.stderr.readline(), 'vrtctl: out.mp4: squeue: away\n')
         os.remove(self.path('asked'))
         deadline = time.monotonic() + PATIENCE_S
-        while not os.path.exists(self.path('asked')) or self.read('asked').count('\n') < 2:
+        while not os.path.exists(self.path('asked')) or self.text_of('asked').count('\n') < 2:
             self.assertLess(time.monotonic(), deadline)
             time.sleep(0.05)
         self.note('join', state='done')

@@ -31,12 +31,6 @@ class Answered(Case):
             return known if isinstance(known, bytes) else answer(known)
         self.serve(respond)
 
-    def write(self, name, text='pictures'):
-        os.makedirs(os.path.dirname(self.path(name)), exist_ok=True)
-        with open(self.path(name), 'w', encoding='utf-8') as f:
-            f.write(text)
-        return self.path(name)
-
 
 class Token(Answered):
     def test_new(self):
@@ -305,10 +299,8 @@ PSNR of Y over the time
         out, _ = compare('--crop', 3)
         self.assertIn('VMAF       82.58, harmonic mean 81.50, worst 70.50 at 0.080 s, of the', out)
         self.assertIn('Not told   FVD: name', out)
-        with open(self.path('asked'), encoding='utf-8') as f:
-            said = f.read()
         self.assertIn('-i file:b.mkv -noautorotate -i file:video.mp4 -lavfi [0:V:0]crop=iw-6:ih-6:3'
-                      ':3:exact=1,', said)
+                      ':3:exact=1,', self.text_of('asked'))
         self.report['fvd_clips'] = 0
         self.assertNotIn('Not told', compare()[0])
         got = json.loads(compare('--json')[0])

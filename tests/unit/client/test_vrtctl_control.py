@@ -85,8 +85,7 @@ class Revive(Case):
         self.posted, self.contents = None, []
         self.refuse = None
         for name, text in (('x4.pth', 'weights'), ('moved.mp4', 'moving pictures')):
-            with open(self.path(name), 'w', encoding='utf-8') as f:
-                f.write(text)
+            self.write(name, text)
         self.serve(self.respond)
 
     def respond(self, request):
@@ -117,8 +116,7 @@ class Revive(Case):
         self.lost(model_path=self.path('x4.pth'), reference_path=self.path('moved.mp4'))
         out, _ = self.run_it('resume', 7)
         self.assertEqual(out, 'job 7 (video.mp4) goes on\n')
-        with open(self.path('moved.mp4'), 'rb') as f:
-            self.assertEqual(self.contents, [b'moving pictures', b'', b'weights', f.read(100)])
+        self.assertEqual(self.contents, [b'moving pictures', b'', b'weights', b'moving pictures'])
         self.assertEqual(self.posted.json(), {
             'input': {'fd': 0, 'name': 'video.mp4', 'path': self.path('video.mp4')},
             'output': {'fd': 1, 'name': 'video.restored.mp4',
@@ -154,8 +152,7 @@ class Revive(Case):
 
     def test_another_input(self):
         """Its size says so, before anything is said of an output that holds something."""
-        with open(self.path('video.restored.mp4'), 'w', encoding='utf-8') as f:
-            f.write('precious')
+        self.write('video.restored.mp4', 'precious')
         size = os.path.getsize(self.path('video.mp4'))
         self.lost(input_bytes=size + 1)
         self.complaint('resume', 7, status=1, says='video.mp4 is not the file that this job was '
@@ -166,12 +163,10 @@ class Revive(Case):
 
     def test_output_that_is_there(self):
         """Empty, or half written by the daemon: it goes on. Anything else is somebody's."""
-        path = self.path('video.restored.mp4')
         for text, fine in (('', True), ('\0' * 5000 + 'end', True), ('\0' * 4095 + 'x', False),
                            ('precious', False)):
             with self.subTest(text=text[-8:]):
-                with open(path, 'w', encoding='utf-8') as f:
-                    f.write(text)
+                self.write('video.restored.mp4', text)
                 self.lost()
                 if fine:
                     self.run_it('resume', 7)
@@ -180,8 +175,7 @@ class Revive(Case):
                                    'it with --overwrite')
                     self.run_it('resume', 7, '--overwrite')
                     self.assertTrue(self.posted.json()['overwrite'])
-                with open(path, encoding='utf-8') as f:
-                    self.assertEqual(f.read(), text)
+                self.assertEqual(self.text_of('video.restored.mp4'), text)
 
     def test_output_of_a_refused_one(self):
         """What was made for it is gone again, what was there stays."""
@@ -190,8 +184,7 @@ class Revive(Case):
         self.refuse = refusal(422, 'input.other', said)
         self.complaint('resume', 7, status=1, says=said)
         self.assertFalse(os.path.exists(self.path('video.restored.mp4')))
-        with open(self.path('video.restored.mp4'), 'w', encoding='utf-8'):
-            pass
+        self.write('video.restored.mp4', '')
         self.complaint('resume', 7, status=1, says=said)
         self.assertTrue(os.path.exists(self.path('video.restored.mp4')))
 
@@ -227,8 +220,7 @@ class Revive(Case):
 
     def test_wrong_state(self):
         """Of a job that cannot be revived the daemon says so, whatever became of its files."""
-        with open(self.path('video.restored.mp4'), 'w', encoding='utf-8') as f:
-            f.write('the result')
+        self.write('video.restored.mp4', 'the result')
         for verb, state in (('retry', 'done'), ('retry', 'running'), ('resume', 'done')):
             with self.subTest(verb=verb, state=state):
                 self.lost(state)

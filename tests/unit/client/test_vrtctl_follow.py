@@ -236,8 +236,7 @@ class Follow(FollowCase):
 
     def test_restart_without_files_of_several(self):
         """Each job is given its own."""
-        with open(self.path('b.mp4'), 'w', encoding='utf-8') as f:
-            f.write('other pictures')
+        self.write('b.mp4', 'other pictures')
         posted = []
 
         def respond(request):
@@ -382,8 +381,7 @@ class Follow(FollowCase):
     def test_picture_that_exists(self):
         """It is found out before the job, not after it."""
         self.serve(self.respond)
-        with open(self.path('video.restored.png'), 'w', encoding='utf-8') as f:
-            f.write('precious')
+        self.write('video.restored.png', 'precious')
         self.complaint('submit', '-f', '--preview', 'video.mp4', status=1,
                        says='video.restored.png: the picture of --preview exists; replace it with '
                        '--overwrite, or make it later: vrtctl preview -o FILE ID')

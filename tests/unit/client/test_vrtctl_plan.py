@@ -61,8 +61,7 @@ class DryRun(Case):
 
     def test_json_and_model_file(self):
         self.serve(self.plans)
-        with open(self.path('x4.pth'), 'w', encoding='utf-8') as f:
-            f.write('weights')
+        self.write('x4.pth', 'weights')
         out, _ = self.run_it('submit', '--dry-run', '--json', '-m', 'x4.pth', 'video.mp4')
         self.assertEqual(json.loads(out), PLAN)
         self.assertEqual(self.read, [b'moving pictures', b'weights'])
@@ -145,8 +144,7 @@ class DryRun(Case):
 
     def test_refused_as_it_would_be(self):
         self.serve(self.plans)
-        with open(self.path('old.mp4'), 'w', encoding='utf-8') as f:
-            f.write('precious')
+        self.write('old.mp4', 'precious')
         for options, says in ((['old.mp4'], '--overwrite'),
                               (['video.mp4', '--overwrite'], 'same file'),
                               (['none/x.mp4'], 'the folder for it does not exist')):
@@ -215,8 +213,7 @@ class Profile(Case):
 
     def test_request(self):
         self.serve(self.profiles)
-        with open(self.path('x4.pth'), 'w', encoding='utf-8') as f:
-            f.write('weights')
+        self.write('x4.pth', 'weights')
         out, _ = self.run_it('profile', '--json', '-d', 'cuda:1', '--size', '1920x1080', '-n', 7,
                              '--precision', 'f16', '--tile', 512, '--overlap', 0, '--batch', 8,
                              './x4.pth')
@@ -496,8 +493,7 @@ class Tune(Case):
         self.complaint('tune', '-m', './none.pth', 'video.mp4', status=1, says='none.pth: No such')
 
     def test_model_file(self):
-        with open(self.path('x4.pth'), 'w', encoding='utf-8') as f:
-            f.write('weights')
+        self.write('x4.pth', 'weights')
         self.serve(self.respond)
         self.run_it('tune', '-m', 'x4.pth', 'video.mp4')
         self.assertEqual(self.read[0], [b'moving pictures', b'weights'])

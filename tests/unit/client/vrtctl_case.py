@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """What the tests of vrtctl share: what a daemon would answer, and how the program is run."""
 import fcntl
+import json
 import os
 import pty
 import shutil
@@ -75,11 +76,21 @@ class Case(unittest.TestCase):
         # Where whoever runs the tests has no films.
         os.environ.update(XDG_STATE_HOME=self.path('state-home'), TZ='UTC')
         self.server = None
-        with open(self.path('video.mp4'), 'w', encoding='utf-8') as f:
-            f.write('moving pictures')
+        self.write('video.mp4', 'moving pictures')
 
-    def path(self, name):
-        return os.path.join(self.folder, name)
+    def path(self, *names):
+        return os.path.join(self.folder, *names)
+
+    def write(self, name, text='pictures'):
+        """Writes a file, an object as JSON. Return: its path."""
+        os.makedirs(os.path.dirname(self.path(name)), exist_ok=True)
+        with open(self.path(name), 'w', encoding='utf-8') as f:
+            f.write(text if isinstance(text, str) else json.dumps(text))
+        return self.path(name)
+
+    def text_of(self, name):
+        with open(self.path(name), encoding='utf-8') as f:
+            return f.read()
 
     def serve(self, respond):
         """From now on; who answered before doesn't any more."""
