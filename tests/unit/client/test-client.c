@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "client/arguments.h"
 #include "client/conn.h"
 #include "client/files.h"
@@ -216,6 +217,33 @@ static void expect_unwritable(void)
     rmdir("closed");
 }
 
+/* Only an empty file of that time, which has no other name. */
+static void expect_placeholders_removed(const char *folder)
+{
+    static const struct {
+        const char *text;
+        int seconds;
+        bool is_linked, is_relative, stays;
+    } cases[] = {
+        { "", 0 }, { "", 2 }, { "", -2 }, { "", 3, .stays = true }, { "", -3, .stays = true },
+        { "x", 0, .stays = true }, { "", 0, .is_linked = true, .stays = true },
+        { "", 0, .is_relative = true, .stays = true },
+    };
+    char path[64];
+    struct stat st;
+
+    snprintf(path, sizeof(path), "%s/place", folder);
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(cases); i++) {
+        write_file("place", cases[i].text);
+        expect_int(stat("place", &st), 0);
+        expect_int(cases[i].is_linked ? link("place", "other") : 0, 0);
+        vrt_file_remove_placeholder(cases[i].is_relative ? "place" : path,
+                                    (st.st_mtim.tv_sec + cases[i].seconds) * VRT_NS_PER_S);
+        expect_int(unlink("place"), cases[i].stays ? 0 : -1);
+        unlink("other");
+    }
+}
+
 /* Only what was made anew, and is empty still, is taken away again. */
 static void expect_created_removed(const struct vrt_file *input)
 {
@@ -257,6 +285,7 @@ static void test_files(void)
     expect_int(vrt_file_open_input("in.mp4", &input, &error), 0);
     expect_outputs_refused(&input);
     expect_unwritable();
+    expect_placeholders_removed(folder);
     expect_created_removed(&input);
 
     expect_true(vrt_file_is_model_path("in.mp4") && vrt_file_is_model_path("x/none"));
@@ -384,39 +413,43 @@ static void test_folders(void)
     expect_true(rmdir("new") == 0 && chdir("/") == 0 && rmdir(folder) == 0);
 }
 
+static void expect_socket(const char *given, const char *wanted)
+{
+    struct vrt_error error = { 0 };
+    char path[256];
+
+    expect_int(vrt_conn_find_socket(given, path, sizeof(path), &error), 0);
+    expect_str(path, wanted);
+}
+
 static void test_socket_path(void)
 {
-    char folder[] = "/tmp/vrt-client-XXXXXX", path[256], state[48], wanted[64], longer[150];
+    char folder[] = "/tmp/vrt-client-XXXXXX", path[256], state[48], wanted[64], longer[109];
     struct vrt_error error = { 0 };
 
     expect_true(mkdtemp(folder));
     unsetenv("VRTD_SOCKET");
     setenv("XDG_RUNTIME_DIR", folder, 1);
     setenv("XDG_STATE_HOME", folder, 1);
-    expect_int(vrt_conn_find_socket(NULL, path, sizeof(path), &error), 0);
-    expect_str(path, "/run/vrtd/vrtd.sock");
+    expect_socket(NULL, "/run/vrtd/vrtd.sock");
     /* Where a daemon listens that has no XDG_RUNTIME_DIR either. */
     snprintf(state, sizeof(state), "%s/vrtd", folder);
     snprintf(wanted, sizeof(wanted), "%s/vrtd.sock", state);
     expect_int(mkdir(state, 0700), 0);
     write_file(wanted, "");
-    expect_int(vrt_conn_find_socket(NULL, path, sizeof(path), &error), 0);
-    expect_str(path, wanted);
+    expect_socket(NULL, wanted);
     unlink(wanted);
     rmdir(state);
     snprintf(wanted, sizeof(wanted), "%s/vrtd.sock", folder);
     write_file(wanted, "");
-    expect_int(vrt_conn_find_socket(NULL, path, sizeof(path), &error), 0);
-    expect_str(path, wanted);
+    expect_socket(NULL, wanted);
     setenv("VRTD_SOCKET", "/x/y", 1);
-    expect_int(vrt_conn_find_socket(NULL, path, sizeof(path), &error), 0);
-    expect_str(path, "/x/y");
-    expect_int(vrt_conn_find_socket("/given", path, sizeof(path), &error), 0);
-    expect_str(path, "/given");
-    memset(longer, 'x', sizeof(longer) - 1);
-    longer[sizeof(longer) - 1] = '\0';
+    expect_socket(NULL, "/x/y");
+    expect_socket("/given", "/given");
+    snprintf(longer, sizeof(longer), "%0108d", 0);
     expect_int(vrt_conn_find_socket(longer, path, sizeof(path), &error), -ENAMETOOLONG);
     expect_contains(error.message, "at most 107 bytes");
+    expect_socket(&longer[1], &longer[1]);
     unlink(wanted);
     rmdir(folder);
 }

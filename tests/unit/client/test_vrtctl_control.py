@@ -39,12 +39,14 @@ class Simple(Case):
         self.assertEqual(self.asked()[0], ('DELETE', '/v1/jobs/7', ''))
 
     def test_priority(self):
-        self.answers(answer(job(7, 'paused', priority=-3)), answer(job(7, priority=100)))
+        self.answers(answer(job(7, 'paused', priority=-3)), answer(job(7, priority=100)),
+                     answer(job(7)))
         out, _ = self.run_it('priority', 7, -3)
         self.assertEqual(out, 'job 7 (video.mp4) has priority -3 now\n')
         self.assertEqual(self.asked(), [('PATCH', '/v1/jobs/7', '{"priority":-3}')])
         out, _ = self.run_it('priority', '--json', 7, 100)
         self.assertEqual(json.loads(out)['priority'], 100)
+        self.run_it('priority', 7, -100)
         for value in ('101', '-101', 'high', '', '1.5', '99999999999999999999'):
             self.complaint('priority', 7, value, status=2, says='an integer from -100 to 100')
         self.complaint('priority', 7, status=2, says='needs ID N')
@@ -164,7 +166,7 @@ class Revive(Case):
     def test_output_that_is_there(self):
         """Empty, or half written by the daemon: it goes on. Anything else is somebody's."""
         for text, fine in (('', True), ('\0' * 5000 + 'end', True), ('\0' * 4095 + 'x', False),
-                           ('precious', False)):
+                           ('x' + '\0' * 5000, False), ('precious', False)):
             with self.subTest(text=text[-8:]):
                 self.write('video.restored.mp4', text)
                 self.lost()
