@@ -21,21 +21,6 @@ IS_LONG = os.environ.get('VRTD_LONG', '') not in ('', '0')
 RATE = '24000/1001'
 FRAMES = 72
 
-# A program that stands in for ffmpeg: it answers $ANSWER, and writes down what it is asked.
-FFMPEG = r"""#!/bin/sh
-printf '%s\n' "$@" >>"$LOG"
-case $MODE,$* in
-unfit,*) echo 'libz.so.1: no such file' >&2; exit 127 ;;
-lacks,*-filters) echo ' .. vmafmotion V->V Motion.'; exit ;;
-*-filters) echo ' .. libvmaf VV->V Calculate the VMAF.'; exit ;;
-fails,*) printf '[Parsed_libvmaf_4 @ 0x1] it went wrong\nConversion failed!\n' >&2; exit 234 ;;
-dies,*) exit 139 ;;
-slow,*) echo "$$ ." >>"$LOG"; exec sleep 600 ;;
-esac
-log=${*##*log_path=}
-printf %s "$ANSWER" >"${log%%:*}"
-"""
-
 
 def likenesses(picture, half, video):
     """PSNR of a half of the picture and each frame of a video, which is scaled to its size."""
@@ -99,13 +84,6 @@ class Compare(harness.Case):
                b)
         return a, b
 
-    def text(self, name):
-        """Of a file that may not be there yet."""
-        if not os.path.exists(self.path(name)):
-            return ''
-        with open(self.path(name), encoding='utf-8') as f:
-            return f.read()
-
     def compare(self, *arguments):
         return json.loads(self.vrtctl('compare', '--json', *arguments).stdout)
 
@@ -164,81 +142,6 @@ class Compare(harness.Case):
         self.refused('compare', a, __file__, says='test_preview.py')
         self.refused('compare', '--fvd', __file__, a, b, says='test_preview.py is neither a .pth')
         self.refused('compare', a, self.path('none.mkv'), says='No such file')
-
-    def test_vmaf(self):
-        """What ffmpeg is asked, and its answers; test_vmaf.py has the real one."""
-        a, b = self.videos(size='40x38')
-        folder, odd = self.path('bin'), self.path('-i http:b.mkv')
-        os.rename(b, odd)
-        os.mkdir(folder)
-        with open(os.path.join(folder, 'ffmpeg'), 'w', encoding='utf-8') as f:
-            f.write(FFMPEG)
-            os.fchmod(f.fileno(), 0o755)
-
-        def call(*arguments, answer='', status=0, mode='', path=folder):
-            return self.vrtctl('compare', '--vmaf', *arguments, status=status, ANSWER=answer,
-                               MODE=mode, LOG=self.path('calls'),
-                               PATH=path if path != folder else f'{path}:{os.environ["PATH"]}')
-
-        frames = [{'frameNum': i, 'metrics': {'x': 0, 'vmaf': v}}
-                  for i, v in enumerate((97, 60.5, 80))]
-        pooled = {'min': 60.5, 'max': 97, 'mean': 79.25, 'harmonic_mean': 78.125}
-        log = {'version': '1', 'frames': frames, 'pooled_metrics': {'vmaf': pooled}}
-        found = json.loads(call('--json', '--crop', 3, a, odd, answer=json.dumps(log)).stdout)
-        self.assertEqual([found[key] for key in ('vmaf', 'vmaf_harmonic_mean', 'vmaf_min',
-                                                 'vmaf_worst_s')], [79.25, 78.125, 60.5, 0.04])
-        self.assertEqual([f['vmaf'] for f in found['frames']], [97, 60.5, 80])
-        self.assertEqual({k: v for k, v in found['frames'][1].items() if k != 'vmaf'},
-                         self.compare('--crop', 3, a, odd)['frames'][1])
-        told = self.text('calls').splitlines()
-        self.assertEqual(told[-16:-4] + told[-3:],
-                         ['-nostdin', '-hide_banner', '-nostats', '-v', 'error', '-noautorotate',
-                          '-i', f'file:{odd}', '-noautorotate', '-i', f'file:{a}', '-lavfi', '-f',
-                          'null', '-'])
-        part = 'crop=iw-6:ih-6:3:3:exact=1,settb=1/25,setpts=N'
-        self.assertRegex(told[-4], re.escape(f'[0:V:0]{part}[a];[1:V:0]{part}[b];[a][b]libvmaf='
-                                             'log_fmt=json:log_path=/dev/stdout:n_threads=')
-                         + r'\d+$')
-        text = call(a, odd, answer=json.dumps(log)).stdout
-        self.assertIn('VMAF       79.25, harmonic mean 78.12, worst 60.50 at 0.040 s, of the second'
-                      ' against the first\n', text)
-        self.assertIn('Not told   FVD: name', text)
-        self.assertIn('Not told   VMAF: ask for it (--vmaf); FVD: name',
-                      self.vrtctl('compare', a, odd).stdout)
-        # What else was asked for is told, where it is known by then.
-        infinite = json.dumps(log).replace('97', 'nan')
-        for answer, mode, says in (
-                ('{', '', "isn't the log"), (infinite, '', "isn't the log"),
-                (json.dumps(log | {'frames': frames[1:]}), '', 'of libvmaf 2 or later on 3 frames'),
-                (json.dumps(log | {'pooled_metrics': {}}), '', "isn't the log"),
-                (json.dumps(log).replace('"vmaf": 60.5', '"vmaf": "x"'), '', "isn't the log"),
-                ('', '', "isn't the log"), ('', 'fails', 'VMAF: ffmpeg: it went wrong\n'),
-                ('', 'dies', 'it ended with status 139 and said nothing')):
-            done = call(a, odd, answer=answer, mode=mode, status=1)
-            self.assertIn(says, done.stderr)
-            self.assertEqual(done.stderr.count('\n'), 1)
-            self.assertIn('PSNR       RGB', done.stdout)
-            self.assertNotIn('VMAF', done.stdout)
-        done = call('--json', '--crop', 4, a, odd, status=1)
-        self.assertIn('a side needs 32 pixels', done.stderr)
-        self.assertNotIn('vmaf', json.loads(done.stdout))
-        for mode, path, says in (('lacks', folder, 'that is first in $PATH has no VMAF'),
-                                 ('', self.path('none'), 'there is no ffmpeg in $PATH'),
-                                 ('unfit', folder, 'ffmpeg: libz.so.1: no such file')):
-            done = call(a, odd, mode=mode, path=path, status=1)
-            self.assertIn(says, done.stderr)
-            self.assertEqual((done.stdout, done.stderr.count('\n')), ('', 1))
-        # Ctrl-C ends ffmpeg as well.
-        with subprocess.Popen([harness.VRTCTL, 'compare', '--vmaf', a, odd],
-                              env=dict(os.environ, VRTD_SOCKET=self.daemon.socket, MODE='slow',
-                                       LOG=self.path('pid'), PATH=f'{folder}:{os.environ["PATH"]}'),
-                              stdout=subprocess.PIPE) as process:
-            self.wait_until(lambda: self.text('pid').endswith('.\n'))
-            process.send_signal(signal.SIGINT)
-            self.assertEqual(process.communicate(timeout=harness.PATIENCE_S)[0], b'')
-            self.assertEqual(process.returncode, 130)
-        with self.assertRaises(ProcessLookupError):
-            os.kill(int(self.text('pid').split()[-2]), 0)
 
     def test_reference(self):
         """A job's result is compared as two files are; nothing of the result depends on it."""

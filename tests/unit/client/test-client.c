@@ -60,6 +60,15 @@ static void test_arguments(void)
     expect_int(parse("a --start 1:02:03.5 --duration 90", &a, &error), 0);
     expect_near(a.settings.start_s, 3723.5, 0);
     expect_near(a.settings.duration_s, 90, 0);
+    /* What a range ends with is in it. */
+    expect_int(parse("--sigma 50 --bitrate 2G --priority 100 --start 0 a", &a, &error), 0);
+    expect_near(a.settings.sigma, 50, 0);
+    expect_int(a.settings.bitrate, 2000000000);
+    expect_int(a.priority, 100);
+    expect_int(parse("--sigma 0 --bitrate 1K --priority -100 a", &a, &error), 0);
+    expect_near(a.settings.sigma, 0, 0);
+    expect_int(a.settings.bitrate, 1000);
+    expect_int(a.priority, -100);
     expect_int(parse("--help", &a, &error), 0);
     expect_true(a.help);
 }
@@ -93,6 +102,7 @@ static void test_argument_refusals(void)
         { "--precision f31 a", "--precision: expected auto, f32, f16 or bf16" },
         { "--til 64 a", "unknown option --til (did you mean --tile?); see" },
         { "--overwirte a", "unknown option --overwirte (did you mean --overwrite?)" },
+        { "--fbs 1 a", "unknown option --fbs (did you mean --fps?)" },
         { "--wibble a", "unknown option --wibble; see" },
     };
     struct vrt_args a;

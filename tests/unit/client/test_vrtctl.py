@@ -47,6 +47,8 @@ class Unreachable(Case):
         for arguments in (['lits'], ['help', 'lits']):
             self.complaint(*arguments, status=2, says='"lits" (did you mean list?); see vrtctl')
         self.complaint(status=2, says='a command is missing')
+        self.complaint('wait', '--all', 7, status=2, says='--all names the jobs: leave "7" out')
+        self.complaint('status', 7, status=2, says='"7" is one too many; see vrtctl status --help')
 
     def test_unknown_option_before_the_command(self):
         self.complaint('--nosuch', 'list', status=2, says='unknown option --nosuch')

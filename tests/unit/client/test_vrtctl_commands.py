@@ -8,28 +8,13 @@ usage: test_vrtctl_commands.py VRTCTL [unittest arguments]
 import json
 import os
 import re
+import signal
+import subprocess
+import time
 import unittest
 
 from fake_vrtd import answer, refusal
-from vrtctl_case import MODEL, Case, job
-
-
-class Answered(Case):
-    """What was asked is in self.asked: method, path and body; self.answers has what is answered to
-    a method and path, a list one after the other."""
-
-    def setUp(self):
-        super().setUp()
-        self.asked, self.answers = [], {}
-
-        def respond(request):
-            self.read = [os.pread(fd, 100, 0) for fd in request.files]
-            self.asked.append((request.method, request.path, request.body and request.json()))
-            known = self.answers[f'{request.method} {request.path}']
-            if isinstance(known, list):
-                known = known.pop(0) if len(known) > 1 else known[0]
-            return known if isinstance(known, bytes) else answer(known)
-        self.serve(respond)
+from vrtctl_case import MODEL, PATIENCE_S, Answered, job
 
 
 class Token(Answered):
@@ -282,11 +267,13 @@ PSNR of Y over the time
 
     def test_vmaf(self):
         """By an ffmpeg whose libvmaf logs what it is told to."""
-        scores = [90, 95, 70.5, 80, 75, 85]
+        scores, odd = [90, 95, 70.5, 80, 75, 85], 'http:b.mkv'
+        os.rename(self.path('b.mkv'), self.path(odd))
         log = {'frames': [{'metrics': {'vmaf': score}} for score in scores],
                'pooled_metrics': {'vmaf': {'mean': 82.58, 'harmonic_mean': 81.5, 'min': 70.5}}}
-        self.write('bin/ffmpeg', '#!/bin/sh\ncase "$*" in *-filters*) cat filters;; '
-                   '*) echo "$*" >asked; cat log;; esac; cat said >&2; exit $(cat code)\n')
+        self.write('bin/ffmpeg', '#!/bin/sh\ncase "$*" in *-filters*) cat filters;; *) printf '
+                   '"%s\\n" "$@" >asked; cat log; [ ! -s slow ] || { echo "$$ ." >slow; exec '
+                   'sleep 600; };; esac; cat said >&2; exit $(cat code)\n')
         os.chmod(self.path('bin/ffmpeg'), 0o755)
         environment = dict(os.environ, PATH=self.path('bin') + ':' + os.environ['PATH'])
 
@@ -294,37 +281,63 @@ PSNR of Y over the time
             for name, text in dict({'filters': ' .. libvmaf VV->V \n', 'log': json.dumps(log),
                                     'said': '', 'code': '0'}, **files).items():
                 self.write(name, text)
-            return self.run_it('compare', '--vmaf', *options, 'video.mp4', 'b.mkv', status=status,
+            return self.run_it('compare', '--vmaf', *options, 'video.mp4', odd, status=status,
                                env=environment)
         out, _ = compare('--crop', 3)
-        self.assertIn('VMAF       82.58, harmonic mean 81.50, worst 70.50 at 0.080 s, of the', out)
+        self.assertIn('VMAF       82.58, harmonic mean 81.50, worst 70.50 at 0.080 s, of the second'
+                      ' against the first\n', out)
         self.assertIn('Not told   FVD: name', out)
-        self.assertIn('-i file:b.mkv -noautorotate -i file:video.mp4 -lavfi [0:V:0]crop=iw-6:ih-6:3'
-                      ':3:exact=1,', self.text_of('asked'))
+        part = 'crop=iw-6:ih-6:3:3:exact=1,settb=1/25,setpts=N'
+        self.assertEqual(re.sub(r'\d+\n-f', 'N\n-f', self.text_of('asked')).splitlines(), [
+            '-nostdin', '-hide_banner', '-nostats', '-v', 'error', '-noautorotate', '-i',
+            'file:' + odd, '-noautorotate', '-i', 'file:video.mp4', '-lavfi', f'[0:V:0]{part}[a];'
+            f'[1:V:0]{part}[b];[a][b]libvmaf=log_fmt=json:log_path=/dev/stdout:n_threads=N', '-f',
+            'null', '-'])
         self.report['fvd_clips'] = 0
         self.assertNotIn('Not told', compare()[0])
         got = json.loads(compare('--json')[0])
         self.assertEqual([got[key] for key in ('vmaf', 'vmaf_harmonic_mean', 'vmaf_min',
                                                'vmaf_worst_s')], [82.58, 81.5, 70.5, 0.08])
         self.assertEqual([frame['vmaf'] for frame in got['frames']], scores)
-        short = dict(log, frames=log['frames'][1:])
         for more, says in (
                 ({'filters': ' .. vmafmotion V->V\n'}, 'has no VMAF'),
                 ({'filters': ''}, 'has no VMAF'),
-                ({'code': '3'}, 'VMAF: ffmpeg: it ended with status 3 and said nothing'),
+                ({'code': '3'}, 'VMAF: ffmpeg: it ended with status 3 and said nothing\n'),
                 ({'code': '1', 'said': '[x @ 0x1] no way\nat all\n'}, 'ffmpeg: no way\n')):
             del self.asked[:]
-            _, err = compare(status=1, **more)
+            out, err = compare(status=1, **more)
             self.assertIn(says, err)
-            self.assertEqual(self.asked, [])
-        for text in (json.dumps(short), '{}', '', json.dumps(dict(log, frames=[{}] * 6))):
+            self.assertEqual((self.asked, out, err.count('\n')), ([], '', 1))
+        # What else was asked for is told, where it is known by then.
+        for text in ('{}', '', '{', json.dumps(log).replace('90', 'nan'),
+                     json.dumps(log).replace('90', '"x"'), *(json.dumps(dict(log, **other))
+                     for other in ({'frames': [{}] * 6}, {'frames': log['frames'][1:]},
+                                   {'pooled_metrics': {}}))):
             out, err = compare(status=1, log=text)
-            self.assertIn("isn't the log of libvmaf 2 or later on 6 frames", err)
+            self.assertIn("isn't the log of libvmaf 2 or later on 6 frames\n", err)
             self.assertIn('SSIM', out)
+            self.assertNotIn('VMAF', out)
+            self.assertEqual(err.count('\n'), 1)
         self.report['height'] = 39
         self.assertIn('a side needs 32', compare('--crop', 4, status=1)[1])
         self.report['height'] = 40
         compare('--crop', 4)
+        # Ctrl-C ends ffmpeg as well.
+        self.write('slow', '-')
+        with subprocess.Popen(self.command('compare', '--vmaf', 'video.mp4', odd), env=environment,
+                              stdout=subprocess.PIPE, cwd=self.folder) as process:
+            while not self.text_of('slow').endswith('.\n'):
+                self.assertIsNone(process.poll())
+                time.sleep(0.01)
+            process.send_signal(signal.SIGINT)
+            self.assertEqual(process.communicate(timeout=PATIENCE_S)[0], b'')
+            self.assertEqual(process.returncode, 130)
+        with self.assertRaises(ProcessLookupError):
+            os.kill(int(self.text_of('slow').split()[0]), 0)
+        self.write('slow', '')
+        os.remove(self.path('bin/ffmpeg'))
+        environment['PATH'] = self.path('bin')
+        self.assertIn('there is no ffmpeg in $PATH', compare(status=1)[1])
 
 
 class Preview(Answered):

@@ -12,7 +12,7 @@ import tempfile
 import termios
 import unittest
 
-from fake_vrtd import FakeVrtd
+from fake_vrtd import FakeVrtd, answer
 
 VRTCTL = os.path.abspath(sys.argv.pop(1))
 PATIENCE_S = 60
@@ -166,3 +166,21 @@ class Case(unittest.TestCase):
         self.assertTrue(err.startswith('vrtctl: '), err)
         self.assertIn(says, err)
         return err
+
+
+class Answered(Case):
+    """What was asked is in self.asked: method, path and body; self.answers has what is answered to
+    a method and path, a list one after the other."""
+
+    def setUp(self):
+        super().setUp()
+        self.asked, self.answers = [], {}
+
+        def respond(request):
+            self.read = [os.pread(fd, 100, 0) for fd in request.files]
+            self.asked.append((request.method, request.path, request.body and request.json()))
+            known = self.answers[f'{request.method} {request.path}']
+            if isinstance(known, list):
+                known = known.pop(0) if len(known) > 1 else known[0]
+            return known if isinstance(known, bytes) else answer(known)
+        self.serve(respond)
