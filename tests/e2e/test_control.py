@@ -320,18 +320,6 @@ class Control(harness.FolderCase):
         self.assertGreater(self.show(job)['elapsed_s'], shown['elapsed_s'])
         self.assertEqual(digest(self.path('a.restored.mp4')), self.undisturbed('a'))
 
-    def test_interrupted_wait(self):
-        job = self.submit_begun('a')
-        process = subprocess.Popen([harness.VRTCTL, '--socket', self.daemon.socket, 'wait',
-                                    str(job)], stderr=subprocess.PIPE, text=True)
-        time.sleep(0.3)
-        process.send_signal(signal.SIGINT)
-        _, err = process.communicate(timeout=harness.PATIENCE_S)
-        self.assertEqual(process.returncode, 130)
-        self.assertEqual(err, f'vrtctl: the job goes on in vrtd; to cancel: vrtctl cancel {job}\n')
-        self.assertEqual(self.show(job)['state'], 'running')
-        self.vrtctl('cancel', job)
-
     def test_history(self):
         """What is over is listed on demand, and outlasts the daemon."""
         job = self.submit('a', frames=6)
@@ -422,19 +410,6 @@ class Control(harness.FolderCase):
         said = self.vrtctl('submit', self.path('b/film.avi'), status=1).stderr
         self.assertIn("can't be written: Permission denied; name another place: -o FILE", said)
 
-    def test_other_words(self):
-        """Those of other programs."""
-        job = self.submit_begun('a')
-        self.assertIn('a.mp4', self.vrtctl('ls').stdout)
-        self.assertIn('1 running', self.vrtctl('ps').stdout)
-        self.assertIn('cancelled', self.vrtctl('rm', job).stdout)
-        self.wait_for(job, lambda j: j['state'] == 'cancelled')
-        self.assertEqual(self.vrtctl('help', 'ls').stdout, self.vrtctl('list', '--help').stdout)
-        self.assertEqual(self.vrtctl('help').stdout, self.vrtctl('--help').stdout)
-        self.assertIn('--duration: nothing lasts so long',
-                      self.vrtctl('submit', '--duration', 0, 'a.mp4', status=2).stderr)
-        self.assertRegex(self.vrtctl('devices').stdout, r'\nauto takes \w+:\d')
-
     def test_complaints_as_json(self):
         """Errors of vrtctl's own and of the daemon, and warnings."""
         for words, status, wanted in ((['frob'], 2, 'usage'), (['show', 7], 4, 'job.not_found'),
@@ -456,18 +431,6 @@ class Control(harness.FolderCase):
         warning = json.loads(done.stderr)['warning']
         self.assertEqual(warning['input'], 'alpha.mkv')
         self.assertIn('alpha', warning['message'])
-
-    def test_why_it_failed(self):
-        """In the row, and nothing twice; what never ran has no speed."""
-        source = clip(self.path('bad.ts'), frames=60)
-        with open(source, 'r+b') as f:
-            f.seek(188 * 40)
-            f.write(bytes(188 * 40))
-        self.vrtctl('submit', '-f', '--strict', source, status=1)
-        row = self.vrtctl('list', '--all').stdout.splitlines()[1]
-        self.assertRegex(row, r'^ 1  failed +\d+% .* \d\d:\d\d:\d\d  bad\.ts is damaged at frame')
-        self.assertNotIn('0.000', row)
-        self.assertEqual(row.count('bad.ts'), 1)
 
 
 if __name__ == '__main__':

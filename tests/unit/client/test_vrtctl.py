@@ -159,7 +159,8 @@ class Shown(Case):
     def respond(self, request):
         return {
             '/v1/status': lambda: answer(STATUS),
-            '/v1/devices': lambda: answer({'devices': [DEVICE]}),
+            '/v1/devices': lambda: answer({'devices': [DEVICE], 'auto': {
+                'devices': ['cpu:0', 'cpu:\x1b1'], 'reason': 'fast'}}),
             '/v1/models': lambda: answer({'models': [MODEL]}),
             '/v1/jobs?active=true&after=0': lambda: answer({'jobs': [job(12)], 'next': None}),
             '/v1/jobs?active=false&after=0':
@@ -191,7 +192,7 @@ class Shown(Case):
                          'DEVICE  STATE  SHARDS  FAILED  S/SHARD   IN USE     PEAK  FREE    TOTAL  '
                          'DESCRIPTION\n'
                          'cpu:0   ready      40       1      0.2  2.0 MiB  3.0 MiB     -  8.0 GiB  '
-                         'Two cores\n')
+                         'Two cores\nauto takes cpu:0, cpu:?1: fast\n')
         self.assertEqual(json.loads(self.run_it('devices', '-j')[0]), DEVICE)
 
     def test_devices_by_name(self):
@@ -505,7 +506,8 @@ class Submit(Case):
             self.assertEqual((seen['start_s'], seen['duration_s']), wanted)
         for options, says in ((['--duration', 3, '--end', 9], 'leave one of them out'),
                               (['--start', 9, '--end', 9], 'would end before it begins'),
-                              (['--end', 0], 'would end before it begins')):
+                              (['--end', 0], 'would end before it begins'),
+                              (['--duration', 0], '--duration: nothing lasts so long')):
             self.complaint('submit', *options, '--overwrite', 'video.mp4', status=2, says=says)
 
     def test_warnings(self):
@@ -522,10 +524,16 @@ class Submit(Case):
     def test_model_file(self):
         self.serve(self.accepts)
         self.write('x4.pth', 'weights')
-        self.run_it('submit', '-m', 'x4.pth', '-o', 'a.mkv', 'video.mp4')
-        self.assertEqual(self.read, [b'moving pictures', b'weights'])
-        self.assertEqual(self.seen.json()['model'], {'fd': 2, 'name': 'x4.pth',
-                                                     'path': self.path('x4.pth')})
+        words = {'preset': 'slow', 'webhook': 'https://h/x', 'streams': 'v:0,a', 'scale': '1080p'}
+        self.run_it('submit', '-m', 'x4.pth', '--reference', self.write('gt.mkv', 'truth'),
+                    *(f'--{name}={word}' for name, word in words.items()), '-o', 'a.mkv',
+                    'video.mp4')
+        self.assertEqual(self.read, [b'moving pictures', b'weights', b'truth'])
+        seen = self.seen.json()
+        self.assertEqual({name: seen[name] for name in words}, words)
+        self.assertEqual(seen['model'], {'fd': 2, 'name': 'x4.pth', 'path': self.path('x4.pth')})
+        self.assertEqual(seen['reference'], {'fd': 3, 'name': 'gt.mkv', 'upload': None,
+                                             'path': self.path('gt.mkv')})
         self.run_it('submit', '-m', 'compact-x2', '-o', 'b.mkv', 'video.mp4')
         self.assertEqual(self.seen.json()['model'], {'fd': None, 'name': 'compact-x2',
                                                      'path': None})

@@ -361,7 +361,9 @@ class Follow(FollowCase):
             process.send_signal(signal.SIGINT)
             _, err = process.communicate(timeout=PATIENCE_S)
             self.assertEqual(process.returncode, 130)
-            self.assertTrue(err.endswith(f'to cancel: vrtctl cancel {named}\n'), err)
+            self.assertEqual(err, f'vrtctl: the job{" goes" if n == 2 else "s go"} on in vrtd; to '
+                                  f'cancel: vrtctl cancel {named}\n')
+            self.assertEqual({r.method for r in self.server.requests}, {'GET'})
 
     def test_tried_again_meanwhile(self):
         """A job that was over goes on, when it is asked how it ended."""
