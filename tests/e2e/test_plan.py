@@ -164,13 +164,6 @@ class Plan(harness.Case):
         self.assertEqual(job['recipe']['precision'], 'bf16')
         self.assertNotIn(' dB ', ' '.join(job['warnings']))
 
-    def test_table(self):
-        source = clip(self.path('table.mp4'), frames=4)
-        lines = self.vrtctl('submit', '--dry-run', source).stdout.splitlines()
-        self.assertEqual(lines[0], 'table.mp4 -> table.restored.mp4')
-        self.assertTrue(any(line.startswith('  Takes      about 0:0') for line in lines), lines)
-        self.assertTrue(lines[-1].startswith('cpu:0'), lines)
-
 
 class SmallDevice(harness.Case):
     """A device of which only so much may be used is planned, and held, as small as that."""
@@ -329,20 +322,6 @@ class Profile(harness.Case):
         self.assertLessEqual(sum(row[0] == 'cpu:1' for row in rows), 2)
         self.assertEqual(daemon.request('GET', '/v1/jobs')[1]['jobs'], [])
 
-    def test_all_devices(self):
-        """Each by itself, and compared."""
-        done = self.vrtctl('profile', '--device', 'all', '--frames', 2, '--size', '64x48',
-                           'compact-x2')
-        rows = [line.split() for line in done.stdout.splitlines()]
-        self.assertEqual(rows[0], ['DEVICE', 'TYPE', 'MEAN', 'P50', 'P99', 'FRAMES/S', 'TIMES',
-                                   'THE', 'CPU'])
-        self.assertEqual([row[0] for row in rows[1:]], ['cpu:0'])
-        self.assertEqual(rows[1][-1], '1.0')
-        listed = self.vrtctl('profile', '--device', 'cpu:0,cpu', '-n', 2, '--size', '64x48',
-                             'compact-x2').stdout
-        self.assertEqual([line.split()[0] for line in listed.splitlines()], ['DEVICE', 'cpu:0'])
-        self.refused('profile', '--device', 'cpu:0,cpu:9', 'compact-x2', says='no device cpu:9')
-
     def test_numbers(self):
         jobs = self.daemon.request('GET', '/v1/jobs')
         p = self.profile('--frames', 6, '--size', '160x96', '--precision', 'f32', '--batch', 3)
@@ -366,13 +345,10 @@ class Profile(harness.Case):
         # What it held is given up again, but for the model, soon after the answer.
         self.await_workspace(self.daemon, False)
 
-    def test_tiles_and_table(self):
+    def test_tiles(self):
         p = self.profile('-n', 1, '--size', '200x100', '--tile', 64)
         self.assertGreater(p['tiles'], 4)
         self.assertEqual({op['kind']: op['count'] for op in p['ops']}['conv2d'], 10 * p['tiles'])
-        text = self.vrtctl('profile', '-n', 2, '--size', '64x64', 'compact-x2').stdout
-        self.assertIn('compact-x2 on cpu:0', text)
-        self.assertIn('64x64 to 128x128, 2 timed', text)
 
     def test_refused(self):
         self.refused('profile', 'none', says='no model is called none')

@@ -203,28 +203,32 @@ static void expect_outputs_refused(const struct vrt_file *input)
     }
 }
 
-/* Where nobody may write, which root may: somebody else tries. */
-static void expect_unwritable(void)
+/* What one may not read or write, as root may: somebody else tries. */
+static void expect_forbidden(void)
 {
     static const char refusal[] = "closed/x.mp4 can't be written: Permission denied; name another "
                                   "place: -o FILE, or -o FOLDER/";
     const struct vrt_file input = VRT_FILE_NONE;
-    struct vrt_file output = VRT_FILE_NONE;
-    struct vrt_error error = { 0 }, checked = { 0 };
+    struct vrt_file file = VRT_FILE_NONE;
+    struct vrt_error unread = { 0 }, error = { 0 }, checked = { 0 };
     int status = -1;
 
+    write_file("secret.mp4", "video");
+    expect_int(chmod("secret.mp4", 0), 0);
     expect_true(mkdir("closed", 0500) == 0 && chmod("closed", 0555) == 0 && chmod(".", 0755) == 0);
     const pid_t child = fork();
     if (child == 0) {
         expect_int(geteuid() == 0 ? setuid(65534) : 0, 0);
-        expect_int(vrt_file_open_output("closed/x.mp4", false, &input, &output, &error), -EACCES);
+        expect_int(vrt_file_open_input("secret.mp4", &file, &unread), -EACCES);
+        expect_str(unread.message, "secret.mp4: Permission denied");
+        expect_int(vrt_file_open_output("closed/x.mp4", false, &input, &file, &error), -EACCES);
         expect_str(error.message, refusal);
         expect_int(vrt_file_check_output("closed/x.mp4", false, &input, &checked), -EACCES);
         expect_str(checked.message, refusal);
         _exit(0);
     }
     expect_true(waitpid(child, &status, 0) == child && status == 0);
-    rmdir("closed");
+    expect_true(unlink("secret.mp4") == 0 && rmdir("closed") == 0);
 }
 
 /* Only an empty file of that time, which has no other name. */
@@ -294,7 +298,7 @@ static void test_files(void)
     expect_inputs_refused();
     expect_int(vrt_file_open_input("in.mp4", &input, &error), 0);
     expect_outputs_refused(&input);
-    expect_unwritable();
+    expect_forbidden();
     expect_placeholders_removed(folder);
     expect_created_removed(&input);
 

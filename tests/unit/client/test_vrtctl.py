@@ -552,6 +552,7 @@ class Submit(Case):
         for cuts in ('0', '1.5', '0.5x', 'nan', 'often'):
             self.complaint('submit', '--scene-cuts', cuts, 'video.mp4', status=2,
                            says='--scene-cuts: expected off, on or a number')
+        self.complaint('submit', '-o', 'new/', 'b.avi', status=1, says='make it first')
         self.complaint('submit', '-o', 'x.mkv', 'video.mp4', 'b.avi', status=2,
                        says='--output names one file, and there are 2 inputs')
 
