@@ -108,7 +108,7 @@ int vrt_cluster_submit(const struct vrt_cli *cli, const struct vrt_job_request *
                           "restored on one machine: leave --cluster out");
     if (request->input.url[0] || !request->input.path[0] || !request->output.path[0])
         return vrt_refuse(error, vrt_raise(-EINVAL), "client.cluster", "--cluster takes files that "
-                          "all nodes can open by their paths: no URL, and no pipe");
+                          "all nodes can open by their paths, in UTF-8: no URL, and no pipe");
     int r = vrt_film_make(&cli->args, request, &film, error);
     if (r < 0)
         return vrt_fold(r);

@@ -223,9 +223,6 @@ static int fill(const struct vrt_args *args, const struct vrt_job_request *reque
 {
     snprintf(film->input, sizeof(film->input), "%s", request->input.path);
     snprintf(film->output, sizeof(film->output), "%s", request->output.path);
-    if (!film->input[0] || !film->output[0])
-        return vrt_refuse(error, vrt_raise(-EINVAL), "client.cluster", "a path is too long, or not "
-                          "in UTF-8: nodes couldn't open it");
     if (strchr(film->output, '\\'))
         return vrt_refuse(error, vrt_raise(-EINVAL), "client.cluster", "Slurm can't keep a log in "
                           "a folder with a backslash in its path: name the result otherwise");

@@ -32,7 +32,8 @@ static void test_time_limits(void)
         { "UNLIMITED", -1 }, { "infinite", -1 }, { "-1", -1 }, { "", -EINVAL }, { "1:", -EINVAL },
         { ":1", -EINVAL }, { "1-2-3", -EINVAL }, { "1:2:3:4", -EINVAL }, { "1:2-3", -EINVAL },
         { "4h", -EINVAL }, { "1 ", -EINVAL }, { "99999999999", -EINVAL }, { "-2", -EINVAL },
-        { "1000000-0", -EINVAL },
+        { "1000000-0", -EINVAL }, { "1000000000", 1000000000 }, { "999999999:01", 1000000000 },
+        { "1000000000:01", -EINVAL },
     };
 
     for (size_t i = 0; i < VRT_ARRAY_SIZE(rows); i++)
@@ -122,13 +123,13 @@ static void test_jobs(void)
     json_decref(json);
 }
 
-static void expect_batch(enum vrt_slurm_shape shape, const char *wanted)
+static void expect_batch(enum vrt_slurm_shape shape, const char *time, const char *wanted)
 {
     char *const environment[] = { "A=b=c", "SLURM_JWT=secret", "none", "E=", NULL };
     const struct vrt_slurm_batch batch = {
         .name = "n", .comment = "c", .script = "s", .folder = "/100%", .output = "logs/%x.log",
         .array = "0-3", .dependency = "afterok:12",
-        .wants = { "p", NULL, "1:30:00", "n1,n2", 2, true },
+        .wants = { "p", NULL, time, "n1,n2", 2, true },
     };
     struct vrt_error error = { .id = NULL };
     json_t *json = NULL, *expected = parsed(wanted);
@@ -142,9 +143,18 @@ static void expect_batch(enum vrt_slurm_shape shape, const char *wanted)
     json_decref(expected);
 }
 
+#define TYPED(limit) \
+    "{\"script\": \"s\", \"job\": {\"name\": \"n\", \"comment\": \"c\"," \
+    " \"current_working_directory\": \"/100%\", \"standard_output\": \"/100%%/logs/%x.log\"," \
+    " \"requeue\": true, \"tasks\": 1, \"array\": \"0-3\", \"dependency\": \"afterok:12\"," \
+    " \"partition\": \"p\", \"minimum_nodes\": 1, \"maximum_nodes\": 1," \
+    " \"open_mode\": [\"APPEND\"], \"excluded_nodes\": [\"n1\", \"n2\"]," \
+    " \"time_limit\": {" limit "}, \"tres_per_node\": \"gres/gpu:2\", \"shared\": [\"none\"]," \
+    " \"flags\": [\"KILL_INVALID_DEPENDENCY\"], \"environment\": [\"A=b=c\", \"E=\"]}}"
+
 static void test_batch(void)
 {
-    expect_batch(VRT_SLURM_PLAIN,
+    expect_batch(VRT_SLURM_PLAIN, "1:30:00",
         "{\"script\": \"s\", \"job\": {\"name\": \"n\", \"comment\": \"c\","
         " \"current_working_directory\": \"/100%\", \"standard_output\": \"/100%%/logs/%x.log\","
         " \"requeue\": true, \"tasks\": 1, \"array\": \"0-3\", \"dependency\": \"afterok:12\","
@@ -152,15 +162,10 @@ static void test_batch(void)
         " \"time_limit\": \"1:30:00\", \"exclude_nodes\": \"n1,n2\", \"gpus_per_node\": \"2\","
         " \"exclusive\": \"exclusive\", \"kill_on_invalid_dependency\": true,"
         " \"environment\": {\"A\": \"b=c\", \"E\": \"\"}}}");
-    expect_batch(VRT_SLURM_TYPED,
-        "{\"script\": \"s\", \"job\": {\"name\": \"n\", \"comment\": \"c\","
-        " \"current_working_directory\": \"/100%\", \"standard_output\": \"/100%%/logs/%x.log\","
-        " \"requeue\": true, \"tasks\": 1, \"array\": \"0-3\", \"dependency\": \"afterok:12\","
-        " \"partition\": \"p\", \"minimum_nodes\": 1, \"maximum_nodes\": 1,"
-        " \"open_mode\": [\"APPEND\"], \"excluded_nodes\": [\"n1\", \"n2\"],"
-        " \"time_limit\": {\"set\": true, \"infinite\": false, \"number\": 90},"
-        " \"tres_per_node\": \"gres/gpu:2\", \"shared\": [\"none\"],"
-        " \"flags\": [\"KILL_INVALID_DEPENDENCY\"], \"environment\": [\"A=b=c\", \"E=\"]}}");
+    expect_batch(VRT_SLURM_TYPED, "1:30:00",
+                 TYPED("\"set\": true, \"infinite\": false, \"number\": 90"));
+    expect_batch(VRT_SLURM_TYPED, "infinite",
+                 TYPED("\"set\": false, \"infinite\": true, \"number\": 0"));
 }
 
 static char folder[] = "/tmp/vrt-test-cluster-XXXXXX";

@@ -114,6 +114,8 @@ class Submit(Cluster):
         self.assertEqual(request['input'], {'fd': None, 'name': 'video.mp4', 'url': None,
                                             'path': self.path('video.mp4'), 'upload': None})
         self.assertIn(f"\nfolder='{folder}'\n", self.text_of('out.mp4.vrtd/task.sh'))
+        self.assertEqual([oct(os.stat(self.path('out.mp4.vrtd', name)).st_mode)[-3:] for name in
+                          ('', 'slurm.json', 'request.json')], ['700', '600', '600'])
         self.assertIn('is there already', self.submit('--overwrite', status=1)[1])
 
     def test_cards(self):
@@ -154,6 +156,7 @@ class Submit(Cluster):
                 (['video.mp4', '--codec', 'png', '-o', 'folder', '--overwrite'],
                  'folders of pictures'),
                 (['https://x.org/y.mp4', '-o', 'y.mp4'], 'no URL, and no pipe'),
+                (['video.mp4', '-o', os.fsdecode(b'\xff.mp4')], 'paths, in UTF-8: no URL'),
                 (['video.mp4', '-o', 'a\\b.mp4'], 'a backslash'),
                 (['video.mp4', '--partition', ''], '--partition: expected from 1 to 63 letters'),
                 (['video.mp4', '--account', 'x' * 64], '--account: expected from 1 to 63'),
