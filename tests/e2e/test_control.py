@@ -378,13 +378,9 @@ class Control(harness.FolderCase):
 
     def test_complaints_as_json(self):
         """Errors of vrtctl's own and of the daemon, and warnings."""
-        for words, status, wanted in ((['frob'], 2, 'usage'), (['show', 7], 4, 'job.not_found'),
-                                      (['submit', 'nothing.mp4'], 1, 'client.file'),
-                                      (['submit', '-m', 'nothing', clip(self.path('v.mp4'))], 1,
-                                       'model.not_found')):
-            error = json.loads(self.vrtctl('--json', *words, status=status).stderr)['error']
-            self.assertEqual(error['id'], wanted)
-            self.assertTrue(error['message'])
+        error = json.loads(self.vrtctl('--json', 'submit', '-m', 'nothing',
+                                       clip(self.path('v.mp4')), status=1).stderr)['error']
+        self.assertEqual(error['id'], 'model.not_found')
         source = clip(self.path('alpha.mkv'), '-c:v', 'ffv1', '-pix_fmt', 'yuva420p')
         done = self.vrtctl('submit', '--json', source)
         told = json.loads(done.stdout)

@@ -128,10 +128,6 @@ class Plan(harness.Case):
         with open(self.path('text.mp4'), 'w', encoding='utf-8') as f:
             f.write('not a video')
         self.refused('submit', '--dry-run', self.path('text.mp4'), says='text.mp4')
-        with open(self.path('there.mp4'), 'w', encoding='utf-8') as f:
-            f.write('precious')
-        self.refused('submit', '--dry-run', '-o', self.path('there.mp4'), source,
-                     says='--overwrite')
 
     def test_precision_that_costs_too_much(self):
         """`auto` stays with f32, and says so with the cure: in the plan, at the submission, and of

@@ -412,9 +412,6 @@ static void test_tables(void)
         { jobs, two, 0, "ID  STATE    INPUT\n"
                         " 7  running  caf\u00e9.mp4\n"
                         "12  done     a-rather-long-name.mp4\n" },
-        { jobs, two, 25, "ID  STATE    INPUT\n"
-                         " 7  running  caf\u00e9.mp4\n"
-                         "12  done     a-rather-...\n" },
         { jobs, two, 5, "ID  STATE    INPUT\n"
                         " 7  running  caf\u00e9.mp4\n"
                         "12  done     a-rather-...\n" },

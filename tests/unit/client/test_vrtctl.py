@@ -242,17 +242,19 @@ class Shown(Case):
         self.complaint('devices', '--trim', *['cuda:1000'] * 30, status=2, says='name their kinds')
 
     def test_card_that_is_several_devices(self):
-        cards = [dict(CUDA, name=f'cuda:{card}.{worker}', card=dict(CARD, number=card))
+        cards = [dict(CUDA, name=f'cuda:{card}.{worker}', card=dict(CARD, number=card, runtime_version=''))
                  for card in (0, 1) for worker in (0, 1)]
         third = dict(CUDA, name='cuda:3', card=dict(CARD, number=3), state='quarantined',
                      last_error='hot', retry_in_s=7.6,
                      sensors=dict(SENSORS, memory_utilization_percent=8))
+        del third['threads']
         self.serve(lambda _: answer({'devices': cards + [third]}))
-        out, _ = self.run_it('devices', 'cuda:1')
+        out, _ = self.run_it('devices', 'cuda:0')
         self.assertEqual([line for line in out.splitlines() if not line.startswith(' ')],
-                         ['cuda:1.0: ready', 'cuda:1.1: ready'])
-        self.assertIn('  Card         number 1, shared with cuda:1.1\n', out)
-        self.assertIn('  Card         number 1, shared with cuda:1.0\n', out)
+                         ['cuda:0.0: ready', 'cuda:0.1: ready'])
+        self.assertIn('  Card         number 0, shared with cuda:0.1\n', out)
+        self.assertIn('  Card         number 0, shared with cuda:0.0\n', out)
+        self.assertIn('  Driver       13.0\n', out)
         lines = self.run_it('devices', '--json', 'cuda:0.1', 'cuda:1')[0].splitlines()
         self.assertEqual([json.loads(line)['name'] for line in lines],
                          ['cuda:0.1', 'cuda:1.0', 'cuda:1.1'])
@@ -383,6 +385,10 @@ class Shown(Case):
         self.assertEqual(self.run_it('show', 14)[0], SHOWN)
         self.assertEqual(json.loads(self.run_it('show', '--json', 12)[0]), job(12))
         self.complaint('show', 13, status=4, says='there is no job 13')
+        for words, status, wanted in ((['frob'], 2, 'usage'), (['show', 13], 4, 'job.not_found'),
+                                      (['submit', 'nothing.mp4'], 1, 'client.file')):
+            error = json.loads(self.run_it('--json', *words, status=status)[1])['error']
+            self.assertEqual((error['id'], 'no' in error['message']), (wanted, True))
         self.run_it('show', 12, 13, status=4)
         self.complaint('show', 'x', status=2, says="not a job's number")
         self.complaint('cancel', 13, status=4, says='there is no job 13')

@@ -41,14 +41,18 @@ cpu:0   f32        64 MiB          -        -        -        -        -
 """
 
 
-class DryRun(Case):
-    def plans(self, request):
+class Told(Case):
+    body = PLAN
+
+    def tells(self, request):
         self.seen = request
         self.read = [os.pread(fd, 100, 0) for fd in request.files]
-        return answer(PLAN)
+        return answer(self.body)
 
+
+class DryRun(Told):
     def test_plan(self):
-        self.serve(self.plans)
+        self.serve(self.tells)
         out, err = self.run_it('submit', '--dry-run', 'video.mp4')
         self.assertEqual(self.read, [b'moving pictures'])
         body = self.seen.json()
@@ -60,7 +64,7 @@ class DryRun(Case):
         self.assertEqual(out, PLANNED)
 
     def test_json_and_model_file(self):
-        self.serve(self.plans)
+        self.serve(self.tells)
         self.write('x4.pth', 'weights')
         out, _ = self.run_it('submit', '--dry-run', '--json', '-m', 'x4.pth', 'video.mp4')
         self.assertEqual(json.loads(out), PLAN)
@@ -143,7 +147,7 @@ class DryRun(Case):
         self.assertIn('pictures, of which there are no streams', out)
 
     def test_refused_as_it_would_be(self):
-        self.serve(self.plans)
+        self.serve(self.tells)
         self.write('old.mp4', 'precious')
         for options, says in ((['old.mp4'], '--overwrite'),
                               (['video.mp4', '--overwrite'], 'same file'),
@@ -194,14 +198,11 @@ range       1   400 us   1.8%        -
 """
 
 
-class Profile(Case):
-    def profiles(self, request):
-        self.seen = request
-        self.read = [os.pread(fd, 100, 0) for fd in request.files]
-        return answer(PROFILE)
+class Profile(Told):
+    body = PROFILE
 
     def test_table(self):
-        self.serve(self.profiles)
+        self.serve(self.tells)
         out, err = self.run_it('profile', 'compact-x2')
         self.assertEqual(self.seen.json(), {
             'model': {'fd': None, 'name': 'compact-x2', 'path': None}, 'device': None,
@@ -212,7 +213,7 @@ class Profile(Case):
         self.assertEqual(out, PROFILED)
 
     def test_request(self):
-        self.serve(self.profiles)
+        self.serve(self.tells)
         self.write('x4.pth', 'weights')
         out, _ = self.run_it('profile', '--json', '-d', 'cuda:1', '--size', '1920x1080', '-n', 7,
                              '--precision', 'f16', '--tile', 512, '--overlap', 0, '--batch', 8,
@@ -226,7 +227,7 @@ class Profile(Case):
             'batch': 8, 'keep': False, 'frames': 7})
 
     def test_wrong_usage(self):
-        self.serve(self.profiles)
+        self.serve(self.tells)
         for size in ('640', '640x', 'x360', '7x360', '640x16385', '640X360', '640x360x2', ' 8x8',
                      '-8x8', '99999999999999999999x8', ''):
             with self.subTest(size=size):
