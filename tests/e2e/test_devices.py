@@ -138,8 +138,6 @@ class Devices(harness.Case):
             self.assertEqual(device['memory']['peak_bytes'], 0)
         self.assertEqual(done['cpu:0']['former_peak_bytes'], before['cpu:0']['peak_bytes'])
         self.assertEqual(daemon.request('GET', '/v1/models')[1]['replicas'], [])
-        self.assertRegex(self.vrtctl('devices', '--trim', 'cpu:0', daemon=daemon).stdout,
-                         r'^cpu:0: 0 B freed, 0 B in use\n$')
         for name, says in [('cuda', 'has no cuda device'), ('cpu:7', 'there is no device cpu:7'),
                            ('gpu', '"gpu" is no device')]:
             told = self.vrtctl('devices', '--trim', name, daemon=daemon, status=1).stderr
@@ -182,9 +180,6 @@ class Devices(harness.Case):
         self.assertFalse(done['cpu:1']['done'])
         self.assertIsNone(done['cpu:1']['freed_bytes'])
         self.assertRegex(done['cpu:1']['message'], 'it is (in quarantine|lost).*the device is lost')
-        told = self.vrtctl('devices', '--trim', '--reset-peak', 'cpu:1', daemon=daemon, status=1)
-        self.assertEqual(told.stdout, '')
-        self.assertRegex(told.stderr, r'^vrtctl: cpu:1: not done: it is .*\n$')
         self.assertEqual(daemon.stop(), 0, daemon.log_text())
 
     def test_faults_change_nothing(self):

@@ -118,9 +118,7 @@ class Compare(harness.Case):
             cropped.append(path)
         self.assertEqual(small['frames'], self.compare(*cropped)['frames'])
         text = self.vrtctl('compare', a, b, '--picture', self.path('worst.png')).stdout
-        self.assertIn('3 frames of 32x24, 1 of them equal', text)
         self.assertIn(f'{found["psnr_rgb_overall"]:.2f} dB', text)
-        self.assertIn('FVD: name I3D\'s weights (--fvd FILE)', text)
         worst = min(found['frames'][1:], key=lambda f: f['psnr_y'])
         self.assertIn(f'Worst      {worst["time_s"]:.3f} s', text)
         n = found['frames'].index(worst)
@@ -141,7 +139,6 @@ class Compare(harness.Case):
         self.refused('compare', '--crop', 7, a, b, says='a side needs 25 with what is cropped')
         self.refused('compare', a, __file__, says='test_preview.py')
         self.refused('compare', '--fvd', __file__, a, b, says='test_preview.py is neither a .pth')
-        self.refused('compare', a, self.path('none.mkv'), says='No such file')
 
     def test_reference(self):
         """A job's result is compared as two files are; nothing of the result depends on it."""

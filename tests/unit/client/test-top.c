@@ -215,7 +215,8 @@ static const struct page {
     bool is_away;
     const char *text;
 } pages[] = {
-    { 73, 25, VRT_TOP_JOBS, 9, false, TABLES " " PLAIN "\n" REST "                            memory\n"
+    { 73, 25, VRT_TOP_JOBS, 9, false,
+      TABLES " " PLAIN "\n" REST "                            memory\n"
       "     12.3 |                      #    3.0 GiB |                      #\n"
       "          |                    ###            |                    ###\n"
       "          |                   ####            |                   ####\n"

@@ -14,7 +14,8 @@ import threading
 import unittest
 
 from fake_vrtd import answer, refusal
-from vrtctl_case import CARD, CUDA, DEVICE, MODEL, PATIENCE_S, SENSORS, STATUS, VRTCTL, Case, job
+from vrtctl_case import (CARD, CUDA, DEVICE, MODEL, PATIENCE_S, SENSORS, SHOWN, STATUS, VRTCTL,
+                         WHOLE, Case, job)
 
 
 class Unreachable(Case):
@@ -114,47 +115,6 @@ class Broken(Case):
             self.assertNotIn('\x07', out + err)
 
 
-# A job of which there is much to tell.
-WHOLE = job(
-    14, owner='anna', n_starts=2, segments_done=1, frames_estimated=True, frames_repeated=1,
-    error={'id': 'x', 'message': 'it is hot', 'field': None}, warnings=['one', 'two'],
-    finished_at='2026-01-02T04:04:06Z', input_path='/v/video.mp4', reference_name='gt.mkv',
-    reference_path='/v/gt.mkv', model_path='/v/x4.pth', video=dict(job()['video'], start_s=61),
-    comparison={'psnr_rgb': 30.5, 'psnr_y': None, 'ssim_rgb': 0.9, 'ssim_y': 0.95, 'worst_s': 1.25,
-                'worst_psnr_y': 28.5, 'frames_equal': 2, 'frames_total': 84},
-    devices=[job()['devices'][0], dict(job()['devices'][0], name='cpu:1', shards_running=0, fps=1.5,
-                                       shards_done=1, frames_done=1, workspace_bytes=1 << 20)])
-SHOWN = """Job 14: running
-  Error      it is hot
-  Input      /v/video.mp4
-             640x360, 25.0 fps, 0:08 from 1:01, h264 yuv420p
-  Output     video.restored.mp4
-             1280x720
-  Model      /v/x4.pth
-             compact x2, checksum 0123456789abcdef
-  Reference  /v/gt.mkv
-             PSNR RGB 30.50 dB, Y equal; SSIM RGB 0.9000, Y 0.9500
-             worst at 1.250 s: Y 28.50 dB; 2 of 84 frames equal
-  Requested  device auto, priority 0, by anna
-  Progress   84 of about 200 frames (42%), 12.3 fps, 0:07 elapsed, 0:09 left
-  Repeated   1 frame like the one before, not computed
-  Stored     1 segment of the result; begun 2 times
-  Stages     decode 3%, compute 99%, encode 20%
-  Bottleneck compute
-  Devices    cpu:0: 84 frames, 4 shards, 2 under way, - fps
-             model 2.4 MiB, workspace -, peak 94 MiB
-             cpu:1: 1 frame, 1 shard, 0 under way, 1.5 fps
-             model 2.4 MiB, workspace 1.0 MiB, peak 94 MiB
-  Recipe     clips of 8 frames, not tiled, f32
-             h264 CRF 18 medium, 2 encoder threads; reproducible
-  Created    2026-01-02 03:04:05
-  Started    2026-01-02 03:04:06
-  Finished   2026-01-02 04:04:06
-  Warnings   one
-             two
-"""
-
-
 class Shown(Case):
     def respond(self, request):
         return {
@@ -242,7 +202,8 @@ class Shown(Case):
         self.complaint('devices', '--trim', *['cuda:1000'] * 30, status=2, says='name their kinds')
 
     def test_card_that_is_several_devices(self):
-        cards = [dict(CUDA, name=f'cuda:{card}.{worker}', card=dict(CARD, number=card, runtime_version=''))
+        cards = [dict(CUDA, name=f'cuda:{card}.{worker}',
+                      card=dict(CARD, number=card, runtime_version=''))
                  for card in (0, 1) for worker in (0, 1)]
         third = dict(CUDA, name='cuda:3', card=dict(CARD, number=3), state='quarantined',
                      last_error='hot', retry_in_s=7.6,
@@ -287,14 +248,6 @@ class Shown(Case):
             self.serve(lambda _, d=device: answer({'devices': [d]}))
             out, _ = self.run_it('devices')
             self.assertTrue(out.rstrip().endswith(told), out)
-
-    def test_models(self):
-        out, _ = self.run_it('models')
-        self.assertEqual(out, 'MODEL                 NETWORK  SCALE  PLACE     LICENSE  '
-                              'DESCRIPTION\n'
-                              'compact-x2 (default)  compact     x2  built in  MIT      '
-                              'for any video\n')
-        self.assertEqual(json.loads(self.run_it('--json', 'models')[0]), MODEL)
 
     def test_replicas(self):
         """Below the models, by name where there is one; lines of their own as JSON."""

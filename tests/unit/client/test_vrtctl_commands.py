@@ -499,8 +499,9 @@ class Series(Answered):
                                      for key in ('input', 'output')))
             return answer(job(9, 'queued'), 201)
         self.serve(respond)
-        for name in ('top/.no.mkv', 'top/b.mkv', 'top/a/two.MKV', 'top/a/.no.mkv', 'top/a/.x/no.mkv',
-                     'top/a/notes.txt', 'top/mkv', 'top/c/d/e.3gp', 'top/out/old.mkv'):
+        for name in ('top/.no.mkv', 'top/b.mkv', 'top/a/two.MKV', 'top/a/.no.mkv',
+                     'top/a/.x/no.mkv', 'top/a/notes.txt', 'top/mkv', 'top/c/d/e.3gp',
+                     'top/out/old.mkv'):
             self.write(name)
         os.symlink('../b.mkv', self.path('top/a/link.mkv'))
         os.symlink('..', self.path('top/a/up.mkv'))

@@ -65,6 +65,45 @@ STATUS = {'version': '9.9', 'pid': 42, 'uptime_s': 3661.4,
           'jobs': {'queued': 1, 'running': 2, 'done': 3, 'failed': 4, 'cancelled': 5},
           'devices': [{'name': 'cpu:0', 'state': 'busy'}, {'name': 'cpu:1', 'state': 'ready'}],
           'requests': 7, 'connections': 1}
+# A job of which there is much to tell.
+WHOLE = job(
+    14, owner='anna', n_starts=2, segments_done=1, frames_estimated=True, frames_repeated=1,
+    error={'id': 'x', 'message': 'it is hot', 'field': None}, warnings=['one', 'two'],
+    finished_at='2026-01-02T04:04:06Z', input_path='/v/video.mp4', reference_name='gt.mkv',
+    reference_path='/v/gt.mkv', model_path='/v/x4.pth', video=dict(job()['video'], start_s=61),
+    comparison={'psnr_rgb': 30.5, 'psnr_y': None, 'ssim_rgb': 0.9, 'ssim_y': 0.95, 'worst_s': 1.25,
+                'worst_psnr_y': 28.5, 'frames_equal': 2, 'frames_total': 84},
+    devices=[job()['devices'][0], dict(job()['devices'][0], name='cpu:1', shards_running=0, fps=1.5,
+                                       shards_done=1, frames_done=1, workspace_bytes=1 << 20)])
+SHOWN = """Job 14: running
+  Error      it is hot
+  Input      /v/video.mp4
+             640x360, 25.0 fps, 0:08 from 1:01, h264 yuv420p
+  Output     video.restored.mp4
+             1280x720
+  Model      /v/x4.pth
+             compact x2, checksum 0123456789abcdef
+  Reference  /v/gt.mkv
+             PSNR RGB 30.50 dB, Y equal; SSIM RGB 0.9000, Y 0.9500
+             worst at 1.250 s: Y 28.50 dB; 2 of 84 frames equal
+  Requested  device auto, priority 0, by anna
+  Progress   84 of about 200 frames (42%), 12.3 fps, 0:07 elapsed, 0:09 left
+  Repeated   1 frame like the one before, not computed
+  Stored     1 segment of the result; begun 2 times
+  Stages     decode 3%, compute 99%, encode 20%
+  Bottleneck compute
+  Devices    cpu:0: 84 frames, 4 shards, 2 under way, - fps
+             model 2.4 MiB, workspace -, peak 94 MiB
+             cpu:1: 1 frame, 1 shard, 0 under way, 1.5 fps
+             model 2.4 MiB, workspace 1.0 MiB, peak 94 MiB
+  Recipe     clips of 8 frames, not tiled, f32
+             h264 CRF 18 medium, 2 encoder threads; reproducible
+  Created    2026-01-02 03:04:05
+  Started    2026-01-02 03:04:06
+  Finished   2026-01-02 04:04:06
+  Warnings   one
+             two
+"""
 
 
 class Case(unittest.TestCase):
