@@ -130,7 +130,7 @@ class Shown(Case):
             '/v1/jobs?active=false&after=3': lambda: answer({'jobs': [job(12)], 'next': None}),
             '/v1/jobs/12': lambda: answer(job(12)),
             '/v1/jobs/14': lambda: answer(WHOLE),
-        }.get(request.path, lambda: refusal(404, 'job.not_found', 'there is no job 13'))()
+        }.get(request.path, lambda: refusal(404, 'job.not_found', 'there is no job 13', 'id'))()
 
     def setUp(self):
         super().setUp()
@@ -338,10 +338,12 @@ class Shown(Case):
         self.assertEqual(self.run_it('show', 14)[0], SHOWN)
         self.assertEqual(json.loads(self.run_it('show', '--json', 12)[0]), job(12))
         self.complaint('show', 13, status=4, says='there is no job 13')
-        for words, status, wanted in ((['frob'], 2, 'usage'), (['show', 13], 4, 'job.not_found'),
-                                      (['submit', 'nothing.mp4'], 1, 'client.file')):
+        for words, status, error_id, field in (
+                (['frob'], 2, 'usage', None), (['show', 13], 4, 'job.not_found', 'id'),
+                (['submit', 'nothing.mp4'], 1, 'client.file', None)):
             error = json.loads(self.run_it('--json', *words, status=status)[1])['error']
-            self.assertEqual((error['id'], 'no' in error['message']), (wanted, True))
+            self.assertEqual((error['id'], error['field']), (error_id, field))
+            self.assertTrue(error['message'])
         self.run_it('show', 12, 13, status=4)
         self.complaint('show', 'x', status=2, says="not a job's number")
         self.complaint('cancel', 13, status=4, says='there is no job 13')
