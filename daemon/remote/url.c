@@ -55,7 +55,7 @@ int vrt_url_check(const char *url, struct vrt_error *error)
     if (!parts)
         return vrt_refuse_errno(error, vrt_raise(-ENOMEM), "reading an address");
     CURLUcode code = curl_url_set(parts, CURLUPART_URL, url, CURLU_NON_SUPPORT_SCHEME);
-    int r = 0;
+    int r;
     if (code == CURLUE_OUT_OF_MEMORY)
         r = vrt_refuse_errno(error, vrt_raise(-ENOMEM), "reading an address");
     else if (code != CURLUE_OK)

@@ -48,6 +48,7 @@ static void bench_init(struct bench *bench)
     expect_int(vrt_checkup_new(bench->network, &checkup), 0);
     checkup->kernel_result = checkup->weights_result = 0;
     checkup->n_weights = 3;
+    checkup->weights_bytes = 3 << 19;
     checkup->n_runs = 1;
     checkup->runs[0] = (struct vrt_checkup_run){ .dtype = VRT_DTYPE_F32 };
     checkup->runs[0].out = calloc(bench->n, sizeof(float));
@@ -187,6 +188,8 @@ static void test_trouble(void)
     checkup->kernel_result = -EIO;
     expect_int(told(&bench, "device.kernel")->status, VRT_DOCTOR_FAILED);
 
+    expect_str(told(&bench, "device.weights")->result,
+               "3 in memory, 1.5 MiB: its checksums are right");
     checkup->weights_result = VRT_CHECKUP_E_WRONG;
     checkup->n_weights_wrong = 2;
     expect_contains(told(&bench, "device.weights")->result, "2 of 3 had changed");

@@ -57,6 +57,7 @@ static void answer(struct bench *bench, int64_t planned_bytes)
     probe.planned_bytes = planned_bytes;
     probe.tile_flops = 13;
     probe.allowed_bytes = 14;
+    probe.batch = 15;
     vrt_probe_cache_put(bench->cache, D, &probe, bench->now_ns);
 }
 
@@ -90,6 +91,7 @@ static void test_answer(void)
     expect_int(probe.planned_bytes, 12);
     expect_int(probe.tile_flops, 13);
     expect_int(probe.allowed_bytes, 14);
+    expect_int(probe.batch, 15);
     /* The question is left as it is. */
     expect_true(probe.spec == bench.spec && probe.speed_over_flops == 7);
     expect_near(probe.flops_per_s[VRT_DTYPE_F32], 1e9, 0);
@@ -124,6 +126,7 @@ static void test_question(void)
         size_t at;
     } fields[] = {
         OF_PROBE(is_fixed), OF_PROBE(smaller), OF_PROBE(is_due), OF_PROBE(memory_fraction),
+        OF_PROBE(fastest), OF_PROBE(wanted_batch), OF_WORK(rule.times), OF_WORK(rule.every),
         OF_WORK(recipe.exact_tile), OF_WORK(recipe.exact_clip), OF_WORK(recipe.precision),
         OF_WORK(in.width), OF_WORK(in.height), OF_WORK(in.depth), OF_WORK(in.layout),
         OF_WORK(in.chroma_shift_x), OF_WORK(in.chroma_shift_y), OF_WORK(in.matrix),
@@ -132,9 +135,10 @@ static void test_question(void)
         OF_WORK(rule.overlap.size), OF_WORK(rule.overlap.shared), OF_WORK(rule.overlap.averaged),
         OF_WORK(rule.overlap.drop_first), OF_WORK(rule.overlap.drop_last), OF_WORK(rule.temporal),
         OF_WORK(rule.least), OF_WORK(rule.multiple), OF_WORK(grid.x.frame), OF_WORK(grid.x.size),
-        OF_WORK(grid.x.n), OF_WORK(grid.x.step), OF_WORK(grid.x.cut), OF_WORK(grid.y.size),
-        OF_WORK(grid.y.cut), OF_WORK(needs.joint), OF_WORK(needs.multiple),
-        OF_WORK(needs.overlap), OF_WORK(needs.least), OF_WORK(noise),
+        OF_WORK(grid.x.n), OF_WORK(grid.x.step), OF_WORK(grid.x.cut), OF_WORK(grid.y.frame),
+        OF_WORK(grid.y.size), OF_WORK(grid.y.n), OF_WORK(grid.y.step), OF_WORK(grid.y.cut),
+        OF_WORK(needs.joint), OF_WORK(needs.multiple), OF_WORK(needs.overlap),
+        OF_WORK(needs.least), OF_WORK(noise),
     };
     struct bench bench;
 
