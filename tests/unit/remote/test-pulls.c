@@ -63,21 +63,50 @@ static void test_no_catalogue(void)
     expect_contains(error.message, "--sha256 HEX needs none");
 }
 
-static void test_unknown_name(void)
-{
-    static const char text[] = "{\"models\": [{\"name\": \"known\", \"scale\": 2, "
-        "\"architecture\": \"compact\", \"url\": \"https://models.example.org/known.pth\", "
-        "\"size_bytes\": null, \"sha256\": null}]}";
-    const struct vrt_model_request request = { .name = "other" };
-    struct vrt_catalogue *catalogue = NULL;
-    struct vrt_error error;
+#define ENTRY(name, url, sha256) \
+    "{\"name\": \"" name "\", \"scale\": 2, \"architecture\": \"compact\", \"url\": \"" url "\", " \
+    "\"size_bytes\": null, \"sha256\": " sha256 "}"
+#define KNOWN ENTRY("known", "https://models.example.org/known.pth", "null")
 
-    expect_int(vrt_catalogue_parse(text, strlen(text), "test", &catalogue, NULL), 0);
-    refuse(catalogue, &request, -ENOENT, &error);
-    expect_str(error.id, "model.not_found");
-    expect_str(error.message,
-               "the catalogue has no model called other: see vrtctl models, or give its address");
-    vrt_catalogue_free(catalogue);
+/* A catalogue is taken whole or not at all. */
+static void test_catalogue(void)
+{
+    static const struct {
+        const char *entries;
+        size_t n_models;
+        const char *says;           /* where it is refused */
+    } rows[] = {
+        { KNOWN, 1, NULL },
+        { KNOWN ", " ENTRY("more", "http://x.org/more.safetensors", "null"), 2, NULL },
+        { KNOWN ", " KNOWN, 0, "the catalogue test: known is there twice" },
+        { ENTRY("known", "ftp://x.org/known.pth", "null"), 0,
+          "the catalogue test: ftp://x.org/known.pth: an address here begins with http:// or "
+          "https://" },
+        { ENTRY("known", "https://x.org/other.pth", "null"), 0,
+          "the catalogue test: known: its url must end in its name and .pth or .safetensors" },
+        { ENTRY("known", "https://x.org/known.pth", "\"abc\""), 0,
+          "the catalogue test: known: its sha256 isn't 64 hexadecimal digits in lower case" },
+    };
+    const struct vrt_model_request request = { .name = "other" };
+    char text[1024];
+
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(rows); i++) {
+        struct vrt_catalogue *catalogue = NULL;
+        struct vrt_error error = { .id = NULL };
+        snprintf(text, sizeof(text), "{\"models\": [%s]}", rows[i].entries);
+        expect_int(vrt_catalogue_parse(text, strlen(text), "test", &catalogue, &error),
+                   rows[i].says ? -EINVAL : 0);
+        expect_str(error.message, rows[i].says ? rows[i].says : "");
+        if (rows[i].says)
+            continue;
+        expect_int(catalogue->n_models, rows[i].n_models);
+        expect_true(vrt_catalogue_find(catalogue, "known") == catalogue->models);
+        refuse(catalogue, &request, -ENOENT, &error);
+        expect_str(error.id, "model.not_found");
+        expect_str(error.message, "the catalogue has no model called other: see vrtctl models, or "
+                   "give its address");
+        vrt_catalogue_free(catalogue);
+    }
 }
 
 static void test_addresses(void)
@@ -164,7 +193,7 @@ static void test_kept(void)
 
 TEST_MAIN(
     { "no-catalogue", test_no_catalogue },
-    { "unknown-name", test_unknown_name },
+    { "catalogue", test_catalogue },
     { "addresses", test_addresses },
     { "kept", test_kept },
 )
