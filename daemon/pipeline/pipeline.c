@@ -563,7 +563,7 @@ struct vrt_pipeline *vrt_pipeline_free(struct vrt_pipeline *pipeline)
     if (!pipeline)
         return NULL;
     vrt_assert(!pipeline->decoding.thread && !pipeline->encoding.thread &&
-               !pipeline->shards.n_running);
+               !pipeline->shards.n_running && !pipeline->shards.n_shards);
     vrt_shards_leave(&pipeline->shards);
     vrt_encoding_done(&pipeline->encoding);
     vrt_feasibility_done(&pipeline->feasibility);

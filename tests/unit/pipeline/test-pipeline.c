@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "daemon/devices/pool-job.h"
 #include "daemon/pipeline/progress.h"
 #include "tests/unit/pipeline/flow-fixture.h"
 #include "tests/unit/frames/frames-fixture.h"
@@ -388,6 +389,47 @@ static void test_memory_returns(void)
     flow_done(&flow);
 }
 
+/* Shards and segments are as short as the slowest of the job's devices needs them. */
+static void test_pace(void)
+{
+    static const struct {
+        const char *devices;
+        double cpu_s, ref_s;            /* that a frame takes; 0: nobody knows */
+        int clip_frames, segment_frames;
+    } rows[] = {
+        { "cpu,ref", 0, 0, 8, 96 },
+        { "cpu,ref", 0.001, 10, 2, 12 },
+        { "cpu,ref", 20, 0.001, 1, 6 },
+        { "cpu", 0.001, 10, 8, 96 },
+    };
+    int64_t frame_flops = 0;
+
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(rows); i++) {
+        struct flow_job job = { .cancel_at = -1, .stop_at = 1 };
+        struct vrt_pipeline_params params = flow_exact_params(video());
+        struct flow flow;
+        size_t n;
+        params.devices = rows[i].devices;
+        init(&flow, 1);
+        const struct vrt_device_info *const *infos = vrt_pool_infos(flow.pool, &n);
+        for (size_t d = 0; d < n; d++) {
+            struct vrt_probe probe = { .f32_speedup = NAN };
+            const double s = strcmp(infos[d]->kind, "cpu") == 0 ? rows[i].cpu_s : rows[i].ref_s;
+            for (int k = 0; k < VRT_DTYPE_COUNT; k++)
+                probe.fidelity_db[k] = NAN;
+            probe.flops_per_s[VRT_DTYPE_F32] = s > 0 ? (double)frame_flops / s : NAN;
+            vrt_measurements_note_probe(vrt_pool_measurements(flow.pool),
+                                        vrt_network_checksum(flow.network), d, &probe);
+        }
+        run_job(&flow, &job, params, "out.mkv");
+        expect_true(job.was_admitted);
+        frame_flops = job.info.frame_flops;
+        expect_int(job.info.recipe.clip_frames, rows[i].clip_frames);
+        expect_int(job.info.recipe.segment_frames, rows[i].segment_frames);
+        flow_done(&flow);
+    }
+}
+
 #define SECONDS(s) ((int64_t)((s) * VRT_NS_PER_S))
 
 /* What `progress` tells when the job has run for so long. */
@@ -550,6 +592,7 @@ TEST_MAIN_AFTER(fixture_init(),
     { "shares", test_shares },
     { "restores", test_restores },
     { "devices-agree", test_devices_agree },
+    { "pace", test_pace },
     { "two-jobs", test_two_jobs },
     { "refusals", test_refusals },
     { "same-file", test_same_file },
