@@ -11,7 +11,7 @@ import harness
 from harness import clip, digest, pixels
 
 
-class Devices(harness.Case):
+class DevicesCase(harness.Case):
     config = {'cpu': {'devices': 2, 'threads': 1}}
     small = True
     few_jobs = True
@@ -28,6 +28,8 @@ class Devices(harness.Case):
         finally:
             self.assertEqual(daemon.stop(), 0, daemon.log_text())
 
+
+class Devices(DevicesCase):
     def test_any_number_of_devices_gives_the_same_bytes(self):
         source = clip(self.path('n.mkv'), '-c:v', 'ffv1', frames=40)
         results = {}
@@ -38,216 +40,6 @@ class Devices(harness.Case):
             self.assertTrue(job['reproducible'])
             self.assertEqual(sum(d['frames_done'] for d in job['devices']), 40)
         self.assertEqual(len(set(results.values())), 1, results)
-
-    @unittest.skipIf(harness.FAULT, 'has a schedule of its own')
-    def test_replicas_are_listed(self):
-        """After a job each device keeps the weights, idle; while it runs they are in use."""
-        source = clip(self.path('r.mkv'), '-c:v', 'ffv1', frames=40)
-        folder = self.path('replicas')
-        os.mkdir(folder)
-        daemon = harness.Daemon(folder, {'cpu': {'devices': 3, 'threads': 1}})
-        try:
-            self.assertEqual(daemon.request('GET', '/v1/models')[1]['replicas'], [])
-            self.vrtctl('submit', '--follow', '--precision', 'f32', '--device', 'all', '--model',
-                        'compact-x2', '--output', os.path.join(folder, 'out.mkv'), source,
-                        daemon=daemon)
-            answer = daemon.request('GET', '/v1/models')[1]
-            held = [r for r in answer['replicas'] if r['model'] == 'compact-x2']
-            self.assertEqual(sorted(r['device'] for r in held), ['cpu:0', 'cpu:1', 'cpu:2'])
-            model = next(m for m in answer['models'] if m['name'] == 'compact-x2')
-            for replica in held:
-                self.assertEqual(replica['checksum'], model['checksum'])
-                self.assertEqual(replica['precision'], 'f32')
-                self.assertEqual(replica['bytes'], held[0]['bytes'])
-                self.assertGreater(replica['bytes'], model['parameters'] * 4 // 2)
-                self.assertIn(replica['state'], ['ready', 'in_use', 'idle'])
-            lines = self.vrtctl('models', daemon=daemon).stdout.splitlines()
-            self.assertEqual(len([line for line in lines if line.startswith('cpu:')]), 3, lines)
-        finally:
-            self.assertEqual(daemon.stop(), 0, daemon.log_text())
-
-    @unittest.skipIf(harness.FAULT, 'has a schedule of its own')
-    def test_a_network_that_blackens(self):
-        """It is believed once every device was asked twice, however many there are, and though one
-        of them failed otherwise besides."""
-        source = clip(self.path('black.mkv'), '-c:v', 'ffv1', frames=4, size='64x48')
-        tensors = dict(checkpoints.rrdbnet(2, 16, 8),
-                       **{'conv_last.bias': checkpoints.zeros([3])})
-        model = checkpoints.write_safetensors(self.path('black.safetensors'), tensors)
-        for name, fault in ('blackens', ''), ('once-worse', 'cpu:1 submit:2 corrupt=nan'):
-            config = {'cpu': {'devices': 9, 'threads': 1}, 'devices': {'fault': fault}}
-            job, _ = self.with_daemon(name, config, source, '--device', 'all', '--model', model)
-            self.assertEqual(job['frames_done'], 4)
-            self.assertEqual(['blackens' in w for w in job['warnings']].count(True), 1,
-                             job['warnings'])
-
-    @unittest.skipIf(harness.FAULT, 'has a schedule of its own')
-    def test_a_device_that_lacks_an_operation_takes_no_part(self):
-        source = clip(self.path('lacks.mkv'), '-c:v', 'ffv1', frames=12)
-        config = {'cpu': {'devices': 2, 'threads': 1},
-                  'devices': {'fault': 'cpu:1 open:1- lacks=depth_to_space'}}
-        job, _ = self.with_daemon('lacks', config, source)
-        self.assertEqual(job['warnings'], ['cpu:1 takes no part: it lacks depth_to_space, which '
-                                           'this network needs in f32'])
-        self.assertEqual([d['name'] for d in job['devices'] if d['frames_done']], ['cpu:0'])
-
-    @unittest.skipIf(harness.FAULT, 'has a schedule of its own')
-    def test_no_device_has_an_operation(self):
-        """There is no other device that might have it."""
-        source = clip(self.path('none.mkv'), '-c:v', 'ffv1', frames=12)
-        daemon = self.start('none', 'cpu open:1- lacks=depth_to_space')
-        done = self.vrtctl('submit', '--follow', '--precision', 'f32', '--output',
-                           self.path('none.out.mkv'), source, daemon=daemon, status=1)
-        self.assertIn('lacks depth_to_space, which this network needs in f32: ask for another',
-                      done.stderr)
-        self.assertEqual(daemon.stop(), 0, daemon.log_text())
-
-    def trim(self, daemon, *arguments, status=0):
-        """What became of the devices, by name."""
-        done = self.vrtctl('devices', '--json', *arguments, daemon=daemon, status=status)
-        return {line['name']: line for line in map(json.loads, done.stdout.splitlines())}
-
-    @unittest.skipIf(harness.FAULT, 'has a schedule of its own')
-    def test_devices_are_trimmed(self):
-        """What no job uses goes, where it was asked for; the peaks are what is held since."""
-        source = clip(self.path('t.mkv'), '-c:v', 'ffv1', frames=40)
-        daemon = self.start('trim', 'cpu:1 submit:1- delay=1ms')
-        self.follow(source, os.path.join(daemon.folder, 'out.mkv'), '--precision', 'f32',
-                    daemon=daemon)
-
-        def memory():
-            devices = daemon.request('GET', '/v1/devices')[1]['devices']
-            return {d['name']: d['memory'] for d in devices}
-
-        # A device gives up a job's workspace when it gets to it: the job may be done before.
-        self.wait_until(lambda: not any(m['workspace_bytes'] for m in memory().values()))
-        before = memory()
-        for held in before.values():
-            self.assertGreater(held['replica_bytes'], 0)
-            self.assertGreater(held['peak_bytes'], held['replica_bytes'])
-        done = self.trim(daemon, 'cpu:1', '--reset-peak')['cpu:1']
-        self.assertTrue(done['done'])
-        self.assertEqual((done['freed_bytes'], done['message']), (None, None))
-        self.assertEqual(done['former_peak_bytes'], before['cpu:1']['peak_bytes'])
-        self.assertEqual(done['memory']['peak_bytes'], before['cpu:1']['replica_bytes'])
-        done = self.trim(daemon, '--trim', '--reset-peak')
-        self.assertEqual(sorted(done), ['cpu:0', 'cpu:1'])
-        for name, device in done.items():
-            self.assertEqual(device['freed_bytes'], before[name]['replica_bytes'])
-            self.assertEqual(device['memory']['replica_bytes'], 0)
-            self.assertEqual(device['memory']['peak_bytes'], 0)
-        self.assertEqual(done['cpu:0']['former_peak_bytes'], before['cpu:0']['peak_bytes'])
-        self.assertEqual(daemon.request('GET', '/v1/models')[1]['replicas'], [])
-        for name, says in [('cuda', 'has no cuda device'), ('cpu:7', 'there is no device cpu:7'),
-                           ('gpu', '"gpu" is no device')]:
-            told = self.vrtctl('devices', '--trim', name, daemon=daemon, status=1).stderr
-            self.assertIn(says, told)
-        self.assertEqual(daemon.stop(), 0, daemon.log_text())
-
-    @unittest.skipIf(harness.FAULT, 'has a schedule of its own')
-    def test_devices_are_trimmed_while_a_job_runs(self):
-        """Between two of its shards; it keeps what it uses, and its result is what it would be."""
-        source = clip(self.path('during.mkv'), '-c:v', 'ffv1', frames=80)
-        digests = []
-        for name in 'left', 'trimmed':
-            daemon = self.start(name, 'cpu submit:1- delay=3ms')
-            target = os.path.join(daemon.folder, 'out.mkv')
-            number = json.loads(self.vrtctl('submit', '--json', '--precision', 'f32', '--output',
-                                            target, source, daemon=daemon).stdout)['id']
-            self.wait_until(lambda d=daemon, n=number: d.job(n)['frames_done'] > 0)
-            if name == 'trimmed':
-                for device in self.trim(daemon, '--trim').values():
-                    self.assertTrue(device['done'], device)
-                    self.assertEqual(device['freed_bytes'], 0)
-                    self.assertGreater(device['memory']['replica_bytes'], 0)
-                state = daemon.job(number)['state']
-                self.assertIn(state, ['running', 'finishing'], daemon.log_text())
-            self.vrtctl('wait', number, daemon=daemon)
-            digests.append(digest(target))
-            self.assertEqual(daemon.stop(), 0, daemon.log_text())
-        self.assertEqual(*digests)
-
-    @unittest.skipIf(harness.FAULT, 'has a schedule of its own')
-    def test_device_that_is_not_ready_is_not_trimmed(self):
-        source = clip(self.path('unready.mkv'), '-c:v', 'ffv1', frames=80)
-        daemon = self.start('unready', 'cpu:1 submit:7 lost revive=never')
-        self.follow(source, os.path.join(daemon.folder, 'out.mkv'), '--precision', 'f32',
-                    daemon=daemon)
-        self.assertEqual(self.states(daemon)[0], 'ready')
-        self.assertNotEqual(self.states(daemon)[1], 'ready')
-        done = self.trim(daemon, '--trim', status=1)
-        self.assertTrue(done['cpu:0']['done'])
-        self.assertFalse(done['cpu:1']['done'])
-        self.assertIsNone(done['cpu:1']['freed_bytes'])
-        self.assertRegex(done['cpu:1']['message'], 'it is (in quarantine|lost).*the device is lost')
-        self.assertEqual(daemon.stop(), 0, daemon.log_text())
-
-    def test_faults_change_nothing(self):
-        source = clip(self.path('f.mkv'), '-c:v', 'ffv1', frames=40)
-        config = {'cpu': {'devices': 2, 'threads': 1}}
-        _, wanted = self.with_daemon('plain', config, source)
-        for i, schedule in enumerate(['cpu:1 submit:3 fail', 'cpu:1 submit:every=5 corrupt=nan',
-                                      'cpu:1 after=6 lost', 'cpu:0 submit:2 black',
-                                      'cpu:1 submit:every=2 delay=20ms']):
-            with self.subTest(schedule=schedule):
-                job, got = self.with_daemon(f'fault{i}', dict(config, devices={'fault': schedule}),
-                                            source)
-                self.assertEqual(job['state'], 'done')
-                self.assertEqual(got, wanted)
-
-    def start(self, name, fault):
-        """A daemon of two devices that suffer as `fault` says, and nothing else."""
-        folder = self.path(name)
-        os.mkdir(folder)
-        config = {'cpu': {'devices': 2, 'threads': 1},
-                  'devices': {'backoff_s': 1, 'fault': fault}}
-        daemon = harness.Daemon(folder, config, fault='', small=self.small)
-        self.addCleanup(lambda: daemon.process.poll() is None and daemon.stop())
-        return daemon
-
-    def states(self, daemon):
-        _, answer = daemon.request('GET', '/v1/devices')
-        return [d['state'] for d in answer['devices']]
-
-    @unittest.skipIf(harness.FAULT, 'has a schedule of its own')
-    def test_tiles_that_are_black(self):
-        """What one device leaves black in a part of a picture, another one does again."""
-        source = clip(self.path('part.mkv'), '-c:v', 'ffv1', frames=24, size='256x144')
-        options = '--tile', '64', '--precision', 'f32'
-        digests = []
-        for name, fault in ('tiles', ''), ('holes', 'cpu:1 submit:every=45 corrupt=zeros'):
-            daemon = self.start(name, fault)
-            target = os.path.join(daemon.folder, 'out.mkv')
-            self.follow(source, target, *options, daemon=daemon)
-            digests.append(harness.digest(target))
-            self.assertEqual('black in a part' in daemon.log_text(), name == 'holes',
-                             daemon.log_text())
-        self.assertEqual(*digests)
-
-    @unittest.skipIf(harness.FAULT, 'has a schedule of its own')
-    def test_progress_within_shards(self):
-        """Long before the first of them is done."""
-        daemon = self.start('parts', 'submit:1- delay=30ms')
-        source = clip(self.path('parts.mkv'), '-c:v', 'ffv1', frames=40)
-        done = self.vrtctl('submit', '--json', '--output', self.path('parts.out.mkv'), source,
-                           daemon=daemon)
-        job, looks = json.loads(done.stdout)['id'], []
-        while not looks or looks[-1]['state'] in ('queued', 'running', 'finishing'):
-            looks.append(daemon.job(job))
-            time.sleep(0.01)
-        early = [look for look in looks if look['frames_done'] == 0 and look['frames_underway']]
-        self.assertGreater(len({look['frames_underway'] for look in early}), 3)
-        for look in early:
-            self.assertLess(look['frames_underway'], 40)
-            self.assertAlmostEqual(look['percent'], look['frames_underway'] * 100 / 40, delta=0.01)
-        percents = [look['percent'] for look in looks if look['state'] == 'running']
-        self.assertEqual(percents, sorted(percents))
-        self.assertTrue(any(look['left_s'] for look in early))
-        last = looks[-1]
-        self.assertEqual((last['state'], last['percent'], last['frames_underway']),
-                         ('done', 100, None))
-        fps = sum(device['fps'] for device in last['devices'])
-        self.assertAlmostEqual(fps / last['fps'], 1, delta=0.2)
 
     def test_films_that_are_dark(self):
         """Fades, credits, nights, white and one colour are what films are made of."""
@@ -266,137 +58,6 @@ class Devices(harness.Case):
                     self.assertEqual(self.own_warnings(job), [])
         if not harness.FAULT:
             self.assertNotIn('the result ', self.daemon.log_text())
-
-    @unittest.skipIf(harness.FAULT, 'has a schedule of its own')
-    def test_lost_device_comes_back(self):
-        source = clip(self.path('back.mkv'), '-c:v', 'ffv1', frames=80)
-        daemon = self.start('back', 'cpu submit:1- delay=5ms; cpu:1 submit:7 lost revive=2')
-        targets = [os.path.join(daemon.folder, name) for name in ('1.mkv', '2.mkv')]
-        first = self.follow(source, targets[0], '--precision', 'f32', daemon=daemon)
-        self.assertIn('cpu:1 is quarantined', daemon.log_text())
-        self.assertEqual(first['state'], 'done')
-        deadline = time.monotonic() + harness.PATIENCE_S
-        while self.states(daemon) != ['ready', 'ready']:
-            self.assertLess(time.monotonic(), deadline, daemon.log_text())
-            time.sleep(0.1)
-        second = self.follow(source, targets[1], '--precision', 'f32', daemon=daemon)
-        done = {d['name']: d['frames_done'] for d in second['devices']}
-        self.assertGreater(done['cpu:1'], 0)
-        self.assertEqual(sum(done.values()), 80)
-        self.assertEqual(*map(digest, targets))
-        self.assertEqual(daemon.stop(), 0, daemon.log_text())
-
-    @unittest.skipIf(harness.FAULT, 'has a schedule of its own')
-    def test_all_devices_lost_for_good(self):
-        source = clip(self.path('gone.mkv'), '-c:v', 'ffv1', frames=80)
-        daemon = self.start('gone', 'cpu after=20 lost revive=never')
-        target = os.path.join(daemon.folder, 'out.mkv')
-        for says in ['the device is lost', 'cpu:']:
-            done = self.vrtctl('submit', '--follow', '--overwrite', '--output', target, source,
-                               daemon=daemon, status=1)
-            told = [l for l in done.stderr.splitlines() if l.startswith('vrtctl: ')]
-            warnings = [l for l in told if ': warning: ' in l]
-            sentences = [l for l in told if l not in warnings]
-            self.assertEqual(len(sentences), 1, done.stderr)
-            self.assertEqual(len(warnings), len(set(warnings)), done.stderr)
-            self.assertIn(says, sentences[0])
-            self.assertFalse(os.path.exists(target) and os.path.getsize(target))
-            self.assertTrue(daemon.answers())
-        self.assertNotIn('ready', self.states(daemon))
-        self.assertEqual(daemon.stop(), 0, daemon.log_text())
-
-    @unittest.skipIf(harness.FAULT, 'has a schedule of its own')
-    def test_black_pictures_are_a_failure(self):
-        source = clip(self.path('black.mkv'), '-c:v', 'ffv1', frames=40)
-        daemon = self.start('black', 'cpu submit:40- black')
-        target = os.path.join(daemon.folder, 'out.mkv')
-        done = self.vrtctl('submit', '--follow', '--output', target, source, daemon=daemon,
-                           status=1)
-        self.assertIn('the result is blank', done.stderr)
-        self.assertFalse(os.path.exists(target) and os.path.getsize(target))
-        self.assertEqual(daemon.stop(), 0, daemon.log_text())
-
-    @unittest.skipIf(harness.FAULT, 'has a schedule of its own')
-    def test_a_device_that_gets_slow_is_not_waited_for(self):
-        """Another device does over what it holds, for which it would need almost two minutes."""
-        source = clip(self.path('slow.mkv'), '-c:v', 'ffv1', frames=64)
-        config = {'cpu': {'devices': 2, 'threads': 1}}
-        _, wanted = self.with_daemon('quick', config, source)
-        config['devices'] = {'fault': 'cpu:1 submit:22- delay=4s'}
-        job, got = self.with_daemon('slow', config, source)
-        self.assertEqual(got, wanted)
-        self.assertEqual(job['warnings'], [])
-        self.assertEqual(job['frames_done'], 64)
-        self.assertEqual(sum(d['frames_done'] for d in job['devices']), 64)
-        self.assertLess(job['elapsed_s'], 60)
-
-    @unittest.skipIf(harness.FAULT, 'has a schedule of its own')
-    def test_out_of_memory_begins_anew_with_smaller_tiles(self):
-        """Both devices are lost in the middle, and come back with too little memory for what the
-        planner believes to fit: what was done is given up for a recipe that fits. Smaller tiles
-        change how sums are rounded, which may round a sample the other way, and no more."""
-        source = clip(self.path('nomem.mkv'), '-c:v', 'ffv1', frames=64, size='192x128')
-        config = {'cpu': {'devices': 2, 'threads': 1}, 'jobs': {'segment_frames': 8}}
-        options = '--codec', 'ffv1', '--model', 'compact-x2'
-        self.with_daemon('enough', config, source, *options)
-        config['devices'] = {'backoff_s': 1, 'fault': 'cpu submit:1- delay=2ms; cpu submit:60 lost;'
-                                                      ' cpu alloc:12- nomem>3000000'}
-        job, _ = self.with_daemon('nomem', config, source, *options)
-        self.assertEqual(job['state'], 'done')
-        wanted, got = (pixels(os.path.join(self.path(name), 'out.mkv'))
-                       for name in ('enough', 'nomem'))
-        self.assertEqual(len(got), len(wanted))
-        self.assertLessEqual(max(abs(a - b) for a, b in zip(got, wanted)), 1)
-        self.assertIn('began anew', '\n'.join(job['warnings']))
-        self.assertLess(job['recipe']['tile_width'], 192)
-        self.assertGreater(job['n_starts'], 1)
-
-    @unittest.skipIf(harness.FAULT, 'has a schedule of its own')
-    def test_tile_that_was_asked_for_is_not_made_smaller(self):
-        source = clip(self.path('tile.mkv'), '-c:v', 'ffv1', frames=8, size='192x128')
-        daemon = self.start('tile', 'cpu alloc:1- nomem>100000')
-        target = os.path.join(daemon.folder, 'out.mkv')
-        for options, says in [(('--tile', '96'), 'ask for a smaller tile'),
-                              ((), 'stop other programs that use its memory')]:
-            done = self.vrtctl('submit', '--follow', '--output', target, *options, source,
-                               daemon=daemon, status=1)
-            self.assertIn(says, done.stderr)
-            self.assertFalse(os.path.exists(target) and os.path.getsize(target))
-        self.assertEqual(daemon.job(2)['error']['id'], 'device.memory')
-        self.assertTrue(daemon.answers())
-        self.assertEqual(daemon.stop(), 0, daemon.log_text())
-
-    @unittest.skipIf(harness.FAULT, 'has a schedule of its own')
-    def test_killed_between_a_recipe_and_a_smaller_one(self):
-        """Killed at several moments around the change, it ends with the smaller one's result."""
-        source = clip(self.path('between.mkv'), '-c:v', 'ffv1', frames=40, size='192x128')
-        config = {'cpu': {'devices': 1, 'threads': 1}, 'jobs': {'segment_frames': 8}}
-        config_after = dict(config, devices={'fault': 'cpu alloc:1- nomem>3000000'})
-        options = '--precision', 'f32', '--model', 'compact-x2'
-        _, wanted = self.with_daemon('smaller', config_after, source, *options)
-        config['devices'] = {'backoff_s': 1, 'fault': 'cpu submit:1- delay=2ms; cpu submit:40 lost;'
-                                                      ' cpu alloc:12- nomem>3000000'}
-        for i, wait_s in enumerate([0, 0.03]):
-            folder = self.path(f'between{i}')
-            os.mkdir(folder)
-            target = os.path.join(folder, 'out.mkv')
-            daemon = harness.Daemon(folder, config)
-            number = str(json.loads(self.vrtctl('submit', '--json', *options, '--output', target,
-                                                source, daemon=daemon).stdout)['id'])
-            deadline = time.monotonic() + harness.PATIENCE_S
-            while 'is begun anew with smaller' not in daemon.log_text():
-                self.assertLess(time.monotonic(), deadline, daemon.log_text())
-                time.sleep(0.002)
-            time.sleep(wait_s)
-            daemon.kill()
-            daemon = harness.Daemon(folder, config_after)
-            self.vrtctl('resume', number, daemon=daemon)
-            self.vrtctl('wait', number, daemon=daemon)
-            job = daemon.job(number)
-            self.assertEqual(job['state'], 'done', daemon.log_text())
-            self.assertEqual(digest(target), wanted, daemon.log_text())
-            self.assertLess(job['recipe']['tile_width'], 192)
-            self.assertEqual(daemon.stop(), 0, daemon.log_text())
 
     def test_requests(self):
         source = clip(self.path('r.mp4'), frames=2)
@@ -439,6 +100,296 @@ class Devices(harness.Case):
                            daemon=daemon, status=1)
         self.assertIn('mps', done.stderr)
         self.assertEqual(daemon.stop(), 0)
+
+
+@unittest.skipIf(harness.FAULT, 'they have schedules of their own')
+class Schedules(DevicesCase):
+    def trim(self, daemon, *arguments, status=0):
+        """What became of the devices, by name."""
+        done = self.vrtctl('devices', '--json', *arguments, daemon=daemon, status=status)
+        return {line['name']: line for line in map(json.loads, done.stdout.splitlines())}
+
+    def start(self, name, fault):
+        """A daemon of two devices that suffer as `fault` says, and nothing else."""
+        folder = self.path(name)
+        os.mkdir(folder)
+        config = {'cpu': {'devices': 2, 'threads': 1},
+                  'devices': {'backoff_s': 1, 'fault': fault}}
+        daemon = harness.Daemon(folder, config, fault='', small=self.small)
+        self.addCleanup(self.stop_daemon, daemon)
+        return daemon
+
+    def states(self, daemon):
+        _, answer = daemon.request('GET', '/v1/devices')
+        return [d['state'] for d in answer['devices']]
+
+    def test_replicas_are_listed(self):
+        """After a job each device keeps the weights, idle; while it runs they are in use."""
+        source = clip(self.path('r.mkv'), '-c:v', 'ffv1', frames=40)
+        folder = self.path('replicas')
+        os.mkdir(folder)
+        daemon = harness.Daemon(folder, {'cpu': {'devices': 3, 'threads': 1}})
+        try:
+            self.assertEqual(daemon.request('GET', '/v1/models')[1]['replicas'], [])
+            self.vrtctl('submit', '--follow', '--precision', 'f32', '--device', 'all', '--model',
+                        'compact-x2', '--output', os.path.join(folder, 'out.mkv'), source,
+                        daemon=daemon)
+            answer = daemon.request('GET', '/v1/models')[1]
+            held = [r for r in answer['replicas'] if r['model'] == 'compact-x2']
+            self.assertEqual(sorted(r['device'] for r in held), ['cpu:0', 'cpu:1', 'cpu:2'])
+            model = next(m for m in answer['models'] if m['name'] == 'compact-x2')
+            for replica in held:
+                self.assertEqual(replica['checksum'], model['checksum'])
+                self.assertEqual(replica['precision'], 'f32')
+                self.assertEqual(replica['bytes'], held[0]['bytes'])
+                self.assertGreater(replica['bytes'], model['parameters'] * 4 // 2)
+                self.assertIn(replica['state'], ['ready', 'in_use', 'idle'])
+            lines = self.vrtctl('models', daemon=daemon).stdout.splitlines()
+            self.assertEqual(len([line for line in lines if line.startswith('cpu:')]), 3, lines)
+        finally:
+            self.assertEqual(daemon.stop(), 0, daemon.log_text())
+
+    def test_a_network_that_blackens(self):
+        """It is believed once every device was asked twice, however many there are, and though one
+        of them failed otherwise besides."""
+        source = clip(self.path('black.mkv'), '-c:v', 'ffv1', frames=4, size='64x48')
+        tensors = dict(checkpoints.rrdbnet(2, 16, 8),
+                       **{'conv_last.bias': checkpoints.zeros([3])})
+        model = checkpoints.write_safetensors(self.path('black.safetensors'), tensors)
+        for name, fault in ('blackens', ''), ('once-worse', 'cpu:1 submit:2 corrupt=nan'):
+            config = {'cpu': {'devices': 9, 'threads': 1}, 'devices': {'fault': fault}}
+            job, _ = self.with_daemon(name, config, source, '--device', 'all', '--model', model)
+            self.assertEqual(job['frames_done'], 4)
+            self.assertEqual(['blackens' in w for w in job['warnings']].count(True), 1,
+                             job['warnings'])
+
+    def test_a_device_that_lacks_an_operation_takes_no_part(self):
+        source = clip(self.path('lacks.mkv'), '-c:v', 'ffv1', frames=12)
+        config = {'cpu': {'devices': 2, 'threads': 1},
+                  'devices': {'fault': 'cpu:1 open:1- lacks=depth_to_space'}}
+        job, _ = self.with_daemon('lacks', config, source)
+        self.assertEqual(job['warnings'], ['cpu:1 takes no part: it lacks depth_to_space, which '
+                                           'this network needs in f32'])
+        self.assertEqual([d['name'] for d in job['devices'] if d['frames_done']], ['cpu:0'])
+
+    def test_no_device_has_an_operation(self):
+        """There is no other device that might have it."""
+        source = clip(self.path('none.mkv'), '-c:v', 'ffv1', frames=12)
+        daemon = self.start('none', 'cpu open:1- lacks=depth_to_space')
+        done = self.vrtctl('submit', '--follow', '--precision', 'f32', '--output',
+                           self.path('none.out.mkv'), source, daemon=daemon, status=1)
+        self.assertIn('lacks depth_to_space, which this network needs in f32: ask for another',
+                      done.stderr)
+
+    def test_devices_are_trimmed(self):
+        """What no job uses goes, where it was asked for; the peaks are what is held since."""
+        source = clip(self.path('t.mkv'), '-c:v', 'ffv1', frames=40)
+        daemon = self.start('trim', 'cpu:1 submit:1- delay=1ms')
+        self.follow(source, os.path.join(daemon.folder, 'out.mkv'), '--precision', 'f32',
+                    daemon=daemon)
+
+        def memory():
+            devices = daemon.request('GET', '/v1/devices')[1]['devices']
+            return {d['name']: d['memory'] for d in devices}
+
+        # A device gives up a job's workspace when it gets to it: the job may be done before.
+        self.wait_until(lambda: not any(m['workspace_bytes'] for m in memory().values()))
+        before = memory()
+        for held in before.values():
+            self.assertGreater(held['replica_bytes'], 0)
+            self.assertGreater(held['peak_bytes'], held['replica_bytes'])
+        done = self.trim(daemon, 'cpu:1', '--reset-peak')['cpu:1']
+        self.assertTrue(done['done'])
+        self.assertEqual((done['freed_bytes'], done['message']), (None, None))
+        self.assertEqual(done['former_peak_bytes'], before['cpu:1']['peak_bytes'])
+        self.assertEqual(done['memory']['peak_bytes'], before['cpu:1']['replica_bytes'])
+        done = self.trim(daemon, '--trim', '--reset-peak')
+        self.assertEqual(sorted(done), ['cpu:0', 'cpu:1'])
+        for name, device in done.items():
+            self.assertEqual(device['freed_bytes'], before[name]['replica_bytes'])
+            self.assertEqual(device['memory']['replica_bytes'], 0)
+            self.assertEqual(device['memory']['peak_bytes'], 0)
+        self.assertEqual(done['cpu:0']['former_peak_bytes'], before['cpu:0']['peak_bytes'])
+        self.assertEqual(daemon.request('GET', '/v1/models')[1]['replicas'], [])
+        self.assertRegex(self.vrtctl('devices', '--trim', 'cpu:0', daemon=daemon).stdout,
+                         r'^cpu:0: 0 B freed, 0 B in use\n$')
+        for name, says in [('cuda', 'has no cuda device'), ('cpu:7', 'there is no device cpu:7'),
+                           ('gpu', '"gpu" is no device')]:
+            told = self.vrtctl('devices', '--trim', name, daemon=daemon, status=1).stderr
+            self.assertIn(says, told)
+
+    def test_devices_are_trimmed_while_a_job_runs(self):
+        """Between two of its shards; it keeps what it uses, and its result is what it would be."""
+        source = clip(self.path('during.mkv'), '-c:v', 'ffv1', frames=80)
+        digests = []
+        for name in 'left', 'trimmed':
+            daemon = self.start(name, 'cpu submit:1- delay=3ms')
+            target = os.path.join(daemon.folder, 'out.mkv')
+            number = json.loads(self.vrtctl('submit', '--json', '--precision', 'f32', '--output',
+                                            target, source, daemon=daemon).stdout)['id']
+            self.wait_until(lambda d=daemon, n=number: d.job(n)['frames_done'] > 0)
+            if name == 'trimmed':
+                for device in self.trim(daemon, '--trim').values():
+                    self.assertTrue(device['done'], device)
+                    self.assertEqual(device['freed_bytes'], 0)
+                    self.assertGreater(device['memory']['replica_bytes'], 0)
+                state = daemon.job(number)['state']
+                self.assertIn(state, ['running', 'finishing'], daemon.log_text())
+            self.vrtctl('wait', number, daemon=daemon)
+            digests.append(digest(target))
+        self.assertEqual(*digests)
+
+    def test_device_that_is_not_ready_is_not_trimmed(self):
+        source = clip(self.path('unready.mkv'), '-c:v', 'ffv1', frames=80)
+        daemon = self.start('unready', 'cpu:1 submit:7 lost revive=never')
+        self.follow(source, os.path.join(daemon.folder, 'out.mkv'), '--precision', 'f32',
+                    daemon=daemon)
+        self.assertEqual(self.states(daemon)[0], 'ready')
+        self.assertNotEqual(self.states(daemon)[1], 'ready')
+        done = self.trim(daemon, '--trim', status=1)
+        self.assertTrue(done['cpu:0']['done'])
+        self.assertFalse(done['cpu:1']['done'])
+        self.assertIsNone(done['cpu:1']['freed_bytes'])
+        self.assertRegex(done['cpu:1']['message'], 'it is (in quarantine|lost).*the device is lost')
+        told = self.vrtctl('devices', '--trim', '--reset-peak', 'cpu:1', daemon=daemon, status=1)
+        self.assertEqual(told.stdout, '')
+        self.assertRegex(told.stderr, r'^vrtctl: cpu:1: not done: it is .*\n$')
+
+    def test_tiles_that_are_black(self):
+        """What one device leaves black in a part of a picture, another one does again."""
+        source = clip(self.path('part.mkv'), '-c:v', 'ffv1', frames=24, size='256x144')
+        options = '--tile', '64', '--precision', 'f32'
+        digests = []
+        for name, fault in ('tiles', ''), ('holes', 'cpu:1 submit:every=45 corrupt=zeros'):
+            daemon = self.start(name, fault)
+            target = os.path.join(daemon.folder, 'out.mkv')
+            self.follow(source, target, *options, daemon=daemon)
+            digests.append(harness.digest(target))
+            self.assertEqual('black in a part' in daemon.log_text(), name == 'holes',
+                             daemon.log_text())
+        self.assertEqual(*digests)
+
+    def test_progress_within_shards(self):
+        """Long before the first of them is done."""
+        daemon = self.start('parts', 'submit:1- delay=30ms')
+        source = clip(self.path('parts.mkv'), '-c:v', 'ffv1', frames=40)
+        done = self.vrtctl('submit', '--json', '--output', self.path('parts.out.mkv'), source,
+                           daemon=daemon)
+        job, looks = json.loads(done.stdout)['id'], []
+        while not looks or looks[-1]['state'] in ('queued', 'running', 'finishing'):
+            looks.append(daemon.job(job))
+            time.sleep(0.01)
+        early = [look for look in looks if look['frames_done'] == 0 and look['frames_underway']]
+        self.assertGreater(len({look['frames_underway'] for look in early}), 3)
+        for look in early:
+            self.assertLess(look['frames_underway'], 40)
+            self.assertAlmostEqual(look['percent'], look['frames_underway'] * 100 / 40, delta=0.01)
+        percents = [look['percent'] for look in looks if look['state'] == 'running']
+        self.assertEqual(percents, sorted(percents))
+        self.assertTrue(any(look['left_s'] for look in early))
+        last = looks[-1]
+        self.assertEqual((last['state'], last['percent'], last['frames_underway']),
+                         ('done', 100, None))
+        fps = sum(device['fps'] for device in last['devices'])
+        self.assertAlmostEqual(fps / last['fps'], 1, delta=0.2)
+
+    def test_lost_device_comes_back(self):
+        source = clip(self.path('back.mkv'), '-c:v', 'ffv1', frames=80)
+        daemon = self.start('back', 'cpu submit:1- delay=5ms; cpu:1 submit:7 lost revive=2')
+        targets = [os.path.join(daemon.folder, name) for name in ('1.mkv', '2.mkv')]
+        first = self.follow(source, targets[0], '--precision', 'f32', daemon=daemon)
+        self.assertIn('cpu:1 is quarantined', daemon.log_text())
+        self.assertEqual(first['state'], 'done')
+        deadline = time.monotonic() + harness.PATIENCE_S
+        while self.states(daemon) != ['ready', 'ready']:
+            self.assertLess(time.monotonic(), deadline, daemon.log_text())
+            time.sleep(0.1)
+        second = self.follow(source, targets[1], '--precision', 'f32', daemon=daemon)
+        done = {d['name']: d['frames_done'] for d in second['devices']}
+        self.assertGreater(done['cpu:1'], 0)
+        self.assertEqual(sum(done.values()), 80)
+        self.assertEqual(*map(digest, targets))
+
+    def test_all_devices_lost_for_good(self):
+        source = clip(self.path('gone.mkv'), '-c:v', 'ffv1', frames=80)
+        daemon = self.start('gone', 'cpu after=20 lost revive=never')
+        target = os.path.join(daemon.folder, 'out.mkv')
+        for says in ['the device is lost', 'cpu:']:
+            done = self.vrtctl('submit', '--follow', '--overwrite', '--output', target, source,
+                               daemon=daemon, status=1)
+            told = [l for l in done.stderr.splitlines() if l.startswith('vrtctl: ')]
+            warnings = [l for l in told if ': warning: ' in l]
+            sentences = [l for l in told if l not in warnings]
+            self.assertEqual(len(sentences), 1, done.stderr)
+            self.assertEqual(len(warnings), len(set(warnings)), done.stderr)
+            self.assertIn(says, sentences[0])
+            self.assertFalse(os.path.exists(target) and os.path.getsize(target))
+            self.assertTrue(daemon.answers())
+        self.assertNotIn('ready', self.states(daemon))
+
+    def test_out_of_memory_begins_anew_with_smaller_tiles(self):
+        """Both devices are lost in the middle, and come back with too little memory for what the
+        planner believes to fit: what was done is given up for a recipe that fits. Smaller tiles
+        change how sums are rounded, which may round a sample the other way, and no more."""
+        source = clip(self.path('nomem.mkv'), '-c:v', 'ffv1', frames=64, size='192x128')
+        config = {'cpu': {'devices': 2, 'threads': 1}, 'jobs': {'segment_frames': 8}}
+        options = '--codec', 'ffv1', '--model', 'compact-x2'
+        self.with_daemon('enough', config, source, *options)
+        config['devices'] = {'backoff_s': 1, 'fault': 'cpu submit:1- delay=2ms; cpu submit:60 lost;'
+                                                      ' cpu alloc:12- nomem>3000000'}
+        job, _ = self.with_daemon('nomem', config, source, *options)
+        self.assertEqual(job['state'], 'done')
+        wanted, got = (pixels(os.path.join(self.path(name), 'out.mkv'))
+                       for name in ('enough', 'nomem'))
+        self.assertEqual(len(got), len(wanted))
+        self.assertLessEqual(max(abs(a - b) for a, b in zip(got, wanted)), 1)
+        self.assertIn('began anew', '\n'.join(job['warnings']))
+        self.assertLess(job['recipe']['tile_width'], 192)
+        self.assertGreater(job['n_starts'], 1)
+
+    def test_tile_that_was_asked_for_is_not_made_smaller(self):
+        source = clip(self.path('tile.mkv'), '-c:v', 'ffv1', frames=8, size='192x128')
+        daemon = self.start('tile', 'cpu alloc:1- nomem>100000')
+        target = os.path.join(daemon.folder, 'out.mkv')
+        for options, says in [(('--tile', '96'), 'ask for a smaller tile'),
+                              ((), 'stop other programs that use its memory')]:
+            done = self.vrtctl('submit', '--follow', '--output', target, *options, source,
+                               daemon=daemon, status=1)
+            self.assertIn(says, done.stderr)
+            self.assertFalse(os.path.exists(target) and os.path.getsize(target))
+        self.assertEqual(daemon.job(2)['error']['id'], 'device.memory')
+        self.assertTrue(daemon.answers())
+
+    def test_killed_between_a_recipe_and_a_smaller_one(self):
+        """Killed at several moments around the change, it ends with the smaller one's result."""
+        source = clip(self.path('between.mkv'), '-c:v', 'ffv1', frames=40, size='192x128')
+        config = {'cpu': {'devices': 1, 'threads': 1}, 'jobs': {'segment_frames': 8}}
+        config_after = dict(config, devices={'fault': 'cpu alloc:1- nomem>3000000'})
+        options = '--precision', 'f32', '--model', 'compact-x2'
+        _, wanted = self.with_daemon('smaller', config_after, source, *options)
+        config['devices'] = {'backoff_s': 1, 'fault': 'cpu submit:1- delay=2ms; cpu submit:40 lost;'
+                                                      ' cpu alloc:12- nomem>3000000'}
+        for i, wait_s in enumerate([0, 0.03]):
+            folder = self.path(f'between{i}')
+            os.mkdir(folder)
+            target = os.path.join(folder, 'out.mkv')
+            daemon = harness.Daemon(folder, config)
+            number = str(json.loads(self.vrtctl('submit', '--json', *options, '--output', target,
+                                                source, daemon=daemon).stdout)['id'])
+            deadline = time.monotonic() + harness.PATIENCE_S
+            while 'is begun anew with smaller' not in daemon.log_text():
+                self.assertLess(time.monotonic(), deadline, daemon.log_text())
+                time.sleep(0.002)
+            time.sleep(wait_s)
+            daemon.kill()
+            daemon = harness.Daemon(folder, config_after)
+            self.vrtctl('resume', number, daemon=daemon)
+            self.vrtctl('wait', number, daemon=daemon)
+            job = daemon.job(number)
+            self.assertEqual(job['state'], 'done', daemon.log_text())
+            self.assertEqual(digest(target), wanted, daemon.log_text())
+            self.assertLess(job['recipe']['tile_width'], 192)
+            self.assertEqual(daemon.stop(), 0, daemon.log_text())
 
 
 if __name__ == '__main__':

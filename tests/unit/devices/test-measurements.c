@@ -238,6 +238,15 @@ static void test_speed(void)
     }
     last = speed(pool, vrt_network_checksum(network), d)[VRT_DTYPE_F32];
     expect_true(last > 0);
+    /* Nothing is learnt of what went op by op, failed, was only passed on, or took no time. */
+    for (int i = 0; i < 4; i++) {
+        run->by_ops = i == 0;
+        run->base.task.outcome = i == 1 ? VRT_TASK_FAILED : VRT_TASK_DONE;
+        run->tile_flops = i == 2 ? 0 : 1000000;
+        run->times.compute_ns = i == 3 ? 0 : 1;
+        vrt_measurements_note_run(vrt_pool_measurements(pool), d, run);
+        expect_near(speed(pool, vrt_network_checksum(network), d)[VRT_DTYPE_F32], last, 0);
+    }
     pool_close(&bench, pool);
     pool = pool_open(&bench, &d);
     expect_near(speed(pool, vrt_network_checksum(network), d)[VRT_DTYPE_F32], last, 0);

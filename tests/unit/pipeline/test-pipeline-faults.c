@@ -83,6 +83,7 @@ static void test_no_device_left(void)
 {
     expect_failure(1, "cpu submit:20- fail", "could not be restored on any device");
     expect_failure(2, "cpu submit:40- corrupt=zeros", "blank");
+    expect_failure(2, "cpu submit:40- black", "blank");
     expect_failure(1, "cpu submit:40- corrupt=nan", "not finite");
     expect_failure(2, "cpu alloc:4- nomem", "no device is left");
 }

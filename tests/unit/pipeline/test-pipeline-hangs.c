@@ -100,6 +100,7 @@ static void test_straggler(void)
     fault_expect_same(&outcome);
     expect_int(outcome.shards_failed, 0);
     expect_int(outcome.quarantined, 0);
+    expect_str(outcome.job.warnings, "");
     for (size_t i = 0; i < outcome.job.last.n_devices; i++)
         n_done += outcome.job.last.devices[i].frames_done;
     expect_int(n_done, FAULT_FRAMES);

@@ -20,7 +20,7 @@
 #include "tests/unit/model/vrt-fixture.h"
 #include "tests/unit/model/weight-rule.h"
 
-#define RUNS_MAX 3
+static char wanted[64];                 /* the sum of the undisturbed run's result */
 
 /* A video and what is asked of it. */
 struct trial {
@@ -94,14 +94,13 @@ static int64_t shards_done(const struct flow_job *job)
     return shards_in(&job->last);
 }
 
-static void sum(const struct trial *trial, char *buffer, size_t size)
+static const char *sum(const struct trial *trial)
 {
-    snprintf(buffer, size, "%s", fixture_run("md5sum < %s", trial->output));
+    return fixture_run("md5sum < %s", trial->output);
 }
 
 /* The undisturbed run. */
-static void run_whole(const struct trial *trial, struct flow_job *ret_job, char *buffer,
-                      size_t size)
+static void run_whole(const struct trial *trial, struct flow_job *ret_job)
 {
     const struct run run = { .n_devices = 2 };
 
@@ -110,7 +109,7 @@ static void run_whole(const struct trial *trial, struct flow_job *ret_job, char 
     expect_str(ret_job->error.message, "");
     expect_int(ret_job->n_segments, trial->n_segments);
     expect_int(ret_job->last.n_segments_done, trial->n_segments);
-    sum(trial, buffer, size);
+    snprintf(wanted, sizeof(wanted), "%s", sum(trial));
 }
 
 /* Goes on with a job, to its end: what is stored is not computed again. */
@@ -135,9 +134,8 @@ static void run_rest(const struct trial *trial, const struct flow_job *whole, st
 static void try_each(const struct trial *trial, bool by_parking)
 {
     struct flow_job whole;
-    char wanted[64], found[64];
 
-    run_whole(trial, &whole, wanted, sizeof(wanted));
+    run_whole(trial, &whole);
     for (int k = 1; k <= trial->n_segments; k++) {
         struct flow_job job = { .cancel_at = -1 };
         const struct run first = { .n_devices = 1 + k % 2,
@@ -155,8 +153,7 @@ static void try_each(const struct trial *trial, bool by_parking)
         }
         run_rest(trial, &whole, &job, 1 + (k + 1) % 2);
         expect_int(job.n_cuts, 0);
-        sum(trial, found, sizeof(found));
-        expect_str(found, wanted);
+        expect_str(sum(trial), wanted);
     }
 }
 
@@ -235,11 +232,10 @@ static void test_scenes(void)
         .asked = { .clip = 6, .segment_frames = 1 },
     };
     struct flow_job whole;
-    char wanted[64], found[64];
     int n_tails = 0, n_clean = 0;
 
     trial.n_segments = 5;
-    run_whole(&trial, &whole, wanted, sizeof(wanted));
+    run_whole(&trial, &whole);
     for (int k = 1; k < whole.n_segments; k++) {
         struct flow_job job = { .cancel_at = -1 };
         const struct run first = { .n_devices = 2, .stop_at = k };
@@ -248,8 +244,7 @@ static void test_scenes(void)
         n_tails += job.segments[k - 1].tail_bytes > 0;
         n_clean += job.segments[k - 1].tail_bytes == 0;
         run_rest(&trial, &whole, &job, 1);
-        sum(&trial, found, sizeof(found));
-        expect_str(found, wanted);
+        expect_str(sum(&trial), wanted);
     }
     expect_true(n_tails > 0 && n_clean > 0);
     vrt_network_unref(trial.network);
@@ -262,9 +257,8 @@ static void test_cancelled_anywhere(void)
         .input = still_video(43), .output = "out.mp4", .asked.segment_frames = 8, .n_segments = 6,
     };
     struct flow_job whole;
-    char wanted[64], found[64];
 
-    run_whole(&trial, &whole, wanted, sizeof(wanted));
+    run_whole(&trial, &whole);
     for (int at = 1; at < 43; at += 9) {
         struct flow_job job = { .cancel_at = at };
         const struct run run = { .n_devices = 2 };
@@ -274,8 +268,7 @@ static void test_cancelled_anywhere(void)
             run_once(&trial, &run, &job);
         job.cancel_at = -1;
         run_rest(&trial, &whole, &job, 1);
-        sum(&trial, found, sizeof(found));
-        expect_str(found, wanted);
+        expect_str(sum(&trial), wanted);
     }
 }
 
@@ -296,11 +289,10 @@ struct damage {
     int n_good;                         /* segments after it; -1: all but one */
 };
 
-static void try_damage(const struct trial *trial, const struct damage *damage, const char *wanted)
+static void try_damage(const struct trial *trial, const struct damage *damage)
 {
     const struct run first = { .n_devices = 2, .stop_at = 4 }, rest = { .n_devices = 2 };
     struct flow_job job = { .cancel_at = -1 };
-    char found[64];
 
     run_once(trial, &first, &job);
     int n = job.n_segments;
@@ -313,8 +305,7 @@ static void try_damage(const struct trial *trial, const struct damage *damage, c
     expect_int(job.n_cuts, 1);
     expect_int(job.n_good, damage->n_good < 0 ? n + damage->n_good : damage->n_good);
     expect_int(job.last.n_segments_done, trial->n_segments);
-    sum(trial, found, sizeof(found));
-    expect_str(found, wanted);
+    expect_str(sum(trial), wanted);
 }
 
 static void test_damage(void)
@@ -333,11 +324,10 @@ static void test_damage(void)
         .n_segments = 6,
     };
     struct flow_job whole;
-    char wanted[64];
 
-    run_whole(&trial, &whole, wanted, sizeof(wanted));
+    run_whole(&trial, &whole);
     for (size_t i = 0; i < VRT_ARRAY_SIZE(damages); i++)
-        try_damage(&trial, &damages[i], wanted);
+        try_damage(&trial, &damages[i]);
 }
 
 /* Without what it shares with the next clip a segment is worth nothing. The last two have that
@@ -366,13 +356,12 @@ static void test_tail_damage(void)
         .n_segments = 7, .has_tails = true,
     };
     struct flow_job whole;
-    char wanted[64];
 
-    run_whole(&trial, &whole, wanted, sizeof(wanted));
+    run_whole(&trial, &whole);
     /* They are large: only those stay that a restart may need. */
     expect_int(access(fixture_path("job0/00000.tail"), F_OK), -1);
     for (size_t i = 0; i < VRT_ARRAY_SIZE(damages); i++)
-        try_damage(&trial, &damages[i], wanted);
+        try_damage(&trial, &damages[i]);
     vrt_network_unref(trial.network);
 }
 
@@ -385,9 +374,8 @@ static void test_late_damage(void)
     };
     const struct run first = { .n_devices = 2, .stop_at = 3 }, rest = { .n_devices = 2 };
     struct flow_job whole, job = { .cancel_at = -1 };
-    char wanted[64], found[64];
 
-    run_whole(&trial, &whole, wanted, sizeof(wanted));
+    run_whole(&trial, &whole);
     run_once(&trial, &first, &job);
     flip(fixture_path("job0/00001.seg"), fixture_size(fixture_path("job0/00001.seg")) / 2);
     run_once(&trial, &rest, &job);
@@ -398,8 +386,7 @@ static void test_late_damage(void)
     run_once(&trial, &rest, &job);
     expect_str(job.error.message, "");
     expect_int(job.n_cuts, 1);
-    sum(&trial, found, sizeof(found));
-    expect_str(found, wanted);
+    expect_str(sum(&trial), wanted);
 }
 
 /* The finished file is only copied again; one that is spoilt is made again. */
@@ -410,10 +397,9 @@ static void test_joined(void)
     };
     const struct run run = { .n_devices = 1 };
     struct flow_job job;
-    char wanted[64], found[64];
     struct stat before, after;
 
-    run_whole(&trial, &job, wanted, sizeof(wanted));
+    run_whole(&trial, &job);
     for (int spoilt = 0; spoilt < 2; spoilt++) {
         expect_int(stat(fixture_path("job0/joined.mp4"), &before), 0);
         if (spoilt)
@@ -425,8 +411,7 @@ static void test_joined(void)
         expect_int(job.last.frames_total, 32);
         expect_int(stat(fixture_path("job0/joined.mp4"), &after), 0);
         expect_int(before.st_ino != after.st_ino, spoilt);
-        sum(&trial, found, sizeof(found));
-        expect_str(found, wanted);
+        expect_str(sum(&trial), wanted);
     }
 }
 
@@ -481,10 +466,9 @@ static void test_hold(void)
     const struct vrt_pool_params pool = { .registry = { .values = TEST_CPUS(2, 1) } };
     struct flow_job whole, job = { .cancel_at = -1, .hold_at = 2 };
     struct vrt_pipeline_snapshot before, now;
-    char wanted[64], found[64];
     struct flow flow;
 
-    run_whole(&trial, &whole, wanted, sizeof(wanted));
+    run_whole(&trial, &whole);
     flow_init(&flow, fixture_path(""), pool);
     struct vrt_pipeline_params params = params_for(&trial);
     int64_t began_ns = vrt_clock_now_ns();
@@ -515,8 +499,7 @@ static void test_hold(void)
     expect_near(job.last.fps, (double)job.last.frames_done / job.last.elapsed_s, 1e-6);
     flow_done(&flow);
     expect_str(job.error.message, "");
-    sum(&trial, found, sizeof(found));
-    expect_str(found, wanted);
+    expect_str(sum(&trial), wanted);
 }
 
 /* A disk of its own for the working files, of so many kilobytes. Return: whether there is one. */
@@ -542,10 +525,9 @@ static void test_full_spool(void)
     };
     const struct run run = { .n_devices = 2 };
     struct flow_job whole, job = { .cancel_at = -1 };
-    char wanted[64], found[64];
     int n_full = 0, last = 0;
 
-    run_whole(&trial, &whole, wanted, sizeof(wanted));
+    run_whole(&trial, &whole);
     fixture_run("rm -rf job0");
     if (!mount_spool(16))
         return;
@@ -568,8 +550,7 @@ static void test_full_spool(void)
     }
     fprintf(stderr, "  full %d times\n", n_full);
     expect_true(n_full > 3);
-    sum(&trial, found, sizeof(found));
-    expect_str(found, wanted);
+    expect_str(sum(&trial), wanted);
     expect_int(umount2(fixture_path("job0"), MNT_DETACH), 0);
 }
 

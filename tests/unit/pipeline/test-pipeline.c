@@ -2,13 +2,11 @@
 
 /* Whole jobs: from a video to a verified file, refused, failed, or cancelled at any moment. */
 
-#include <fcntl.h>
 #include <poll.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "daemon/devices/pool-job.h"
-#include "daemon/pipeline/progress.h"
 #include "tests/unit/pipeline/flow-fixture.h"
 #include "tests/unit/frames/frames-fixture.h"
 #include "tests/unit/environment.h"
@@ -192,26 +190,6 @@ static void test_refusals(void)
         if (params.model_fd >= 0)
             close(params.model_fd);
     }
-    flow_done(&flow);
-}
-
-static void test_same_file(void)
-{
-    struct flow_job job = { .cancel_at = -1 };
-    struct flow flow;
-    const char *input = video();
-
-    fixture_run("cp in.mp4 copy.mp4");
-    init(&flow, 1);
-    struct vrt_pipeline_params params = params_for(input);
-    close(params.input_fd);
-    fixture_run("rm -f same.mp4");
-    flow_submit(&flow, &job, (params.input_fd = open(fixture_path("same.mp4"),
-                                                     O_RDWR | O_CREAT, 0600), params),
-                fixture_path("same.mp4"));
-    close(params.input_fd);
-    flow_run(&flow);
-    expect_str(job.error.id, "job.same_file");
     flow_done(&flow);
 }
 
@@ -430,172 +408,12 @@ static void test_pace(void)
     }
 }
 
-#define SECONDS(s) ((int64_t)((s) * VRT_NS_PER_S))
-
-/* What `progress` tells when the job has run for so long. */
-static struct vrt_pipeline_snapshot told_after(struct vrt_progress *progress, double s,
-                                               enum vrt_pipeline_phase phase)
-{
-    struct vrt_pipeline_snapshot now;
-
-    progress->started_ns = SECONDS(1000);
-    progress->ended_ns = progress->started_ns + SECONDS(s);
-    vrt_progress_snapshot(progress, phase, &now);
-    return now;
-}
-
-/* How fast it goes: of the last ten seconds, but of two clips at least. */
-static void test_rate(void)
-{
-    static const struct {
-        struct vrt_progress_sample samples[2];
-        int n_samples, clip_frames;
-        int64_t resumed, done, total;
-        double s, fps, left_s;          /* -1: nobody knows */
-        enum vrt_pipeline_phase phase;
-    } rows[] = {
-        { { { 0 } }, 0, 1, 4, 10, 40, 3, 2, 15, VRT_PIPELINE_RUNNING },
-        { { { 0 } }, 0, 1, 4, 10, -1, 3, 2, -1, VRT_PIPELINE_RUNNING },
-        { { { 0 } }, 0, 1, 4, 10, 9, 3, 2, 0, VRT_PIPELINE_RUNNING },
-        { { { 0 } }, 0, 1, 4, 6, 8, 2, 1, 2, VRT_PIPELINE_RUNNING },
-        { { { 0 } }, 0, 1, 4, 5, 8, 2, -1, -1, VRT_PIPELINE_RUNNING },
-        { { { 0 } }, 0, 1, 4, 10, 40, 0, -1, -1, VRT_PIPELINE_RUNNING },
-        /* The youngest that is old enough. */
-        { { { SECONDS(2), 4 }, { SECONDS(5), 38 } }, 2, 1, 0, 60, 80, 16, 2, 10,
-          VRT_PIPELINE_RUNNING },
-        { { { SECONDS(2), 4 }, { SECONDS(6), 38 } }, 2, 1, 0, 60, 80, 16, 4, 5,
-          VRT_PIPELINE_RUNNING },
-        { { { SECONDS(5), 38 } }, 1, 11, 0, 60, 80, 16, 2, 10, VRT_PIPELINE_RUNNING },
-        { { { SECONDS(5), 38 } }, 1, 12, 0, 64, 80, 16, 26 / 11.0, 16 * 11 / 26.0,
-          VRT_PIPELINE_RUNNING },
-        { { { SECONDS(5), 38 } }, 1, 12, 0, 48, 80, 16, 3, 32 / 3.0, VRT_PIPELINE_RUNNING },
-        { { { SECONDS(5), 38 } }, 1, 1, 0, 64, 80, 16, 4, 4, VRT_PIPELINE_FINISHING },
-        { { { SECONDS(5), 38 } }, 1, 1, 0, 64, 80, 16, 4, 4, VRT_PIPELINE_ENDED },
-        /* Of so many none is older. */
-        { { { SECONDS(7), 8 }, { SECONDS(8), 20 } }, VRT_PROGRESS_SAMPLES + 1, 1, 0, 30, 40, 10, 5,
-          2, VRT_PIPELINE_RUNNING },
-        { { { SECONDS(8), 20 }, { SECONDS(7), 8 } }, VRT_PROGRESS_SAMPLES, 1, 0, 30, 40, 10, 3,
-          10 / 3.0, VRT_PIPELINE_RUNNING },
-    };
-    struct flow flow;
-
-    init(&flow, 1);
-    for (size_t i = 0; i < VRT_ARRAY_SIZE(rows); i++) {
-        struct vrt_progress progress;
-        vrt_progress_init(&progress, flow.pool, "job0", NULL);
-        progress.clip_frames = rows[i].clip_frames;
-        progress.frames_resumed = rows[i].resumed;
-        progress.told.frames_done = rows[i].done;
-        progress.told.frames_total = rows[i].total;
-        progress.n_samples = (size_t)rows[i].n_samples;
-        for (size_t k = 0; k < VRT_PROGRESS_SAMPLES; k++)
-            progress.samples[k] = rows[i].samples[VRT_MIN(k, 1)];
-        struct vrt_pipeline_snapshot now = told_after(&progress, rows[i].s, rows[i].phase);
-        expect_near(now.fps, rows[i].fps, 1e-9);
-        expect_near(now.left_s, rows[i].left_s, 1e-9);
-    }
-    flow_done(&flow);
-}
-
-/* What a device has computed is under way until it is encoded; each stage has its share of the time
- * that nothing was held. */
-static void test_shares(void)
-{
-    struct vrt_progress progress;
-    struct vrt_pipeline_totals totals = { .frames_done = 3 };
-    struct flow flow;
-
-    init(&flow, 1);
-    vrt_progress_init(&progress, flow.pool, "job0", &totals);
-    struct vrt_pipeline_snapshot now = told_after(&progress, 0, VRT_PIPELINE_RUNNING);
-    expect_int(now.bottleneck, VRT_STAGE_COUNT);
-    expect_int(now.n_devices, 0);
-    progress.admitted = 3;
-    progress.devices[0].is_probed = true;
-    progress.devices[0].planned_bytes = 100;
-    progress.devices[0].frames_done = 7;
-    progress.frames_resumed = 4;
-    vrt_progress_note_frames(&progress, 10);
-    vrt_progress_note_busy(&progress, VRT_STAGE_DECODE, SECONDS(1));
-    vrt_progress_note_busy(&progress, VRT_STAGE_ENCODE, SECONDS(4));
-    for (size_t d = 0; d < 2; d++)
-        vrt_progress_note_times(&progress, d, &(struct vrt_session_times){
-            .upload_ns = SECONDS(2), .compute_ns = SECONDS(d ? 4 : 8), .download_ns = SECONDS(1),
-        });
-    now = told_after(&progress, 8, VRT_PIPELINE_RUNNING);
-    expect_int(now.frames_done, 10);
-    expect_near(now.frames_underway, 1, 0);
-    expect_near(now.fps, (10 + 1 - 4) / 8.0, 1e-9);
-    progress.told.frames_total = 10;
-    expect_near(told_after(&progress, 8, VRT_PIPELINE_RUNNING).frames_underway, 0, 0);
-    progress.told.frames_total = -1;
-    static const double busy[VRT_STAGE_COUNT] = { 0.125, 0.25, 0.75, 0.125, 0.5 };
-    static const int64_t all_s[VRT_STAGE_COUNT] = { 1, 4, 12, 2, 4 };
-    for (int stage = 0; stage < VRT_STAGE_COUNT; stage++) {
-        expect_near(now.busy[stage], busy[stage], 1e-9);
-        expect_int(totals.busy_ns[stage], SECONDS(all_s[stage]));
-    }
-    expect_int(totals.frames_done, 13);
-    expect_int(now.bottleneck, VRT_STAGE_COMPUTE);
-    expect_int(now.n_devices, 1);
-    expect_near(now.devices[0].fps, 7 / 8.0, 1e-9);
-    expect_int(now.devices[0].planned_bytes, 100);
-    progress.devices[0].job_bytes = 90;
-    progress.devices[0].frames_done = 1;
-    progress.told.frames_total = 10;
-    /* It was held from its sixth second on, and for one before. */
-    progress.idle_ns = SECONDS(1);
-    progress.idle_since_ns = progress.started_ns + SECONDS(6);
-    now = told_after(&progress, 8, VRT_PIPELINE_RUNNING);
-    expect_near(now.elapsed_s, 5, 0);
-    expect_near(now.frames_underway, 0, 0);
-    expect_near(now.devices[0].fps, -1, 0);
-    expect_int(now.devices[0].planned_bytes, 90);
-    expect_near(now.busy[VRT_STAGE_COMPUTE], 1, 0);
-    const int64_t idle_ns = progress.idle_ns;
-    vrt_progress_note_idle(&progress, true);
-    expect_int(progress.idle_ns, idle_ns);
-    progress.idle_since_ns = vrt_clock_now_ns() - SECONDS(5);
-    vrt_progress_note_idle(&progress, false);
-    expect_true(progress.idle_ns >= idle_ns + SECONDS(5) && !progress.idle_since_ns);
-    expect_true(progress.idle_ns < SECONDS(100000));
-    vrt_progress_note_idle(&progress, false);
-    expect_true(!progress.idle_since_ns);
-    struct vrt_worker_run runs[2] = { { .tile_flops = 0 } };
-    vrt_progress_note_run(&progress, 0, &runs[0]);
-    vrt_progress_note_run(&progress, 0, NULL);
-    vrt_progress_note_run(&progress, 0, &runs[1]);
-    vrt_progress_forget_run(&progress, 0, &runs[0]);
-    expect_int(progress.devices[0].in_flight, 2);
-    expect_true(!progress.devices[0].runs[0] && progress.devices[0].runs[1] == &runs[1]);
-    /* Three of the four frames that it has are computed, beside the one that is done. */
-    struct vrt_job_spec spec = { .network = flow.network, .grid = { { .n = 1 }, { .n = 1 } } };
-    runs[1].spec = &spec;
-    runs[1].tile_flops = 100;
-    runs[1].frames = (struct vrt_shard_frames){ .n = 4, .n_new = 4 };
-    runs[1].done_flops = 300;
-    now = told_after(&progress, 8, VRT_PIPELINE_RUNNING);
-    expect_near(now.devices[0].frames_underway, 3, 0);
-    expect_near(now.devices[0].fps, 4 / now.elapsed_s, 1e-9);
-    progress.devices[0].runs[1] = NULL;
-    /* No sentence twice, and no more than there is room for. */
-    for (int i = 0; i < 4 * VRT_PIPELINE_WARNINGS_MAX; i++)
-        vrt_progress_warn(&progress, "warning %d", i / 2);
-    expect_int(progress.n_warnings, VRT_PIPELINE_WARNINGS_MAX);
-    expect_str(progress.warnings[1], "warning 1");
-    vrt_progress_done(&progress);
-    flow_done(&flow);
-}
-
 TEST_MAIN_AFTER(fixture_init(),
-    { "rate", test_rate },
-    { "shares", test_shares },
     { "restores", test_restores },
     { "devices-agree", test_devices_agree },
     { "pace", test_pace },
     { "two-jobs", test_two_jobs },
     { "refusals", test_refusals },
-    { "same-file", test_same_file },
     { "fallback-warns", test_fallback_warns },
     { "missed-gpu-warns", test_missed_gpu_warns },
     { "cancel", test_cancel },

@@ -78,11 +78,6 @@ class FetchTest(unittest.TestCase):
         self.assertEqual(set(self.ranges()), {None})
         self.assertEqual(os.stat(self.folder).st_mode & 0o7, 0)
 
-    def test_undeclared_size(self):
-        data = bytes_of(1 << 20)
-        self.server.behaviour['/file'] = lambda h: h.send_file(data, declared=False)
-        self.fetched('/file', data)
-
     def test_private_is_refused(self):
         self.server.files['/file'] = b'secret'
         port = self.server.server_address[1]
@@ -155,29 +150,18 @@ class FetchTest(unittest.TestCase):
         self.fetched('/other', data)
         self.assertEqual(self.ranges(), [None, None])
 
-    def test_complete_already(self):
-        data = bytes_of(200000)
-        self.server.files['/file'] = data
-        digest = hashlib.sha256(data).hexdigest()
-        with open(self.path(), 'wb') as f:
-            f.write(data)
-        self.fetched('/file', data, 'sha256=' + digest)
-        self.assertEqual(self.ranges(), ['bytes=200000-'])
-
-    def test_longer_than_the_whole(self):
-        data = bytes_of(200000)
-        self.server.files['/file'] = data
-        with open(self.path(), 'wb') as f:
-            f.write(bytes(300000))
-        self.fetched('/file', data, 'sha256=' + hashlib.sha256(data).hexdigest())
-
-    def test_wrong_rest_is_noticed(self):
-        data = bytes_of(200000)
-        self.server.files['/file'] = data
-        with open(self.path(), 'wb') as f:
-            f.write(bytes(100000))
-        self.fetched('/file', data, 'sha256=' + hashlib.sha256(data).hexdigest())
-        self.assertEqual(self.ranges(), ['bytes=100000-', None])
+    def test_what_is_there_already(self):
+        """All of it, more than that, the beginning, the beginning of something else."""
+        self.server.files['/file'] = data = bytes_of(200000)
+        for there, ranges in ((data, ['bytes=200000-']),
+                              (bytes(300000), ['bytes=300000-', None]),
+                              (data[:100000], ['bytes=100000-']),
+                              (bytes(100000), ['bytes=100000-', None])):
+            self.server.requests.clear()
+            with open(self.path(), 'wb') as f:
+                f.write(there)
+            self.fetched('/file', data, 'sha256=' + hashlib.sha256(data).hexdigest())
+            self.assertEqual(self.ranges(), ranges)
 
     def test_wrong_digest(self):
         self.server.files['/file'] = data = bytes_of(200000)

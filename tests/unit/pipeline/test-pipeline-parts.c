@@ -1,0 +1,382 @@
+/* SPDX-License-Identifier: MIT */
+
+/* Parts of a pipeline by themselves: what is told of it, what of it lives, and what it looks like. */
+
+#include <limits.h>
+#include <zlib.h>
+
+#include "base/clock.h"
+#include "daemon/pipeline/glimpse-draw.h"
+#include "daemon/pipeline/progress.h"
+#include "daemon/pipeline/shards.h"
+#include "frames/frame.h"
+#include "tests/unit/pipeline/flow-fixture.h"
+#include "tests/unit/frames/frames-fixture.h"
+#include "tests/unit/environment.h"
+#include "tests/unit/test.h"
+#include "workers/device/speed.h"
+
+static void init(struct flow *flow)
+{
+    flow_init(flow, fixture_path(""), (struct vrt_pool_params){
+        .registry = { .values = TEST_CPUS(1, 1) },
+    });
+}
+
+#define SECONDS(s) ((int64_t)((s) * VRT_NS_PER_S))
+
+/* What `progress` tells when the job has run for so long. */
+static struct vrt_pipeline_snapshot told_after(struct vrt_progress *progress, double s,
+                                               enum vrt_pipeline_phase phase)
+{
+    struct vrt_pipeline_snapshot now;
+
+    progress->started_ns = SECONDS(1000);
+    progress->ended_ns = progress->started_ns + SECONDS(s);
+    vrt_progress_snapshot(progress, phase, &now);
+    return now;
+}
+
+/* How fast it goes: of the last ten seconds, but of two clips at least. */
+static void test_rate(void)
+{
+    static const struct {
+        struct vrt_progress_sample samples[2];
+        int n_samples, clip_frames;
+        int64_t resumed, done, total;
+        double s, fps, left_s;          /* -1: nobody knows */
+        enum vrt_pipeline_phase phase;
+    } rows[] = {
+        { { { 0 } }, 0, 1, 4, 10, 40, 3, 2, 15, VRT_PIPELINE_RUNNING },
+        { { { 0 } }, 0, 1, 4, 10, -1, 3, 2, -1, VRT_PIPELINE_RUNNING },
+        { { { 0 } }, 0, 1, 4, 10, 9, 3, 2, 0, VRT_PIPELINE_RUNNING },
+        { { { 0 } }, 0, 1, 4, 6, 8, 2, 1, 2, VRT_PIPELINE_RUNNING },
+        { { { 0 } }, 0, 1, 4, 5, 8, 2, -1, -1, VRT_PIPELINE_RUNNING },
+        { { { 0 } }, 0, 1, 4, 10, 40, 0, -1, -1, VRT_PIPELINE_RUNNING },
+        /* The youngest that is old enough. */
+        { { { SECONDS(2), 4 }, { SECONDS(5), 38 } }, 2, 1, 0, 60, 80, 16, 2, 10,
+          VRT_PIPELINE_RUNNING },
+        { { { SECONDS(2), 4 }, { SECONDS(6), 38 } }, 2, 1, 0, 60, 80, 16, 4, 5,
+          VRT_PIPELINE_RUNNING },
+        { { { SECONDS(5), 38 } }, 1, 11, 0, 60, 80, 16, 2, 10, VRT_PIPELINE_RUNNING },
+        { { { SECONDS(5), 38 } }, 1, 12, 0, 64, 80, 16, 26 / 11.0, 16 * 11 / 26.0,
+          VRT_PIPELINE_RUNNING },
+        { { { SECONDS(5), 38 } }, 1, 12, 0, 48, 80, 16, 3, 32 / 3.0, VRT_PIPELINE_RUNNING },
+        { { { SECONDS(5), 38 } }, 1, 1, 0, 64, 80, 16, 4, 4, VRT_PIPELINE_FINISHING },
+        { { { SECONDS(5), 38 } }, 1, 1, 0, 64, 80, 16, 4, 4, VRT_PIPELINE_ENDED },
+        /* Of so many none is older. */
+        { { { SECONDS(7), 8 }, { SECONDS(8), 20 } }, VRT_PROGRESS_SAMPLES + 1, 1, 0, 30, 40, 10, 5,
+          2, VRT_PIPELINE_RUNNING },
+        { { { SECONDS(8), 20 }, { SECONDS(7), 8 } }, VRT_PROGRESS_SAMPLES, 1, 0, 30, 40, 10, 3,
+          10 / 3.0, VRT_PIPELINE_RUNNING },
+    };
+    struct flow flow;
+
+    init(&flow);
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(rows); i++) {
+        struct vrt_progress progress;
+        vrt_progress_init(&progress, flow.pool, "job0", NULL);
+        progress.clip_frames = rows[i].clip_frames;
+        progress.frames_resumed = rows[i].resumed;
+        progress.told.frames_done = rows[i].done;
+        progress.told.frames_total = rows[i].total;
+        progress.n_samples = (size_t)rows[i].n_samples;
+        for (size_t k = 0; k < VRT_PROGRESS_SAMPLES; k++)
+            progress.samples[k] = rows[i].samples[VRT_MIN(k, 1)];
+        struct vrt_pipeline_snapshot now = told_after(&progress, rows[i].s, rows[i].phase);
+        expect_near(now.fps, rows[i].fps, 1e-9);
+        expect_near(now.left_s, rows[i].left_s, 1e-9);
+    }
+    flow_done(&flow);
+}
+
+/* What a device has computed is under way until it is encoded; each stage has its share of the time
+ * that nothing was held. */
+static void test_shares(void)
+{
+    struct vrt_progress progress;
+    struct vrt_pipeline_totals totals = { .frames_done = 3 };
+    struct flow flow;
+
+    init(&flow);
+    vrt_progress_init(&progress, flow.pool, "job0", &totals);
+    struct vrt_pipeline_snapshot now = told_after(&progress, 0, VRT_PIPELINE_RUNNING);
+    expect_int(now.bottleneck, VRT_STAGE_COUNT);
+    expect_int(now.n_devices, 0);
+    progress.admitted = 3;
+    progress.devices[0].is_probed = true;
+    progress.devices[0].planned_bytes = 100;
+    progress.devices[0].frames_done = 7;
+    progress.frames_resumed = 4;
+    vrt_progress_note_frames(&progress, 10);
+    vrt_progress_note_busy(&progress, VRT_STAGE_DECODE, SECONDS(1));
+    vrt_progress_note_busy(&progress, VRT_STAGE_ENCODE, SECONDS(4));
+    for (size_t d = 0; d < 2; d++)
+        vrt_progress_note_times(&progress, d, &(struct vrt_session_times){
+            .upload_ns = SECONDS(2), .compute_ns = SECONDS(d ? 4 : 8), .download_ns = SECONDS(1),
+        });
+    now = told_after(&progress, 8, VRT_PIPELINE_RUNNING);
+    expect_int(now.frames_done, 10);
+    expect_near(now.frames_underway, 1, 0);
+    expect_near(now.fps, (10 + 1 - 4) / 8.0, 1e-9);
+    progress.told.frames_total = 10;
+    expect_near(told_after(&progress, 8, VRT_PIPELINE_RUNNING).frames_underway, 0, 0);
+    progress.told.frames_total = -1;
+    static const double busy[VRT_STAGE_COUNT] = { 0.125, 0.25, 0.75, 0.125, 0.5 };
+    static const int64_t all_s[VRT_STAGE_COUNT] = { 1, 4, 12, 2, 4 };
+    for (int stage = 0; stage < VRT_STAGE_COUNT; stage++) {
+        expect_near(now.busy[stage], busy[stage], 1e-9);
+        expect_int(totals.busy_ns[stage], SECONDS(all_s[stage]));
+    }
+    expect_int(totals.frames_done, 13);
+    expect_int(now.bottleneck, VRT_STAGE_COMPUTE);
+    expect_int(now.n_devices, 1);
+    expect_near(now.devices[0].fps, 7 / 8.0, 1e-9);
+    expect_int(now.devices[0].planned_bytes, 100);
+    progress.devices[0].job_bytes = 90;
+    progress.devices[0].frames_done = 1;
+    progress.told.frames_total = 10;
+    /* It was held from its sixth second on, and for one before. */
+    progress.idle_ns = SECONDS(1);
+    progress.idle_since_ns = progress.started_ns + SECONDS(6);
+    now = told_after(&progress, 8, VRT_PIPELINE_RUNNING);
+    expect_near(now.elapsed_s, 5, 0);
+    expect_near(now.frames_underway, 0, 0);
+    expect_near(now.devices[0].fps, -1, 0);
+    expect_int(now.devices[0].planned_bytes, 90);
+    expect_near(now.busy[VRT_STAGE_COMPUTE], 1, 0);
+    const int64_t idle_ns = progress.idle_ns;
+    vrt_progress_note_idle(&progress, true);
+    expect_int(progress.idle_ns, idle_ns);
+    progress.idle_since_ns = vrt_clock_now_ns() - SECONDS(5);
+    vrt_progress_note_idle(&progress, false);
+    expect_true(progress.idle_ns >= idle_ns + SECONDS(5) && !progress.idle_since_ns);
+    expect_true(progress.idle_ns < SECONDS(100000));
+    vrt_progress_note_idle(&progress, false);
+    expect_true(!progress.idle_since_ns);
+    struct vrt_worker_run runs[2] = { { .tile_flops = 0 } };
+    vrt_progress_note_run(&progress, 0, &runs[0]);
+    vrt_progress_note_run(&progress, 0, NULL);
+    vrt_progress_note_run(&progress, 0, &runs[1]);
+    vrt_progress_forget_run(&progress, 0, &runs[0]);
+    expect_int(progress.devices[0].in_flight, 2);
+    expect_true(!progress.devices[0].runs[0] && progress.devices[0].runs[1] == &runs[1]);
+    /* Three of the four frames that it has are computed, beside the one that is done. */
+    struct vrt_job_spec spec = { .network = flow.network, .grid = { { .n = 1 }, { .n = 1 } } };
+    runs[1].spec = &spec;
+    runs[1].tile_flops = 100;
+    runs[1].frames = (struct vrt_shard_frames){ .n = 4, .n_new = 4 };
+    runs[1].done_flops = 300;
+    now = told_after(&progress, 8, VRT_PIPELINE_RUNNING);
+    expect_near(now.devices[0].frames_underway, 3, 0);
+    expect_near(now.devices[0].fps, 4 / now.elapsed_s, 1e-9);
+    progress.devices[0].runs[1] = NULL;
+    /* No sentence twice, and no more than there is room for. */
+    for (int i = 0; i < 4 * VRT_PIPELINE_WARNINGS_MAX; i++)
+        vrt_progress_warn(&progress, "warning %d", i / 2);
+    expect_int(progress.n_warnings, VRT_PIPELINE_WARNINGS_MAX);
+    expect_str(progress.warnings[1], "warning 1");
+    vrt_progress_done(&progress);
+    flow_done(&flow);
+}
+
+static void on_changed(void *ctx)
+{
+    (void)ctx;
+}
+
+/* Shards that live: as many as keep devices busy, more where those are unlike, less where they are
+ * large; but one for each place with a device, and two, in any case. */
+static void test_live(void)
+{
+    static const struct {
+        uint64_t devices;
+        int side, overlap;
+        bool reproducible;
+        int live_max;
+    } rows[] = {
+        { 1, 64, 0, true, 13 }, { 5, 64, 0, true, 22 }, { 1, 64, 0, false, 64 },
+        { 1, 512, 0, false, 17 }, { 1, 512, 0, true, 13 }, { 1, 1024, 0, false, 13 },
+        { 1, 1280, 0, true, 10 }, { 1, 1280, 1, true, 5 }, { 1, 2048, 0, true, 5 },
+        { 3, 4096, 0, true, 8 },
+    };
+    struct vrt_progress progress;
+    struct flow flow;
+
+    init(&flow);
+    vrt_progress_init(&progress, flow.pool, "job0", NULL);
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(rows); i++) {
+        struct vrt_shards_work work = { .devices = rows[i].devices,
+                                        .reproducible = rows[i].reproducible };
+        struct vrt_shards shards;
+        expect_int(vrt_speed_spec_new(flow.network, rows[i].side, rows[i].side, &work.spec), 0);
+        work.spec->recipe.clip_frames = 8;
+        work.spec->recipe.clip_overlap = rows[i].overlap;
+        vrt_shards_init(&shards, &(struct vrt_shards_params){ .pool = flow.pool,
+                                                              .progress = &progress });
+        vrt_shards_begin(&shards, &work);
+        expect_int(shards.live_max, rows[i].live_max);
+        vrt_job_spec_unref(work.spec);
+        vrt_shards_leave(&shards);
+    }
+    flow_done(&flow);
+}
+
+/* What waits, has room and is left, of a job whose shards have a frame each, of every second
+ * picture. */
+static void test_waiting(void)
+{
+    struct vrt_shards_work work = { .devices = 1, .reproducible = true };
+    struct vrt_shards shards;
+    struct vrt_progress progress;
+    struct flow flow;
+
+    init(&flow);
+    vrt_progress_init(&progress, flow.pool, "job0", NULL);
+    expect_int(vrt_speed_spec_new(flow.network, 64, 64, &work.spec), 0);
+    work.spec->recipe.times = 1;
+    work.spec->recipe.every = 2;
+    vrt_shards_init(&shards, &(struct vrt_shards_params){ .pool = flow.pool, .progress = &progress,
+                                                          .changed = on_changed });
+    vrt_shards_begin(&shards, &work);
+    expect_int(vrt_shards_room(&shards, 0), 2);
+    while (!(vrt_pool_devices(flow.pool).ready & 1))
+        uv_run(&flow.loop, UV_RUN_ONCE);
+    expect_int(vrt_shards_room(&shards, 0), 5);
+    vrt_shards_skip(&shards, 4);
+    for (int i = 0; i < 2; i++) {
+        struct vrt_shard_frames frames = { .n_new = 3 };
+        expect_int(vrt_shards_add(&shards, &frames), 0);
+    }
+    expect_int(progress.frames_decoded, 6);
+    expect_int(vrt_shards_room(&shards, 0), 3);
+    expect_int(vrt_shards_room(&shards, 10), 1);
+    static const struct {
+        int64_t frames_total;
+        bool at_end, is_held;
+        int n_ready, n_left;
+    } rows[] = {
+        { -1, false, false, 2, INT_MAX }, { 40, false, false, 2, 76 }, { 41, false, true, 0, 78 },
+        { 3, false, false, 2, 3 }, { 40, true, false, 2, 2 },
+    };
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(rows); i++) {
+        progress.told.frames_total = rows[i].frames_total;
+        shards.at_end = rows[i].at_end;
+        shards.is_held = rows[i].is_held;
+        vrt_shards_describe(&shards);
+        expect_int(shards.job.n_ready, rows[i].n_ready);
+        expect_int(shards.job.n_left, rows[i].n_left);
+        expect_int(shards.job.n_window, 13);
+        expect_int(shards.job.devices, 1);
+        expect_true(!shards.job.is_held_up);
+    }
+    expect_true(!vrt_shards_next_is_restored(&shards));
+    vrt_shards_close(&shards, false);
+    expect_int(shards.n_shards, 0);
+    vrt_shards_describe(&shards);
+    expect_int(shards.job.devices, 0);
+    expect_true(shards.job.is_held_up);
+    vrt_job_spec_unref(work.spec);
+    vrt_shards_leave(&shards);
+    flow_done(&flow);
+}
+
+/* A frame whose samples are `value`, and step more with each sample to the right or below. */
+static struct vrt_frame *new_frame(const struct vrt_frame_format *format, const int values[3],
+                                   int step)
+{
+    struct vrt_frame *frame;
+
+    expect_int(vrt_frame_new(format, &frame), 0);
+    for (int p = 0; p < (format->layout == VRT_LAYOUT_GRAY ? 1 : 3); p++) {
+        const struct vrt_plane *plane = &frame->planes[p];
+        for (int i = 0; i < plane->width * plane->height; i++) {
+            const int x = i % plane->width, y = i / plane->width;
+            uint8_t *at = plane->data + (size_t)y * plane->stride_bytes;
+            if (format->depth > 8)
+                ((uint16_t *)(void *)at)[x] = (uint16_t)(values[p] + step * (x + y));
+            else
+                at[x] = (uint8_t)(values[p] + step * (x + y));
+        }
+    }
+    return frame;
+}
+
+/* The picture of both: its rows, and how large it is. */
+static void draw(const struct vrt_frame *before, const struct vrt_frame *after, uint8_t *rows,
+                 uLongf size, int wanted_width, int wanted_height)
+{
+    struct vrt_buf png = { .limit_bytes = 8 << 20 };
+
+    expect_int(vrt_glimpse_draw(before, after, &png), 0);
+    const uint8_t *data = (const uint8_t *)png.data;
+    expect_int(data[18] << 8 | data[19], wanted_width);
+    expect_int(data[22] << 8 | data[23], wanted_height);
+    const uLong n = (uLong)data[33] << 24 | (uLong)data[34] << 16 | (uLong)data[35] << 8 | data[36];
+    expect_int(uncompress(rows, &size, data + 41, n), Z_OK);
+    expect_int(size, (1 + 3 * wanted_width) * wanted_height);
+    vrt_buf_done(&png);
+}
+
+/* Colours as they are meant, and sizes; each pixel of a row is less the one before it. */
+static void test_glimpse(void)
+{
+    static const struct {
+        struct vrt_frame_format format;
+        int values[3];
+        uint8_t rgb[3];
+    } rows[] = {
+        { { 2, 2, 8, VRT_LAYOUT_GRAY }, { 126 }, { 128, 128, 128 } },
+        { { 2, 2, 16, VRT_LAYOUT_GRAY, .full_range = true }, { 32896 }, { 128, 128, 128 } },
+        { { 2, 2, 8, VRT_LAYOUT_GBR, .full_range = true }, { 10, 20, 30 }, { 30, 10, 20 } },
+        { { 2, 2, 8, VRT_LAYOUT_YUV, 1, 1, VRT_FRAME_MATRIX_BT601 }, { 101, 110, 150 },
+          { 134, 88, 63 } },
+        { { 2, 2, 10, VRT_LAYOUT_YUV, 1, 0, VRT_FRAME_MATRIX_BT709 }, { 404, 560, 480 },
+          { 85, 101, 124 } },
+        { { 2, 2, 8, VRT_LAYOUT_YUV, 0, 0, VRT_FRAME_MATRIX_BT2020_NCL, true },
+          { 120, 140, 110 }, { 93, 128, 143 } },
+        { { 2, 2, 8, VRT_LAYOUT_YUV, 0, 0, VRT_FRAME_MATRIX_BT709 }, { 235, 128, 240 },
+          { 255, 195, 255 } },
+    };
+    static const int sizes[][4] = {
+        { 1280, 320, 1280, 160 }, { 640, 639, 1280, 639 }, { 1, 1300, 2, 640 }, { 3, 2, 6, 2 },
+    };
+    static uint8_t found[1 << 22];
+    const struct vrt_frame_format gray = { 4, 2, 8, VRT_LAYOUT_GRAY, .full_range = true };
+
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(rows); i++) {
+        VRT_CLEANUP(vrt_frame_unrefp) struct vrt_frame *before =
+            new_frame(&rows[i].format, rows[i].values, 0);
+        VRT_CLEANUP(vrt_frame_unrefp) struct vrt_frame *after =
+            new_frame(&rows[0].format, rows[0].values, 0);
+        draw(before, after, found, sizeof(found), 4, 2);
+        for (int y = 0; y < 2; y++)
+            for (int k = 0; k < 3; k++) {
+                const uint8_t *row = found + 13 * y;
+                const uint8_t rgb = rows[i].rgb[k];
+                expect_int(row[0], 1);
+                expect_int(row[1 + k], rgb);
+                expect_int(row[4 + k], 0);
+                expect_int(row[7 + k], (uint8_t)(rows[0].rgb[k] - rgb));
+                expect_int(row[10 + k], 0);
+            }
+    }
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(sizes); i++) {
+        struct vrt_frame_format format = gray;
+        format.width = sizes[i][0];
+        format.height = sizes[i][1];
+        VRT_CLEANUP(vrt_frame_unrefp) struct vrt_frame *before =
+            new_frame(&gray, (const int[3]){ 10 }, 20);
+        VRT_CLEANUP(vrt_frame_unrefp) struct vrt_frame *after =
+            new_frame(&format, (const int[3]){ 70 }, 0);
+        draw(before, after, found, sizeof(found), sizes[i][2], sizes[i][3]);
+    }
+}
+
+TEST_MAIN_AFTER(fixture_init(),
+    { "rate", test_rate },
+    { "shares", test_shares },
+    { "live", test_live },
+    { "waiting", test_waiting },
+    { "glimpse", test_glimpse },
+)
