@@ -8,7 +8,7 @@ import unittest
 
 import checkpoints
 import harness
-from harness import clip, digest, pixels
+from harness import clip, digest
 
 
 class DevicesCase(harness.Case):
@@ -80,16 +80,6 @@ class Devices(DevicesCase):
         config = {'cpu': {'devices': 1, 'threads': 1}, 'devices': {'reference': 'on'}}
         job, _ = self.with_daemon('ref', config, source, '--device', 'ref')
         self.assertEqual([d['name'] for d in job['devices']], ['ref:0'])
-
-    def test_absent_kind_falls_back_with_a_warning(self):
-        _, answer = self.daemon.request('GET', '/v1/devices')
-        if any(d['kind'] == 'cuda' for d in answer['devices']):
-            self.skipTest('this machine has a CUDA device')
-        source = clip(self.path('w.mp4'), frames=2)
-        job = self.restore(source, self.path('w.out.mp4'), '--device', 'cuda')
-        warnings = self.own_warnings(job)
-        self.assertEqual(len(warnings), 1)
-        self.assertIn('cuda', warnings[0])
 
     def test_absent_kind_is_refused_where_configured(self):
         source = clip(self.path('x.mp4'), frames=2)
@@ -163,24 +153,6 @@ class Schedules(DevicesCase):
             self.assertEqual(['blackens' in w for w in job['warnings']].count(True), 1,
                              job['warnings'])
 
-    def test_a_device_that_lacks_an_operation_takes_no_part(self):
-        source = clip(self.path('lacks.mkv'), '-c:v', 'ffv1', frames=12)
-        config = {'cpu': {'devices': 2, 'threads': 1},
-                  'devices': {'fault': 'cpu:1 open:1- lacks=depth_to_space'}}
-        job, _ = self.with_daemon('lacks', config, source)
-        self.assertEqual(job['warnings'], ['cpu:1 takes no part: it lacks depth_to_space, which '
-                                           'this network needs in f32'])
-        self.assertEqual([d['name'] for d in job['devices'] if d['frames_done']], ['cpu:0'])
-
-    def test_no_device_has_an_operation(self):
-        """There is no other device that might have it."""
-        source = clip(self.path('none.mkv'), '-c:v', 'ffv1', frames=12)
-        daemon = self.start('none', 'cpu open:1- lacks=depth_to_space')
-        done = self.vrtctl('submit', '--follow', '--precision', 'f32', '--output',
-                           self.path('none.out.mkv'), source, daemon=daemon, status=1)
-        self.assertIn('lacks depth_to_space, which this network needs in f32: ask for another',
-                      done.stderr)
-
     def test_devices_are_trimmed(self):
         """What no job uses goes, where it was asked for; the peaks are what is held since."""
         source = clip(self.path('t.mkv'), '-c:v', 'ffv1', frames=40)
@@ -239,22 +211,6 @@ class Schedules(DevicesCase):
             digests.append(digest(target))
         self.assertEqual(*digests)
 
-    def test_device_that_is_not_ready_is_not_trimmed(self):
-        source = clip(self.path('unready.mkv'), '-c:v', 'ffv1', frames=80)
-        daemon = self.start('unready', 'cpu:1 submit:7 lost revive=never')
-        self.follow(source, os.path.join(daemon.folder, 'out.mkv'), '--precision', 'f32',
-                    daemon=daemon)
-        self.assertEqual(self.states(daemon)[0], 'ready')
-        self.assertNotEqual(self.states(daemon)[1], 'ready')
-        done = self.trim(daemon, '--trim', status=1)
-        self.assertTrue(done['cpu:0']['done'])
-        self.assertFalse(done['cpu:1']['done'])
-        self.assertIsNone(done['cpu:1']['freed_bytes'])
-        self.assertRegex(done['cpu:1']['message'], 'it is (in quarantine|lost).*the device is lost')
-        told = self.vrtctl('devices', '--trim', '--reset-peak', 'cpu:1', daemon=daemon, status=1)
-        self.assertEqual(told.stdout, '')
-        self.assertRegex(told.stderr, r'^vrtctl: cpu:1: not done: it is .*\n$')
-
     def test_tiles_that_are_black(self):
         """What one device leaves black in a part of a picture, another one does again."""
         source = clip(self.path('part.mkv'), '-c:v', 'ffv1', frames=24, size='256x144')
@@ -300,10 +256,7 @@ class Schedules(DevicesCase):
         first = self.follow(source, targets[0], '--precision', 'f32', daemon=daemon)
         self.assertIn('cpu:1 is quarantined', daemon.log_text())
         self.assertEqual(first['state'], 'done')
-        deadline = time.monotonic() + harness.PATIENCE_S
-        while self.states(daemon) != ['ready', 'ready']:
-            self.assertLess(time.monotonic(), deadline, daemon.log_text())
-            time.sleep(0.1)
+        self.wait_until(lambda: self.states(daemon) == ['ready', 'ready'])
         second = self.follow(source, targets[1], '--precision', 'f32', daemon=daemon)
         done = {d['name']: d['frames_done'] for d in second['devices']}
         self.assertGreater(done['cpu:1'], 0)
@@ -327,26 +280,6 @@ class Schedules(DevicesCase):
             self.assertTrue(daemon.answers())
         self.assertNotIn('ready', self.states(daemon))
 
-    def test_out_of_memory_begins_anew_with_smaller_tiles(self):
-        """Both devices are lost in the middle, and come back with too little memory for what the
-        planner believes to fit: what was done is given up for a recipe that fits. Smaller tiles
-        change how sums are rounded, which may round a sample the other way, and no more."""
-        source = clip(self.path('nomem.mkv'), '-c:v', 'ffv1', frames=64, size='192x128')
-        config = {'cpu': {'devices': 2, 'threads': 1}, 'jobs': {'segment_frames': 8}}
-        options = '--codec', 'ffv1', '--model', 'compact-x2'
-        self.with_daemon('enough', config, source, *options)
-        config['devices'] = {'backoff_s': 1, 'fault': 'cpu submit:1- delay=2ms; cpu submit:60 lost;'
-                                                      ' cpu alloc:12- nomem>3000000'}
-        job, _ = self.with_daemon('nomem', config, source, *options)
-        self.assertEqual(job['state'], 'done')
-        wanted, got = (pixels(os.path.join(self.path(name), 'out.mkv'))
-                       for name in ('enough', 'nomem'))
-        self.assertEqual(len(got), len(wanted))
-        self.assertLessEqual(max(abs(a - b) for a, b in zip(got, wanted)), 1)
-        self.assertIn('began anew', '\n'.join(job['warnings']))
-        self.assertLess(job['recipe']['tile_width'], 192)
-        self.assertGreater(job['n_starts'], 1)
-
     def test_tile_that_was_asked_for_is_not_made_smaller(self):
         source = clip(self.path('tile.mkv'), '-c:v', 'ffv1', frames=8, size='192x128')
         daemon = self.start('tile', 'cpu alloc:1- nomem>100000')
@@ -361,7 +294,8 @@ class Schedules(DevicesCase):
         self.assertTrue(daemon.answers())
 
     def test_killed_between_a_recipe_and_a_smaller_one(self):
-        """Killed at several moments around the change, it ends with the smaller one's result."""
+        """Killed at several moments around the change, or never, it ends with the smaller one's
+        result."""
         source = clip(self.path('between.mkv'), '-c:v', 'ffv1', frames=40, size='192x128')
         config = {'cpu': {'devices': 1, 'threads': 1}, 'jobs': {'segment_frames': 8}}
         config_after = dict(config, devices={'fault': 'cpu alloc:1- nomem>3000000'})
@@ -369,7 +303,7 @@ class Schedules(DevicesCase):
         _, wanted = self.with_daemon('smaller', config_after, source, *options)
         config['devices'] = {'backoff_s': 1, 'fault': 'cpu submit:1- delay=2ms; cpu submit:40 lost;'
                                                       ' cpu alloc:12- nomem>3000000'}
-        for i, wait_s in enumerate([0, 0.03]):
+        for i, wait_s in enumerate([0, 0.03, None]):
             folder = self.path(f'between{i}')
             os.mkdir(folder)
             target = os.path.join(folder, 'out.mkv')
@@ -380,12 +314,15 @@ class Schedules(DevicesCase):
             while 'is begun anew with smaller' not in daemon.log_text():
                 self.assertLess(time.monotonic(), deadline, daemon.log_text())
                 time.sleep(0.002)
-            time.sleep(wait_s)
-            daemon.kill()
-            daemon = harness.Daemon(folder, config_after)
-            self.vrtctl('resume', number, daemon=daemon)
+            if wait_s is not None:
+                time.sleep(wait_s)
+                daemon.kill()
+                daemon = harness.Daemon(folder, config_after)
+                self.vrtctl('resume', number, daemon=daemon)
             self.vrtctl('wait', number, daemon=daemon)
             job = daemon.job(number)
+            self.assertIn('began anew', '\n'.join(job['warnings']))
+            self.assertGreater(job['n_starts'], 1)
             self.assertEqual(job['state'], 'done', daemon.log_text())
             self.assertEqual(digest(target), wanted, daemon.log_text())
             self.assertLess(job['recipe']['tile_width'], 192)

@@ -27,16 +27,13 @@ class Doctor(harness.Case):
         os.mkdir(folder)
         config = dict(self.config, devices={'backoff_s': 300}) | (config or {})
         daemon = harness.Daemon(folder, config, fault=fault, **options)
-        self.addCleanup(lambda: daemon.process.poll() is None and daemon.stop())
+        self.addCleanup(self.stop_daemon, daemon)
         self.await_opened(daemon)
         return daemon
 
     def await_opened(self, daemon):
-        deadline = time.monotonic() + harness.PATIENCE_S
-        while any(d['state'] == 'starting'
-                  for d in daemon.request('GET', '/v1/devices')[1]['devices']):
-            self.assertLess(time.monotonic(), deadline, daemon.log_text())
-            time.sleep(0.02)
+        self.wait_until(lambda: all(d['state'] != 'starting' for d in
+                                    daemon.request('GET', '/v1/devices')[1]['devices']))
 
     def examine(self, daemon, *options, status=0, **environment):
         """The checks by (id, subject)."""
@@ -56,9 +53,6 @@ class Doctor(harness.Case):
 
     def statuses(self, checks, device):
         return [checks[part, device]['status'] for part in PARTS if (part, device) in checks]
-
-    def ends_well(self, daemon):
-        self.assertEqual(daemon.stop(), 0, daemon.log_text())
 
     def test_all_is_well(self):
         self.await_opened(self.daemon)
@@ -99,7 +93,6 @@ class Doctor(harness.Case):
         checks = self.examine(daemon, VRTD_PLUGIN_DIR='/nowhere')
         self.assertIn('"0.1" for vrtd', checks['environment', 'ZE_AFFINITY_MASK']['result'])
         self.assertNotIn(('environment', 'VRTD_PLUGIN_DIR'), checks)
-        self.ends_well(daemon)
 
     def test_wrong_results(self):
         """Each way to lie, on one device of two: the other is well."""
@@ -111,7 +104,6 @@ class Doctor(harness.Case):
                 self.assertEqual(self.statuses(checks, 'cpu:1'),
                                  ['ok', 'ok', 'failed', 'ok', 'failed'], checks)
                 self.assertIn('keep jobs away', checks['device.kernel', 'cpu:1']['cure'])
-                self.ends_well(daemon)
 
     def test_model(self):
         """One of the user's own on each device, by its file; one that lies is found out."""
@@ -127,7 +119,6 @@ class Doctor(harness.Case):
         self.examine(daemon, '-m', 'compact-x2', '-d', 'cpu:0')
         self.refused('doctor', '-m', 'nothing-x9', says='nothing-x9')
         self.refused('doctor', '-m', self.path('none.pth'), says='none.pth')
-        self.ends_well(daemon)
 
     def test_failures(self):
         daemon = self.start('nomem', fault='cpu:1 alloc:2- nomem; cpu:0 submit:1 fail')
@@ -138,7 +129,6 @@ class Doctor(harness.Case):
         # It was only looked at: nothing of this counts against the devices.
         states = [d['state'] for d in daemon.request('GET', '/v1/devices')[1]['devices']]
         self.assertEqual(states, ['ready', 'ready'])
-        self.ends_well(daemon)
 
     def test_lost(self):
         daemon = self.start('lost', fault='cpu:1 submit:1 lost revive=never')
@@ -149,7 +139,6 @@ class Doctor(harness.Case):
         checks = self.examine(daemon, status=1)
         self.assertEqual(self.statuses(checks, 'cpu:1'), ['failed'])
         self.assertIn('in quarantine', checks['device.state', 'cpu:1']['result'])
-        self.ends_well(daemon)
 
     def test_weights_that_changed(self):
         """Found, given up and brought anew; those that can't be brought well are refused."""
@@ -163,7 +152,6 @@ class Doctor(harness.Case):
         self.assertIn('wrong checksum', checks['device.weights', 'cpu:1']['result'])
         checks = self.examine(daemon)
         self.assertEqual(checks['device.weights', 'ref:0']['status'], 'ok')
-        self.ends_well(daemon)
 
     def test_while_a_job_runs(self):
         """Its bytes are those of one that is left alone, and devices still are examined."""
@@ -183,7 +171,6 @@ class Doctor(harness.Case):
         self.vrtctl('wait', job, daemon=daemon)
         self.assertGreater(n, 0)
         self.assertEqual(digest(target), digest(self.path('alone.mkv')))
-        self.ends_well(daemon)
 
     def test_client_goes_away_and_daemon_stops(self):
         daemon = self.start('away', fault='cpu:1 submit:1- delay=1s')
@@ -196,7 +183,7 @@ class Doctor(harness.Case):
                 if end == 'client':
                     client.kill()
                 else:
-                    self.ends_well(daemon)
+                    self.stop_daemon(daemon)
                 out, _ = client.communicate(timeout=harness.PATIENCE_S)
         self.assertIn(client.returncode, (0, 1), out)
         self.assertNotIn(b'ERROR', out)
@@ -213,8 +200,8 @@ class Cards(harness.Case):
     """The same of cards: two, which are made of software."""
     few_jobs = True
     config = {'cpu': {'threads': 1}}
-    start, await_opened, examine, statuses, ends_well = (
-        Doctor.start, Doctor.await_opened, Doctor.examine, Doctor.statuses, Doctor.ends_well)
+    start, await_opened, examine, statuses = (
+        Doctor.start, Doctor.await_opened, Doctor.examine, Doctor.statuses)
 
     def machine(self, name, fault='', **more):
         environment = dict(os.environ, VRTD_PLUGIN_DIR=SIM, VRT_CUDA_SIM_DEVICES='2', **more)
@@ -233,7 +220,6 @@ class Cards(harness.Case):
         self.assertIn('"1,0" for vrtd', checks['environment', 'CUDA_VISIBLE_DEVICES']['result'])
         self.assertEqual(self.statuses(checks, 'cuda:1'), ['ok', 'ok'] + ['failed'] * 3, checks)
         self.assertIn('had changed in its memory', checks['device.weights', 'cuda:1']['result'])
-        self.ends_well(daemon)
 
     def test_cards_that_are_left_out(self):
         daemon = self.machine('masked', CUDA_VISIBLE_DEVICES='9')
@@ -244,7 +230,6 @@ class Cards(harness.Case):
         self.assertEqual(none['cure'], 'see what is said of it above')
         self.assertEqual(checks['backend.devices', 'cuda']['status'], 'warning')
         self.assertIn('unset CUDA_VISIBLE_DEVICES', checks['backend.devices', 'cuda']['cure'])
-        self.ends_well(daemon)
 
 
 if __name__ == '__main__':

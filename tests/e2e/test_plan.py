@@ -5,7 +5,6 @@ import json
 import os
 import signal
 import subprocess
-import time
 
 import checkpoints
 import harness
@@ -222,10 +221,7 @@ class Profile(harness.Case):
 
     def await_workspace(self, daemon, is_held):
         """Until a profile has begun, or has given up what it held."""
-        deadline = time.monotonic() + harness.PATIENCE_S
-        while bool(self.workspace_bytes(daemon)) != is_held:
-            self.assertLess(time.monotonic(), deadline, daemon.log_text())
-            time.sleep(0.01)
+        self.wait_until(lambda: bool(self.workspace_bytes(daemon)) == is_held)
 
     def recipe(self, source, daemon=None, *options):
         done = self.vrtctl('submit', '--dry-run', '--json', *options, source,
@@ -360,13 +356,10 @@ class Profile(harness.Case):
                                 stderr=subprocess.PIPE)
         self.await_workspace(self.daemon, True)
         self.refused('profile', '-n', 1, '--size', '32x32', 'compact-x2', says='another model')
-        deadline = time.monotonic() + harness.PATIENCE_S
         long.send_signal(signal.SIGINT)
         long.communicate(timeout=harness.PATIENCE_S)
-        while self.vrtctl('profile', '-n', 1, '--size', '32x32', 'compact-x2',
-                          status=None).returncode != 0:
-            self.assertLess(time.monotonic(), deadline, self.daemon.log_text())
-            time.sleep(0.05)
+        self.wait_until(lambda: self.vrtctl('profile', '-n', 1, '--size', '32x32', 'compact-x2',
+                                            status=None).returncode == 0)
         self.assertIn('its client went away', self.daemon.log_text())
 
     def test_the_daemon_ends_meanwhile(self):

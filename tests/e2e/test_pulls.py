@@ -67,10 +67,7 @@ class PullCase(Case):
 
     def pulled(self, name):
         """What is told of the model when it is no longer being pulled."""
-        deadline = time.monotonic() + 60
-        while self.models()[name]['state'] == 'pulling':
-            self.assertLess(time.monotonic(), deadline)
-            time.sleep(0.02)
+        self.wait_until(lambda: self.models()[name]['state'] != 'pulling')
         return self.models()[name]
 
     def path(self, name):
@@ -255,10 +252,7 @@ class PullTest(PullCase):
             f.write(self.model[:half])
         daemon = self.start_daemon(folder)
         daemon.request('POST', '/v1/models', {'name': 'known'}, JSON)
-        deadline = time.monotonic() + 60
-        while not os.path.exists(os.path.join(models_dir, 'known.safetensors')):
-            self.assertLess(time.monotonic(), deadline, daemon.log_text())
-            time.sleep(0.02)
+        self.wait_until(lambda: os.path.exists(os.path.join(models_dir, 'known.safetensors')))
         self.assertEqual([h.get('Range') for _, h in self.server.requests], [f'bytes={half}-'])
 
     def test_stopped_while_pulling(self):

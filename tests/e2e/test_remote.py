@@ -61,12 +61,6 @@ class RemoteCase(Case):
             time.sleep(0.02)
         return job
 
-    def wait(self, condition):
-        deadline = time.monotonic() + PATIENCE_S
-        while not condition():
-            self.assertLess(time.monotonic(), deadline, self.daemon.log_text())
-            time.sleep(0.02)
-
     def spool(self, id, daemon=None):
         folder = os.path.join((daemon or self.daemon).folder, 'state', 'spool', str(id))
         return os.listdir(folder) if os.path.isdir(folder) else []
@@ -86,7 +80,7 @@ class InputTest(RemoteCase):
                          (len(self.clip), len(self.clip)))
         self.assertEqual(job['frames_done'], 6)
         self.assertEqual(digest(self.path('same.mp4')), digest(wanted))
-        self.wait(lambda: self.spool(job['id']) == [])
+        self.wait_until(lambda: self.spool(job['id']) == [])
 
     def test_beside_nothing(self):
         folder = os.path.join(self.folder, 'here')
@@ -108,7 +102,7 @@ class InputTest(RemoteCase):
             job = self.submit(url, 'failed.mp4', '--overwrite')
             job = self.wait_for(job['id'], 'failed', 'done')
             self.assertEqual(job['error'] and job['error']['id'], id, job)
-            self.wait(lambda: self.spool(job['id']) == [])
+            self.wait_until(lambda: self.spool(job['id']) == [])
 
     def test_refused(self):
         self.refused('submit', '--output', self.path('r.mp4'), 'http://u:p@a.org/x.mp4',
@@ -125,15 +119,15 @@ class InputTest(RemoteCase):
     def test_cancelled(self):
         self.server.behaviour['/slow.mp4'] = lambda h: time.sleep(2)
         job = self.submit('/slow.mp4', 'cancelled.mp4')
-        self.wait(lambda: self.server.requests)
+        self.wait_until(lambda: self.server.requests)
         self.vrtctl('cancel', job['id'])
         self.assertEqual(self.job(job['id'])['state'], 'cancelled')
-        self.wait(lambda: self.spool(job['id']) == [])
+        self.wait_until(lambda: self.spool(job['id']) == [])
 
     def test_paused(self):
         self.server.behaviour['/paused.mp4'] = lambda h: time.sleep(2)
         job = self.submit('/paused.mp4', 'paused.mp4')
-        self.wait(lambda: self.server.requests)
+        self.wait_until(lambda: self.server.requests)
         self.vrtctl('pause', job['id'])
         self.assertEqual(self.job(job['id'])['state'], 'paused')
         self.server.behaviour['/paused.mp4'] = lambda h: h.send_file(self.clip)
@@ -181,7 +175,7 @@ class InputTest(RemoteCase):
             self.server.behaviour[f'/{i}.mp4'] = held_up
         ids = [self.submit(f'/{i}.mp4', f'{i}.mp4')['id'] for i in range(6)]
         # Of one user half of what is fetched at a time: others come in between.
-        self.wait(lambda: len(now) == 2)
+        self.wait_until(lambda: len(now) == 2)
         time.sleep(0.3)
         self.assertEqual(len(now), 2)
         go.set()
@@ -201,7 +195,7 @@ class InputTest(RemoteCase):
             daemon = Daemon(folder, self.config)
             self.addCleanup(daemon.stop)
             job = self.submit('/cut.mp4', how + '.mp4', daemon=daemon)
-            self.wait(lambda: self.server.requests)
+            self.wait_until(lambda: self.server.requests)
             daemon.stop() if how == 'stop' else daemon.kill()
             again = self.start_daemon(folder)
             self.assertEqual(self.job(job['id'], again)['state'], 'needs_input')
@@ -309,7 +303,7 @@ class PathTest(RemoteCase):
         self.vrtctl('cancel', json.loads(done.stdout)['id'], status=None)
         state = self.wait_for(id, 'cancelled', 'done')['state']
         left = ['done.mp4'] + ['waiting.mp4'] * (state == 'done')
-        self.wait(lambda: sorted(os.listdir(self.media)) == left)
+        self.wait_until(lambda: sorted(os.listdir(self.media)) == left)
 
 
 class OffTest(RemoteCase):
@@ -323,7 +317,7 @@ class WebhookTest(RemoteCase):
     remote = {'webhooks': 'on', 'private_addresses': 'on', 'webhook_secret_file': 'SECRET'}
 
     def posts(self, n, daemon=None):
-        self.wait(lambda: len(self.server.posts) >= n)
+        self.wait_until(lambda: len(self.server.posts) >= n)
         return self.server.posts
 
     def check(self, post, event, id):
@@ -363,9 +357,9 @@ class WebhookTest(RemoteCase):
         n = len(self.server.posts)
         del self.server.behaviour['/hook']
         again = self.start_daemon(folder)
-        self.wait(lambda: len(self.server.posts) > n)
+        self.wait_until(lambda: len(self.server.posts) > n)
         self.check(self.server.posts[-1], 'done', id)
-        self.wait(lambda: 'was told' in again.log_text())
+        self.wait_until(lambda: 'was told' in again.log_text())
         self.assertEqual(again.stop(), 0)
         n = len(self.server.posts)
         self.start_daemon(folder)

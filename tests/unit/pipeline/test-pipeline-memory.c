@@ -281,23 +281,29 @@ static void test_less_memory(void)
 static void test_lacks(void)
 {
     static const struct {
-        const char *devices;
+        const char *devices, *fault;
         enum vrt_fallback fallback;
         bool is_done, uses_cpu_instead;
         const char *says;               /* in a warning, or the error */
     } rows[] = {
-        { "ref", VRT_FALLBACK_WARN, true, true, "can compute this network: cpu is used instead" },
-        { "ref", VRT_FALLBACK_ALLOW, true, true, "ref:0 takes no part: it lacks conv2d" },
-        { "ref", VRT_FALLBACK_FORBID, false, false, "ref:0 lacks conv2d" },
-        { "cpu,ref", VRT_FALLBACK_WARN, true, false, "ref:0 takes no part: it lacks conv2d" },
+        { "ref", "ref", VRT_FALLBACK_WARN, true, true,
+          "can compute this network: cpu is used instead" },
+        { "ref", "ref", VRT_FALLBACK_ALLOW, true, true,
+          "ref:0 takes no part: it lacks conv2d, which this network needs in f32\n" },
+        { "ref", "ref", VRT_FALLBACK_FORBID, false, false, "ref:0 lacks conv2d" },
+        { "cpu,ref", "ref", VRT_FALLBACK_WARN, true, false,
+          "ref:0 takes no part: it lacks conv2d, which this network needs in f32\n" },
+        /* There is no other device that might have it. */
+        { "cpu", "cpu", VRT_FALLBACK_WARN, false, false,
+          "lacks conv2d, which this network needs in f32: ask for another" },
     };
 
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(rows); i++) {
         struct flow_job job = { .cancel_at = -1 };
+        char fault[32];
+        snprintf(fault, sizeof(fault), "%s open:1- lacks=conv2d", rows[i].fault);
         run_once(&(struct run){ .n_devices = 1, .devices = rows[i].devices,
-                                .fallback = rows[i].fallback,
-                                .fault = "ref open:1- lacks=conv2d" }, &job);
-        fprintf(stderr, "  %s\n", job.warnings);
+                                .fallback = rows[i].fallback, .fault = fault }, &job);
         expect_int(job.was_admitted, rows[i].is_done);
         expect_contains(rows[i].is_done ? job.warnings : job.error.message, rows[i].says);
         expect_int(strstr(job.warnings, "cpu is used instead") != NULL, i == 0);
