@@ -185,10 +185,8 @@ class Schedules(DevicesCase):
         self.assertEqual(daemon.request('GET', '/v1/models')[1]['replicas'], [])
         self.assertRegex(self.vrtctl('devices', '--trim', 'cpu:0', daemon=daemon).stdout,
                          r'^cpu:0: 0 B freed, 0 B in use\n$')
-        for name, says in [('cuda', 'has no cuda device'), ('cpu:7', 'there is no device cpu:7'),
-                           ('gpu', '"gpu" is no device')]:
-            told = self.vrtctl('devices', '--trim', name, daemon=daemon, status=1).stderr
-            self.assertIn(says, told)
+        told = self.vrtctl('devices', '--trim', 'cpu:7', daemon=daemon, status=1).stderr
+        self.assertIn('there is no device cpu:7', told)
 
     def test_devices_are_trimmed_while_a_job_runs(self):
         """Between two of its shards; it keeps what it uses, and its result is what it would be."""

@@ -73,19 +73,10 @@ class Doctor(harness.Case):
         self.assertRegex(text, r'\n[0-9]+ checks: 0 failed, [0-9]+ warnings?\n$')
 
     def test_one_device_or_kind(self):
-        self.await_opened(self.daemon)
-        subjects = {s for id_, s in self.examine(self.daemon, '-d', 'cpu:1') if 'device.' in id_}
-        self.assertEqual(subjects, {'cpu:1'})
-        subjects = {s for id_, s in self.examine(self.daemon, '-d', 'cpu') if 'device.' in id_}
-        self.assertEqual(subjects, {'cpu:0', 'cpu:1'})
         checks = self.examine(self.daemon, '-d', 'mps', status=1)
-        self.assertEqual((checks['device.state', 'mps']['status'],
-                          checks['device.state', 'mps']['cure']),
-                         ('failed', 'see what is said of it above'))
         self.assertEqual(checks['backend.library', 'mps']['cure'],
                          'vrtctl devices lists the devices of this machine')
         self.examine(self.daemon, '-d', 'cpu:9', status=1)
-        self.refused('doctor', '-d', 'moon', says='there is no device moon')
         self.refused('doctor', '-d', 'cpu:' + '0' * 40, says='device')
 
     def test_environment_is_the_daemons(self):

@@ -57,29 +57,6 @@ static void test_reasons(void)
     }
 }
 
-/* A shard that failed once, one for which there was no memory, one at which the device was lost. */
-static void test_reasons_of_tasks(void)
-{
-    static const int results[] = {
-        VRT_BACKEND_E_FAILED, VRT_BACKEND_E_NOMEM, VRT_BACKEND_E_LOST,
-    };
-
-    for (size_t i = 0; i < VRT_ARRAY_SIZE(results); i++) {
-        struct vrt_worker_task task = {
-            .task = { .outcome = VRT_TASK_FAILED },
-            .request = VRT_WORKER_RUN,
-            .result = results[i],
-        };
-        struct bench bench;
-        bench_init(&bench);
-        snprintf(task.error.message, sizeof(task.error.message), "cpu:1: it is hot");
-        vrt_pool_device_judge(&bench.device, &task);
-        expect_str(bench.device.last_error, "it is hot");
-        expect_int(bench.device.state == VRT_DEVICE_QUARANTINED,
-                   results[i] == VRT_BACKEND_E_LOST);
-    }
-}
-
 /* Tasks come back, each a letter: shards that are done, fail, are wrong, too large, cancelled, lost
  * by the driver or with the thread; another question and an opening that fail. */
 static void judge(struct bench *bench, const char *tasks)
@@ -109,6 +86,7 @@ static void judge(struct bench *bench, const char *tasks)
                     .task = { .outcome = kinds[k].outcome },
                     .request = kinds[k].request,
                     .result = kinds[k].result,
+                    .error = { .message = "cpu:1: it is hot" },
                 });
 }
 
@@ -134,6 +112,8 @@ static void test_judged(void)
         judge(&bench, cases[i].tasks);
         fprintf(stderr, "  %s\n", cases[i].tasks);
         expect_int(bench.device.state == VRT_DEVICE_QUARANTINED, cases[i].is_quarantined);
+        expect_str(bench.device.last_error, strchr(cases[i].tasks, 't') ? "it gave no sign of life" :
+                                            strpbrk(cases[i].tasks, "fwnl") ? "it is hot" : "");
         expect_int(bench.n_lost, cases[i].n_lost);
         expect_int(bench.device.n_in_flight_max, cases[i].n_in_flight_max);
     }
@@ -256,7 +236,6 @@ static void test_awake(void)
 
 TEST_MAIN(
     { "reasons", test_reasons },
-    { "reasons-of-tasks", test_reasons_of_tasks },
     { "judged", test_judged },
     { "quarantine", test_quarantine },
     { "snapshot", test_snapshot },
