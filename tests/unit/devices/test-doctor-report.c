@@ -145,25 +145,33 @@ static void test_silence(void)
     bench_done(&bench);
 }
 
+/* What vrtd itself holds is no reason to worry. */
 static void test_memory(void)
 {
+    static const struct {
+        int64_t total_mib, free_mib, used_mib;
+        enum vrt_doctor_status status;
+        const char *says;
+    } rows[] = {
+        { 8192, 6144, 0, VRT_DOCTOR_OK, "6.0 of 8.0 GiB free, vrtd holds 0 MiB" },
+        { 8192, 255, 0, VRT_DOCTOR_WARNING, "0.2 of 8.0 GiB free, vrtd holds 0 MiB" },
+        { 8192, 256, 0, VRT_DOCTOR_OK, "0.2 of 8.0 GiB free, vrtd holds 0 MiB" },
+        { 8192, 100, 5120, VRT_DOCTOR_OK, "0.1 of 8.0 GiB free, vrtd holds 5120 MiB" },
+        { 8192, -1, 5, VRT_DOCTOR_NOTE, "how much is free can't be told; vrtd holds 5 MiB" },
+        { -1, 0, 5, VRT_DOCTOR_NOTE, "how much is free can't be told; vrtd holds 5 MiB" },
+    };
     struct bench bench;
 
     bench_init(&bench);
-    expect_int(told(&bench, "device.memory")->status, VRT_DOCTOR_OK);
-    expect_str(told(&bench, "device.memory")->result, "6.0 of 8.0 GiB free, vrtd holds 0 MiB");
-    bench.found.usage.free_bytes = 255 << 20;
-    expect_int(told(&bench, "device.memory")->status, VRT_DOCTOR_WARNING);
-    bench.found.usage.free_bytes = 256 << 20;
-    expect_int(told(&bench, "device.memory")->status, VRT_DOCTOR_OK);
-    bench.found.usage.free_bytes = 100 << 20;
-    /* What vrtd itself holds is no reason to worry. */
-    bench.found.usage.used_bytes = INT64_C(5) << 30;
-    expect_int(told(&bench, "device.memory")->status, VRT_DOCTOR_OK);
-    bench.found.usage.free_bytes = -1;
-    expect_int(told(&bench, "device.memory")->status, VRT_DOCTOR_NOTE);
-    bench.found.usage = (struct vrt_device_executor_usage){ .total_bytes = -1 };
-    expect_int(told(&bench, "device.memory")->status, VRT_DOCTOR_NOTE);
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(rows); i++) {
+        bench.found.usage = (struct vrt_device_executor_usage){
+            .total_bytes = rows[i].total_mib * (1 << 20),
+            .free_bytes = rows[i].free_mib * (1 << 20),
+            .used_bytes = rows[i].used_mib << 20,
+        };
+        expect_int(told(&bench, "device.memory")->status, rows[i].status);
+        expect_str(told(&bench, "device.memory")->result, rows[i].says);
+    }
     bench_done(&bench);
 }
 

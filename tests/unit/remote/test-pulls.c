@@ -20,30 +20,40 @@ static void on_stopped(void *ctx)
     *(bool *)ctx = true;
 }
 
+static void set_up(struct vrt_pulls_params params, uv_loop_t *loop, struct vrt_pulls **ret_pulls)
+{
+    vrt_thread_set_role(VRT_THREAD_LOOP, "loop");
+    expect_int(uv_loop_init(loop), 0);
+    params.loop = loop;
+    expect_int(vrt_pulls_new(&params, ret_pulls), 0);
+}
+
+static void tear_down(struct vrt_pulls *pulls, uv_loop_t *loop)
+{
+    bool stopped = false;
+
+    vrt_pulls_stop(pulls, on_stopped, &stopped);
+    uv_run(loop, UV_RUN_DEFAULT);
+    expect_true(stopped);
+    expect_int(uv_loop_close(loop), 0);
+}
+
 /* What a pull of `request` is refused with. */
 static void refuse(const struct vrt_catalogue *catalogue, const struct vrt_model_request *request,
                    int wanted, struct vrt_error *ret_error)
 {
-    struct vrt_pulls_params params = {
+    struct vrt_model_report report;
+    struct vrt_pulls *pulls;
+    uv_loop_t loop;
+
+    set_up((struct vrt_pulls_params){
         .folder = "/nowhere",
         .catalogue = catalogue,
         .catalogue_path = "/usr/share/vrtd/catalogue.json",
-    };
-    struct vrt_model_report report;
-    struct vrt_pulls *pulls = NULL;
-    bool stopped = false;
-    uv_loop_t loop;
-
-    vrt_thread_set_role(VRT_THREAD_LOOP, "loop");
-    expect_int(uv_loop_init(&loop), 0);
-    params.loop = &loop;
-    expect_int(vrt_pulls_new(&params, &pulls), 0);
+    }, &loop, &pulls);
     *ret_error = (struct vrt_error){ .id = NULL };
     expect_int(vrt_pulls_start(pulls, request, &report, ret_error), wanted);
-    vrt_pulls_stop(pulls, on_stopped, &stopped);
-    uv_run(&loop, UV_RUN_DEFAULT);
-    expect_true(stopped);
-    expect_int(uv_loop_close(&loop), 0);
+    tear_down(pulls, &loop);
 }
 
 /* Where there is no catalogue, it isn't the name that is wrong. */
@@ -169,14 +179,10 @@ static void expect_told(const struct vrt_pulls *pulls, int first)
 /* Of those that are over the last ones are told of, each once. */
 static void test_kept(void)
 {
-    struct vrt_pulls_params params = { .folder = "/nowhere/models" };
-    struct vrt_pulls *pulls = NULL;
-    bool stopped = false;
+    struct vrt_pulls *pulls;
     uv_loop_t loop;
 
-    expect_int(uv_loop_init(&loop), 0);
-    params.loop = &loop;
-    expect_int(vrt_pulls_new(&params, &pulls), 0);
+    set_up((struct vrt_pulls_params){ .folder = "/nowhere/models" }, &loop, &pulls);
     fail(pulls, &loop, 0, VRT_PULLS_KEPT);
     expect_told(pulls, 0);
     fail(pulls, &loop, VRT_PULLS_KEPT, 2);
@@ -185,10 +191,7 @@ static void test_kept(void)
     expect_told(pulls, 3);
     fail(pulls, &loop, 0, 1);
     expect_told(pulls, 4);
-    vrt_pulls_stop(pulls, on_stopped, &stopped);
-    uv_run(&loop, UV_RUN_DEFAULT);
-    expect_true(stopped);
-    expect_int(uv_loop_close(&loop), 0);
+    tear_down(pulls, &loop);
 }
 
 TEST_MAIN(
