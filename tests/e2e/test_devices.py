@@ -36,7 +36,8 @@ class Devices(DevicesCase):
         for devices, threads in [(1, 1), (1, 2), (2, 1), (4, 1)]:
             config = {'cpu': {'devices': devices, 'threads': threads}}
             job, results[devices, threads] = self.with_daemon(f'd{devices}{threads}', config,
-                                                              source, '--device', 'all')
+                                                              source, '--device', 'all',
+                                                              '--tile', 56)
             self.assertTrue(job['reproducible'])
             self.assertEqual(sum(d['frames_done'] for d in job['devices']), 40)
         self.assertEqual(len(set(results.values())), 1, results)
@@ -86,10 +87,10 @@ class Devices(DevicesCase):
         folder = self.path('forbid')
         os.mkdir(folder)
         daemon = harness.Daemon(folder, {'devices': {'fallback': 'forbid'}})
+        self.addCleanup(self.stop_daemon, daemon)
         done = self.vrtctl('submit', '--device', 'mps', '--output', self.path('x.out.mp4'), source,
                            daemon=daemon, status=1)
         self.assertIn('mps', done.stderr)
-        self.assertEqual(daemon.stop(), 0)
 
 
 @unittest.skipIf(harness.FAULT, 'they have schedules of their own')
@@ -119,25 +120,23 @@ class Schedules(DevicesCase):
         folder = self.path('replicas')
         os.mkdir(folder)
         daemon = harness.Daemon(folder, {'cpu': {'devices': 3, 'threads': 1}})
-        try:
-            self.assertEqual(daemon.request('GET', '/v1/models')[1]['replicas'], [])
-            self.vrtctl('submit', '--follow', '--precision', 'f32', '--device', 'all', '--model',
-                        'compact-x2', '--output', os.path.join(folder, 'out.mkv'), source,
-                        daemon=daemon)
-            answer = daemon.request('GET', '/v1/models')[1]
-            held = [r for r in answer['replicas'] if r['model'] == 'compact-x2']
-            self.assertEqual(sorted(r['device'] for r in held), ['cpu:0', 'cpu:1', 'cpu:2'])
-            model = next(m for m in answer['models'] if m['name'] == 'compact-x2')
-            for replica in held:
-                self.assertEqual(replica['checksum'], model['checksum'])
-                self.assertEqual(replica['precision'], 'f32')
-                self.assertEqual(replica['bytes'], held[0]['bytes'])
-                self.assertGreater(replica['bytes'], model['parameters'] * 4 // 2)
-                self.assertIn(replica['state'], ['ready', 'in_use', 'idle'])
-            lines = self.vrtctl('models', daemon=daemon).stdout.splitlines()
-            self.assertEqual(len([line for line in lines if line.startswith('cpu:')]), 3, lines)
-        finally:
-            self.assertEqual(daemon.stop(), 0, daemon.log_text())
+        self.addCleanup(self.stop_daemon, daemon)
+        self.assertEqual(daemon.request('GET', '/v1/models')[1]['replicas'], [])
+        self.vrtctl('submit', '--follow', '--precision', 'f32', '--device', 'all', '--model',
+                    'compact-x2', '--output', os.path.join(folder, 'out.mkv'), source,
+                    daemon=daemon)
+        answer = daemon.request('GET', '/v1/models')[1]
+        held = [r for r in answer['replicas'] if r['model'] == 'compact-x2']
+        self.assertEqual(sorted(r['device'] for r in held), ['cpu:0', 'cpu:1', 'cpu:2'])
+        model = next(m for m in answer['models'] if m['name'] == 'compact-x2')
+        for replica in held:
+            self.assertEqual(replica['checksum'], model['checksum'])
+            self.assertEqual(replica['precision'], 'f32')
+            self.assertEqual(replica['bytes'], held[0]['bytes'])
+            self.assertGreater(replica['bytes'], model['parameters'] * 4 // 2)
+            self.assertIn(replica['state'], ['ready', 'in_use', 'idle'])
+        lines = self.vrtctl('models', daemon=daemon).stdout.splitlines()
+        self.assertEqual(len([line for line in lines if line.startswith('cpu:')]), 3, lines)
 
     def test_a_network_that_blackens(self):
         """It is believed once every device was asked twice, however many there are, and though one

@@ -235,11 +235,8 @@ class PullTest(PullCase):
                 ({'name': 'known', 'sha256': 'abc'}, 400, 'request.field'),
                 ({'name': 'nothing'}, 404, 'model.not_found'),
                 ({'name': '../known'}, 404, 'model.not_found'),
-                ({'url': 'file:///etc/passwd'}, 422, 'remote.url'),
                 ({'url': 'http://u:p@a.org/x.pth'}, 422, 'remote.url'),
-                ({'url': 'http://a.org/x.txt'}, 422, 'remote.url'),
-                ({'url': 'http://a.org/..%2fx.pth'}, 422, 'remote.url'),
-                ({'url': 'http://a.org/'}, 422, 'remote.url')):
+                ({'url': 'http://a.org/..%2fx.pth'}, 422, 'remote.url')):
             got, answer = self.post(**body)
             self.assertEqual((got, answer['error']['id']), (status, id), body)
 

@@ -102,28 +102,6 @@ static void test_restores(void)
     flow_done(&flow);
 }
 
-/* The same bits from one device and from three, whole and tiled alike on both. */
-static void test_devices_agree(void)
-{
-    const struct vrt_job_settings settings = { .codec = VRT_CODEC_FFV1, .tile = 56 };
-    struct flow_job job = { .cancel_at = -1 };
-    char sums[2][64];
-    struct flow flow;
-
-    for (int i = 0; i < 2; i++) {
-        struct vrt_pipeline_params params = params_for(video());
-        params.settings = &settings;
-        init(&flow, i ? 3 : 1);
-        run_job(&flow, &job, params, "out.mkv");
-        expect_str(job.error.message, "");
-        expect_true(job.info.reproducible);
-        expect_int(job.last.n_devices, i ? 3 : 1);
-        snprintf(sums[i], sizeof(sums[i]), "%s", fixture_run("md5sum < out.mkv"));
-        flow_done(&flow);
-    }
-    expect_str(sums[1], sums[0]);
-}
-
 static void test_refusals(void)
 {
     static const struct {
@@ -356,7 +334,6 @@ static void test_pace(void)
 
 TEST_MAIN_AFTER(fixture_init(),
     { "restores", test_restores },
-    { "devices-agree", test_devices_agree },
     { "pace", test_pace },
     { "refusals", test_refusals },
     { "missed-gpu-warns", test_missed_gpu_warns },
