@@ -212,8 +212,9 @@ class Profile(harness.Case):
     small = True
     few_jobs = True
 
-    def profile(self, *options):
-        return json.loads(self.vrtctl('profile', '--json', *options, 'compact-x2').stdout)
+    def profile(self, *options, daemon=None):
+        return json.loads(self.vrtctl('profile', '--json', *options, 'compact-x2',
+                                      daemon=daemon).stdout)
 
     def workspace_bytes(self, daemon):
         devices = daemon.request('GET', '/v1/devices')[1]['devices']
@@ -337,16 +338,33 @@ class Profile(harness.Case):
         self.refused('profile', '-d', 'cpu:3', 'compact-x2', says='cpu:3')
         self.refused('profile', '--tile', 32, '--overlap', 100, 'compact-x2', says='tile')
 
+    def start(self, name, fault):
+        folder = self.path(name)
+        os.mkdir(folder)
+        daemon = harness.Daemon(folder, self.config, fault=fault)
+        self.addCleanup(self.stop_daemon, daemon)
+        return daemon
+
     def test_beside_a_job(self):
         """Both get on; the job isn't told, the profile is."""
-        source = clip(self.path('beside.mkv'), '-c:v', 'ffv1', frames=60, size='160x96')
-        self.vrtctl('submit', '--precision', 'f32', '-o', self.path('beside.out.mkv'), source)
-        p = self.profile('-n', 3, '--size', '64x64', '--precision', 'f32')
-        self.assertEqual(p['frames'], 3)
-        job = json.loads(self.vrtctl('wait', '--json', 1).stdout.splitlines()[-1])
-        self.assertEqual(job['state'], 'done')
-        self.assertEqual(job['frames_done'], 60)
-        self.assertEqual(job['warnings'], [])
+        source = clip(self.path('beside.mkv'), '-c:v', 'ffv1', frames=160, size='96x64')
+        daemon = self.start('beside', 'cpu submit:1- delay=10ms')
+        self.vrtctl('submit', '--precision', 'f32', '-o', self.path('beside.out.mkv'), source,
+                    daemon=daemon)
+        self.wait_until(lambda: daemon.job(1)['frames_done'])
+        p = self.profile('-n', 3, '--size', '64x64', '--precision', 'f32', daemon=daemon)
+        self.assertEqual((p['frames'], p['warnings']), (3, [
+            'jobs ran meanwhile: on an idle machine the times may be shorter']))
+        job = json.loads(self.vrtctl('wait', '--json', 1, daemon=daemon).stdout.splitlines()[-1])
+        self.assertEqual((job['state'], job['frames_done'], job['warnings']), ('done', 160, []))
+
+    def test_failing_device(self):
+        """What fails is tried once more."""
+        p = self.profile('-n', 2, '--size', '32x32', daemon=self.start('once', 'cpu submit:3 fail'))
+        self.assertEqual((p['frames'], p['warnings']), (2, []))
+        done = self.vrtctl('profile', '-n', 2, 'compact-x2', status=1,
+                           daemon=self.start('always', 'cpu submit:3- fail'))
+        self.assertEqual(done.stderr, 'vrtctl: the device failed\n')
 
     def test_who_goes_away_stops_it(self):
         environment = dict(os.environ, VRTD_SOCKET=self.daemon.socket)
@@ -363,9 +381,7 @@ class Profile(harness.Case):
         self.assertIn('its client went away', self.daemon.log_text())
 
     def test_the_daemon_ends_meanwhile(self):
-        folder = self.path('ends')
-        os.mkdir(folder)
-        daemon = harness.Daemon(folder, self.config)
+        daemon = self.start('ends', '')
         environment = dict(os.environ, VRTD_SOCKET=daemon.socket)
         long = subprocess.Popen([harness.VRTCTL, 'profile', '-n', '10000', '--size', '640x480',
                                  'compact-x2'], env=environment, stdout=subprocess.PIPE,

@@ -55,11 +55,8 @@ class RemoteCase(Case):
         return json.loads(done.stdout)
 
     def wait_for(self, id, *states, daemon=None):
-        deadline = time.monotonic() + PATIENCE_S
-        while (job := self.job(id, daemon))['state'] not in states:
-            self.assertLess(time.monotonic(), deadline, job)
-            time.sleep(0.02)
-        return job
+        self.wait_until(lambda: self.job(id, daemon)['state'] in states)
+        return self.job(id, daemon)
 
     def spool(self, id, daemon=None):
         folder = os.path.join((daemon or self.daemon).folder, 'state', 'spool', str(id))

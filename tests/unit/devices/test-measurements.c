@@ -160,9 +160,10 @@ static void test_strange(void)
         { "fedcba9876543210", REFERENCE, "cut_of_1000.2.0", -1 },
         { "fedcba9876543210", REFERENCE, "cut_of_1000.4.0", FIGURE + (UINT64_C(1) << 53) },
     };
-    const struct vrt_store_measure cut = { "fedcba9876543210", REFERENCE, "cut_of_1000.15",
-                                           FIGURE };
-    struct vrt_store_measure good = { "fedcba9876543210", REFERENCE, "flops_per_s.f32", 8 };
+    static const struct vrt_store_measure good[] = {
+        { "fedcba9876543210", REFERENCE, "flops_per_s.f32", 8 },
+        { "fedcba9876543210", REFERENCE, "cut_of_1000.15", FIGURE },
+    };
     struct bench bench;
     struct vrt_pool *pool;
     size_t d;
@@ -172,10 +173,8 @@ static void test_strange(void)
         bench_open(&bench, NULL);
         for (size_t i = 0; i < VRT_ARRAY_SIZE(strange); i++)
             vrt_store_put_measure(bench.store, &strange[i]);
-        if (round == 1)
-            vrt_store_put_measure(bench.store, &good);
-        if (round == 1)
-            vrt_store_put_measure(bench.store, &cut);
+        for (int i = 0; round == 1 && i < 2; i++)
+            vrt_store_put_measure(bench.store, &good[i]);
         bench_close(&bench);
         pool = pool_open(&bench, &d);
         for (int i = 0; i < VRT_DTYPE_COUNT; i++)

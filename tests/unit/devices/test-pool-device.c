@@ -112,8 +112,9 @@ static void test_judged(void)
         judge(&bench, cases[i].tasks);
         fprintf(stderr, "  %s\n", cases[i].tasks);
         expect_int(bench.device.state == VRT_DEVICE_QUARANTINED, cases[i].is_quarantined);
-        expect_str(bench.device.last_error, strchr(cases[i].tasks, 't') ? "it gave no sign of life" :
-                                            strpbrk(cases[i].tasks, "fwnl") ? "it is hot" : "");
+        expect_str(bench.device.last_error,
+                   strchr(cases[i].tasks, 't') ? "it gave no sign of life" :
+                   strpbrk(cases[i].tasks, "fwnl") ? "it is hot" : "");
         expect_int(bench.n_lost, cases[i].n_lost);
         expect_int(bench.device.n_in_flight_max, cases[i].n_in_flight_max);
     }

@@ -25,8 +25,10 @@ struct bench {
     bool is_opened;                 /* the device that hung */
 };
 
-static void note_told(struct bench *bench)
+static void note_told(void *ctx)
 {
+    struct bench *bench = ctx;
+
     bench->n_told++;
     if (bench->ends_hang)
         expect_int(unlink(fixture_path("hang")), 0);
@@ -217,11 +219,6 @@ static void test_stopped(void)
     expect_str(bench.devices[1].message, "it is at a job's work, and does it when that is done");
 }
 
-static void on_examined(void *ctx)
-{
-    note_told(ctx);
-}
-
 /* Return: as vrt_doctor_new(). The report may have checks already. */
 static int examine(struct bench *bench, const char *device, int patience_s,
                    struct vrt_error *ret_error)
@@ -234,7 +231,7 @@ static int examine(struct bench *bench, const char *device, int patience_s,
         .model = "",
         .patience_s = patience_s,
         .report = &bench->report,
-        .done = on_examined,
+        .done = note_told,
         .ctx = bench,
     }, &bench->doctor, ret_error);
 }

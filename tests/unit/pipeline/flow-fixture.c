@@ -268,6 +268,15 @@ void flow_wait_until_idle(struct flow *flow, const struct flow_job *job,
     } while (ret_idle->elapsed_s > before.elapsed_s);
 }
 
+int64_t flow_shards_done(const struct vrt_pipeline_snapshot *now)
+{
+    int64_t n = 0;
+
+    for (size_t d = 0; d < now->n_devices; d++)
+        n += now->devices[d].shards_done;
+    return n;
+}
+
 /* Whether a thread of this process is called like a device of the CPU. */
 static bool has_device_thread(void)
 {

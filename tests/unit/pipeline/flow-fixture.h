@@ -75,6 +75,9 @@ void flow_run_for(struct flow *flow, int ms);
 void flow_wait_until_idle(struct flow *flow, const struct flow_job *job,
                           struct vrt_pipeline_snapshot *ret_idle);
 
+/* By all devices. */
+int64_t flow_shards_done(const struct vrt_pipeline_snapshot *now);
+
 /* Stops the pool, closes the loop, and checks that nothing is left. */
 void flow_done(struct flow *flow);
 

@@ -118,15 +118,6 @@ static void expect_done(const struct flow_job *job)
         expect_true(largest_difference() <= 1);
 }
 
-static int64_t n_shards_done(const struct flow_job *job)
-{
-    int64_t n = 0;
-
-    for (size_t d = 0; d < job->last.n_devices; d++)
-        n += job->last.devices[d].shards_done;
-    return n;
-}
-
 /* As the queue does it: as long as a smaller recipe may help, it is begun anew with one. */
 static int shrink(struct run run, struct flow_job *job)
 {
@@ -371,7 +362,7 @@ static void test_all_gone(void)
     const int64_t n_left = N_FRAMES - n_segments * SEGMENT_FRAMES;
     run_once(&(struct run){ .n_devices = 2 }, &job);
     expect_done(&job);
-    expect_true(n_shards_done(&job) <= n_left && n_shards_done(&job) > 0);
+    expect_true(flow_shards_done(&job.last) <= n_left && flow_shards_done(&job.last) > 0);
     expect_int(job.n_cuts, 0);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 
-/* Parts of a pipeline by themselves: what is told of it, what of it lives, and what it looks like. */
+/* Parts of a pipeline by themselves: what is told of it, lives of it, and is to be seen of it. */
 
 #include <limits.h>
 #include <zlib.h>

@@ -80,20 +80,6 @@ static void run_once(const struct trial *trial, const struct run *run, struct fl
     job->keeps = true;
 }
 
-static int64_t shards_in(const struct vrt_pipeline_snapshot *now)
-{
-    int64_t n = 0;
-
-    for (size_t d = 0; d < now->n_devices; d++)
-        n += now->devices[d].shards_done;
-    return n;
-}
-
-static int64_t shards_done(const struct flow_job *job)
-{
-    return shards_in(&job->last);
-}
-
 static const char *sum(const struct trial *trial)
 {
     return fixture_run("md5sum < %s", trial->output);
@@ -125,7 +111,7 @@ static void run_rest(const struct trial *trial, const struct flow_job *whole, st
     expect_int(job->last.frames_done, whole->last.frames_done);
     expect_int(job->last.frames_total, whole->last.frames_total);
     expect_int(job->last.n_segments_done, trial->n_segments);
-    expect_int(shards_done(job), shards_done(whole) - done);
+    expect_int(flow_shards_done(&job->last), flow_shards_done(&whole->last) - done);
     for (int i = 0; i < trial->n_segments; i++)
         expect_true(memcmp(&job->segments[i], &whole->segments[i], sizeof(job->segments[i])) == 0);
 }
@@ -308,6 +294,17 @@ static void try_damage(const struct trial *trial, const struct damage *damage)
     expect_str(sum(trial), wanted);
 }
 
+static void try_damages(const struct trial *trial, const struct damage *damages, size_t n)
+{
+    struct flow_job whole;
+
+    run_whole(trial, &whole);
+    /* They are large: only those stay that a restart may need. */
+    expect_int(access(fixture_path("job0/00000.tail"), F_OK), -1);
+    for (size_t i = 0; i < n; i++)
+        try_damage(trial, &damages[i]);
+}
+
 static void test_damage(void)
 {
     const struct damage damages[] = {
@@ -323,11 +320,7 @@ static void test_damage(void)
         .asked = { .codec = VRT_CODEC_FFV1, .segment_frames = 8 },
         .n_segments = 6,
     };
-    struct flow_job whole;
-
-    run_whole(&trial, &whole);
-    for (size_t i = 0; i < VRT_ARRAY_SIZE(damages); i++)
-        try_damage(&trial, &damages[i]);
+    try_damages(&trial, damages, VRT_ARRAY_SIZE(damages));
 }
 
 /* Without what it shares with the next clip a segment is worth nothing. The last two have that
@@ -355,13 +348,7 @@ static void test_tail_damage(void)
         .asked = { .codec = VRT_CODEC_FFV1, .clip = 6, .clip_overlap = 2, .segment_frames = 4 },
         .n_segments = 7, .has_tails = true,
     };
-    struct flow_job whole;
-
-    run_whole(&trial, &whole);
-    /* They are large: only those stay that a restart may need. */
-    expect_int(access(fixture_path("job0/00000.tail"), F_OK), -1);
-    for (size_t i = 0; i < VRT_ARRAY_SIZE(damages); i++)
-        try_damage(&trial, &damages[i]);
+    try_damages(&trial, damages, VRT_ARRAY_SIZE(damages));
     vrt_network_unref(trial.network);
 }
 
@@ -406,7 +393,7 @@ static void test_joined(void)
             fixture_run("truncate -s 3000 job0/joined.mp4");
         run_once(&trial, &run, &job);
         expect_str(job.error.message, "");
-        expect_int(shards_done(&job), 0);
+        expect_int(flow_shards_done(&job.last), 0);
         expect_int(job.last.frames_done, 32);
         expect_int(job.last.frames_total, 32);
         expect_int(stat(fixture_path("job0/joined.mp4"), &after), 0);
@@ -482,9 +469,9 @@ static void test_hold(void)
     int64_t idle_ns = -vrt_clock_now_ns();
     flow_run_for(&flow, 200);
     vrt_pipeline_snapshot(job.pipeline, &now);
-    expect_int(shards_in(&now), shards_in(&before));
+    expect_int(flow_shards_done(&now), flow_shards_done(&before));
     /* No more can live between decoder and encoder than 16. */
-    expect_true(shards_in(&now) < 30);
+    expect_true(flow_shards_done(&now) < 30);
     expect_true(!is_on_a_device(&flow, &job));
     /* The pause is no time of the job's: not while it is held, and not afterwards. */
     expect_true(before.fps > 0 && before.left_s > 0);

@@ -63,12 +63,6 @@ static void expect_file(const char *name, const char *size, int n_frames)
     expect_str(found, wanted);
 }
 
-/* What is left is complete: the folder is the caller's. */
-static void expect_working_files(const char *names)
-{
-    expect_str(fixture_run("cd job0 && echo *"), names);
-}
-
 /* All stages took time. Which one took longest is the machine's affair: that one is named. */
 static void expect_bottleneck(const struct vrt_pipeline_snapshot *last)
 {
@@ -98,7 +92,8 @@ static void test_restores(void)
     expect_file("out.mp4", "192,128", N_FRAMES);
     expect_contains(fixture_run("ffprobe -v error -show_entries stream=codec_type -of csv=p=0 "
                                 "out.mp4"), "audio");
-    expect_working_files("00000.seg joined.mp4");
+    /* What is left is complete: the folder is the caller's. */
+    expect_str(fixture_run("cd job0 && echo *"), "00000.seg joined.mp4");
     flow_done(&flow);
 }
 
