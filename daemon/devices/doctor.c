@@ -242,7 +242,6 @@ int vrt_doctor_new(struct vrt_pool *pool, const struct vrt_doctor_params *params
         return vrt_refuse_errno(error, vrt_raise(-ENOMEM), "the examination");
     doctor->pool = pool;
     doctor->job.ops = &job_ops;
-    vrt_list_init(&doctor->job.link);
     snprintf(doctor->device, sizeof(doctor->device), "%s", params->device);
     doctor->network = vrt_network_ref(params->network);
     doctor->reference = params->reference;

@@ -425,8 +425,6 @@ int vrt_profile_new(struct vrt_pool *pool, const struct vrt_profile_params *para
         return vrt_refuse_errno(error, vrt_raise(-ENOMEM), "the profile");
     profile->pool = pool;
     profile->job.ops = &job_ops;
-    profile->job.priority = 0;
-    vrt_list_init(&profile->job.link);
     profile->frames_wanted = params->frames;
     profile->is_kept = params->keeps_for;
     profile->kept_for = params->keeps_for ? *params->keeps_for : 0;
