@@ -363,7 +363,7 @@ class Profile(harness.Case):
         p = self.profile('-n', 2, '--size', '32x32', daemon=self.start('once', 'cpu submit:3 fail'))
         self.assertEqual((p['frames'], p['warnings']), (2, []))
         done = self.vrtctl('profile', '-n', 2, 'compact-x2', status=1,
-                           daemon=self.start('always', 'cpu submit:3- fail'))
+                           daemon=self.start('always', 'cpu submit:3-4 fail'))
         self.assertEqual(done.stderr, 'vrtctl: the device failed\n')
 
     def test_who_goes_away_stops_it(self):
