@@ -20,13 +20,12 @@ class DevicesCase(harness.Case):
         folder = self.path(name)
         os.mkdir(folder)
         daemon = harness.Daemon(folder, config, small=self.small)
-        try:
-            target = os.path.join(folder, 'out.mkv')
-            done = self.vrtctl('submit', '--follow', '--json', '--precision', 'f32', *options,
-                               '--output', target, source, daemon=daemon)
-            return json.loads(done.stdout.strip().splitlines()[-1]), digest(target)
-        finally:
-            self.assertEqual(daemon.stop(), 0, daemon.log_text())
+        self.addCleanup(daemon.stop)
+        target = os.path.join(folder, 'out.mkv')
+        done = self.vrtctl('submit', '--follow', '--json', '--precision', 'f32', *options,
+                           '--output', target, source, daemon=daemon)
+        self.stop_daemon(daemon)
+        return json.loads(done.stdout.strip().splitlines()[-1]), digest(target)
 
 
 class Devices(DevicesCase):

@@ -360,9 +360,10 @@ class Profile(harness.Case):
 
     def test_failing_device(self):
         """What fails is tried once more."""
-        p = self.profile('-n', 2, '--size', '32x32', daemon=self.start('once', 'cpu submit:3 fail'))
+        options = '-n', 2, '--size', '32x32', '--precision', 'f32'
+        p = self.profile(*options, daemon=self.start('once', 'cpu submit:3 fail'))
         self.assertEqual((p['frames'], p['warnings']), (2, []))
-        done = self.vrtctl('profile', '-n', 2, 'compact-x2', status=1,
+        done = self.vrtctl('profile', *options, 'compact-x2', status=1,
                            daemon=self.start('always', 'cpu submit:3-4 fail'))
         self.assertEqual(done.stderr, 'vrtctl: the device failed\n')
 
