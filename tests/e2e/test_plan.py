@@ -321,8 +321,6 @@ class Profile(harness.Case):
         self.assertEqual((p['frames'], p['device'], p['precision']), (6, 'cpu:0', 'f32'))
         self.assertEqual(p['batch'], 3)
         self.assertEqual((p['output_width'], p['output_height']), (320, 192))
-        self.assertAlmostEqual(p['fps'], 1 / p['frame_mean_s'], delta=1e-3 * p['fps'])
-        self.assertEqual(p['peak_bytes'], p['replica_bytes'] + p['workspace_bytes'])
         self.assertEqual({op['kind']: op['count'] for op in p['ops']}['conv2d'], 10)
         self.assertEqual(self.daemon.request('GET', '/v1/jobs'), jobs)
         # What it held is given up again, but for the model, soon after the answer.

@@ -328,9 +328,11 @@ static void test_profile(void)
     found.probe.dtype = VRT_DTYPE_F32;
     found.job_bytes = -1;
     found.op_times = (struct vrt_op_times){ .n_ops = { 1 } };
+    found.doubt.message[0] = '\0';
     vrt_profile_report_fill(&found, spec, &report);
     expect_true(isnan(report.fidelity_db) && isnan(report.ops[0].share));
     expect_int(report.workspace_bytes, VRT_UNKNOWN);
+    expect_int(report.n_warnings, 2);
     vrt_profile_found_done(&found);
     vrt_job_spec_unref(spec);
 }
