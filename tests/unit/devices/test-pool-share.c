@@ -79,11 +79,12 @@ static struct vrt_worker_run *copy(struct vrt_pool_job *job, void *ctx, size_t d
 static void returned(struct vrt_pool_job *job, size_t d, struct vrt_worker_run *run)
 {
     struct share *share = fake_of(job)->share;
+    struct vrt_device_snapshot device;
 
-    (void)d;
     expect_int(run->base.task.outcome, VRT_TASK_CANCELLED);
-    share->n_out--;
     share->n_returned++;
+    vrt_pool_device(share->flow.pool, d, &device);
+    expect_int(device.in_flight, --share->n_out);
     if (share->returned)
         share->returned(share);
 }
