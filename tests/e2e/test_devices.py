@@ -181,8 +181,6 @@ class Schedules(DevicesCase):
             self.assertEqual(device['memory']['peak_bytes'], 0)
         self.assertEqual(done['cpu:0']['former_peak_bytes'], before['cpu:0']['peak_bytes'])
         self.assertEqual(daemon.request('GET', '/v1/models')[1]['replicas'], [])
-        self.assertRegex(self.vrtctl('devices', '--trim', 'cpu:0', daemon=daemon).stdout,
-                         r'^cpu:0: 0 B freed, 0 B in use\n$')
         told = self.vrtctl('devices', '--trim', 'cpu:7', daemon=daemon, status=1).stderr
         self.assertIn('there is no device cpu:7', told)
 
