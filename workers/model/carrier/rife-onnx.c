@@ -324,7 +324,7 @@ static int op_slice(void *network)
 static int op_split(void *network)
 {
     struct reader *reader = network;
-    int64_t sizes[VRT_ONNX_DIMS_MAX] = { 0 };
+    int64_t sizes[VRT_ONNX_DIMS_MAX];
     const int64_t n = reader->onnx->shape.dims[1];
     const int n_sizes = vrt_carrier_onnx_integers(reader->onnx, "split", 1, sizes);
     int64_t first = n_sizes > 0 ? 0 : (int64_t)reader->onnx->output * n;
@@ -433,7 +433,7 @@ static int op_clip(void *network)
 static int op_pad(void *network)
 {
     struct reader *reader = network;
-    int64_t pads[VRT_ONNX_DIMS_MAX] = { 0 };
+    int64_t pads[VRT_ONNX_DIMS_MAX];
     float filled = 0;
     const int n = vrt_carrier_onnx_integers(reader->onnx, NULL, 1, pads);
     const struct vrt_plane_list x = in(reader, 0);
@@ -441,8 +441,8 @@ static int op_pad(void *network)
                 (!vrt_carrier_onnx_in(reader->onnx, 2) ||
                  (vrt_carrier_onnx_number(reader->onnx, 2, &filled) && filled == 0));
 
-    for (int d = 0; d < 6; d++)
-        fits &= pads[d] == 0;
+    for (int d = 0; fits && d < 6; d++)
+        fits = pads[d] == 0;
     if (!fits || !is_frames(reader, x, false))
         vrt_planes_refuse(reader->planes, "pads otherwise than the frames, at the right and the "
                           "bottom, by zeros");
@@ -540,10 +540,10 @@ static int read_beginning(struct reader *reader)
                                      "and the time, or one of all of them");
         n++;
     }
-    vrt_dag_set_where(reader->planes->dag, "file", "");
     r = vrt_carrier_onnx_read_constants(reader->onnx);
     if (r < 0)
         return r;
+    vrt_dag_set_where(reader->planes->dag, "file", "");
     if (n == 0 || shapes[0].n_dims != 4)
         return vrt_planes_refuse(reader->planes, "has no pictures as its first input");
     for (int k = 0; k < 2; k++)

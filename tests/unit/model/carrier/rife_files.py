@@ -201,7 +201,8 @@ class RifeOnnx(Onnx):
                         'grid': 1.0, 'step': 1.0, 'time': 0.5, 'multiple': 4 * net.scales[0],
                         'pad': 'constant', 'pad_time': False, 'turn': (0, 2, 3, 1), 'factor': 1.0,
                         'cut': 1, 'clip': None, 'axis': 1, 'more': None, 'outputs': 1,
-                        'beta': True, 'split': None, 'neg': False, 'ended': None} | changes
+                        'beta': True, 'split': None, 'neg': False, 'ended': None,
+                        'before': [0] * 6, 'filled': ()} | changes
         self.inputs = self.shapes()
         names = [name for name, _ in self.inputs]
         if len(names) == 1:
@@ -270,7 +271,7 @@ class RifeOnnx(Onnx):
         for axis in (2, 3):
             missing = self.made('Mod', self.made('Gather', shape, [axis]), [multiple])
             rest.append(self.made('Mod', self.made('Sub', [multiple], missing), [multiple]))
-        pads = self.made('Concat', [0] * 6, *rest, attributes=[self.int('axis', 0)])
+        pads = self.made('Concat', self.changes['before'], *rest, attributes=[self.int('axis', 0)])
         mode = [self.string('mode', self.changes['pad'])]
         shape = self.made('Add', self.made('Shape', self.frames[0]), self.made(
             'Concat', [0, 0], *rest, attributes=[self.int('axis', 0)]))
@@ -280,7 +281,8 @@ class RifeOnnx(Onnx):
             self.time = self.made('Expand', self.made('Unsqueeze', 'in2', [1, 2, 3]), self.made(
                 'Concat', [1, 1], self.made('Slice', shape, [2], [4], [0]),
                 attributes=[self.int('axis', 0)]))
-        return [self.made('Pad', x, pads, attributes=mode) for x in self.frames]
+        filled = [self.number(value) for value in self.changes['filled']]
+        return [self.made('Pad', x, pads, *filled, attributes=mode) for x in self.frames]
 
     def coordinates(self):
         """Each place's own, and how many pixels make one of its units."""

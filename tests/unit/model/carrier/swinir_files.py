@@ -14,14 +14,17 @@ class SwinIr:
     FEATURES, HEADS, WINDOW, HIDDEN = 4, 2, 2, 8
     DEPTHS = (2, 1)
 
-    def __init__(self, seed=1, tail='nearest', factors=(2,), n_convs=1, channels=3, range_=1):
+    def __init__(self, seed=1, tail='nearest', factors=(2,), n_convs=1, channels=3, range_=1,
+                 is_normed=True):
         self.random = random.Random(seed)
         self.names = {}
         self.tail, self.factors, self.n_convs = tail, factors, n_convs
         self.channels, self.range = channels, range_
         c = self.FEATURES
         self.layer('conv_first', [c, channels, 3, 3])
-        self.norm('patch_embed.norm')
+        self.is_normed = is_normed
+        if is_normed:
+            self.norm('patch_embed.norm')
         for group, depth in enumerate(self.DEPTHS):
             for i in range(depth):
                 name = f'layers.{group}.residual_group.blocks.{i}'
@@ -92,7 +95,7 @@ class SwinIrOnnx(Onnx):
                         'axis': -1, 'norm_axis': -1, 'masked': (0.0, -100.0), 'end': 1,
                         'factor': 2.0, 'more': None, 'said': {}, 'gemm': None, 'gelu': None,
                         'missing': None, 'folded': False, 'ended': None, 'power': 2.0,
-                        'open': False} | changes
+                        'open': ''} | changes
         if self.changes['missing']:
             self.size = [n - less for n, less in zip(self.SIZE, self.changes['missing'][2:])]
         self.n_constants = 0
@@ -168,7 +171,7 @@ class SwinIrOnnx(Onnx):
     def value_info(self, name, channels):
         if not self.changes['open']:
             return super().value_info(name, channels)
-        dims = b''.join(field(1, field(2, dim)) for dim in 'nchw')
+        dims = b''.join(field(1, field(2, dim)) for dim in self.changes['open'])
         return field(1, name) + field(2, field(1, field(1, 1) + field(2, dims)))
 
     def conv(self, x, name):
@@ -333,7 +336,8 @@ class SwinIrOnnx(Onnx):
             x = self.made('Sub', x, self.floats(*mean))
         beginning = self.made('Mul', x, self.number(float(self.net.range)))
         first = self.conv(beginning, 'conv_first')
-        x = self.norm(self.tokens(first), 'patch_embed.norm')
+        x = self.tokens(first)
+        x = self.norm(x, 'patch_embed.norm') if self.net.is_normed else x
         for group, depth in enumerate(self.net.DEPTHS):
             y = x
             for i in range(depth):

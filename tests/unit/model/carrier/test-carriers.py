@@ -13,153 +13,14 @@ import sys
 import tempfile
 import unittest
 
-from graph_files import NCNN_F32, Onnx, field, packed, safetensors
+from graph_files import Onnx, field, packed, safetensors
+from refused_rife import (BROKEN_RIFE, BROKEN_RIFE_ONNX, RIFE, SAME_RIFE, SAME_RIFE_ONNX,
+                          UNFIT)
 from rife_files import Rife, RifeNcnn, RifeOnnx
 from said import ATTRIBUTES, COMPUTED, MOVED, UNKNOWN, halved, whole
 from swinir_files import SwinIr, SwinIrOnnx
 
 PROGRAM, HAS_ONNX = sys.argv[1], 'onnx' in sys.argv[2:]
-
-# What is there of RIFE: four blocks and five, with hints and without, 4.25.lite as it is exported.
-RIFE = {
-    '4.18': {},
-    '4.22': {'n_made': 13, 'n_hints': 8},
-    '4.25': {'widths': (8, 6, 6, 4, 4), 'n_made': 13, 'n_hints': 8, 'scales': (16, 8, 4, 2, 1)},
-    'lite': {'widths': (6, 4, 4, 4, 24), 'n_made': 13, 'n_hints': 8, 'scales': (16, 8, 4, 2, 1)},
-    'five, no hints': {'widths': (4, 4, 4, 4, 4), 'scales': (16, 8, 4, 2, 1), 'features': 2},
-}
-
-
-def of(rife, kind, number=0):
-    return [layer for layer in rife.layers if layer[0] == kind][number]
-
-
-def change(kind, number, old, new):
-    """Layer `number` of a kind, with other parameters."""
-    def changed(rife):
-        layer = of(rife, kind, number)
-        assert old in layer[4], layer
-        layer[4] = layer[4].replace(old, new, 1)
-        return rife.joined()
-    return changed
-
-
-def become(kind, number, other):
-    def changed(rife):
-        of(rife, kind, number)[0] = other
-        return rife.joined()
-    return changed
-
-
-def read(kind, number, place, other):
-    """Layer `number` of a kind reads what `other` tells instead."""
-    def changed(rife):
-        of(rife, kind, number)[2][place] = other(rife)
-        return rife.joined()
-    return changed
-
-
-def weights(kind, number, how):
-    def changed(rife):
-        layer = of(rife, kind, number)
-        layer[5] = how(layer[5])
-        return rife.joined()
-    return changed
-
-
-def without_encode(rife):
-    """As RIFE was before: what comes in goes to the blocks alone."""
-    shape = [4, 7, 3, 3]
-    rife.net.names['block0.conv0.0.0.weight'] = shape, [0.0] * math.prod(shape)
-    rife.features = []
-    rife.layers = [layer for layer in rife.layers if layer[0] in ('Input', 'MemoryData')]
-    time = of(rife, 'Input', 2)[3][0]
-    x = rife.resize(rife.layer('Concat', [*rife.frames, time]), 0.125)
-    x = rife.conv(x, 'block0.conv0.0.0', 2)
-    rife.layer('rife.Warp', [rife.frames[0], rife.cut(x, 0, 2)])
-    return rife.joined()
-
-
-def second_encode(rife):
-    tensors = {name: (shape, [-v for v in values])
-               for name, (shape, values) in rife.net.names.items()}
-    return RifeNcnn(rife.net, second_encode=tensors).joined()
-
-
-def fewer_blocks(_):
-    return RifeNcnn(Rife(widths=(8, 6), scales=(8, 4))).joined()
-
-
-def slice_of(sizes):
-    """What a block makes is cut into these, by ncnn's Slice."""
-    def changed(_):
-        rife = RifeNcnn(Rife(**RIFE['4.22']), 'pnnx')
-        of(rife, 'Slice')[4] = f'-23300=3,{sizes} 1=0'
-        return rife.joined()
-    return changed
-
-
-ISNT = "isn't RIFE 4.15 to 4.26 as vrtd runs it"
-
-# What the ncnn file of a RIFE of 4.18 becomes, and what the refusal says.
-BROKEN_RIFE = {
-    'text cut short': (lambda r: r.joined()[:r.joined().index(b'Deconvolution')],
-                       'ends after 47 of 310 layers'),
-    'weights cut short': (lambda r: r.joined()[:-4], 'bytes of weights where the .bin has'),
-    'weights of another': (lambda r: r.joined() + bytes(4), '.bin has 4 bytes more'),
-    'no weights': (lambda r: r.joined()[:r.joined().index(b'out0\n') + 5], 'are missing'),
-    'an ensemble': (become('Sigmoid', 0, 'UnaryOp'), 'UnaryOp "Sigmoid_'),
-    'a slope of the blocks': (change('ReLU', 0, '0=2.0', '0=1.0'), 'block0.convblock.1.conv'),
-    'a slope of the encoding': (change('Convolution', 0, '1,2.0', '1,1.0'), 'its encode.cnn1'),
-    'no activation': (change('Convolution', 1, ' 9=2', ' 9=0'), 'its encode.cnn2'),
-    'an unknown activation': (change('Convolution', 1, ' 9=2', ' 9=5'), 'Convolution "Convol'),
-    'no stride': (change('Convolution', 0, '3=2', '3=1'), 'its encode.cnn0'),
-    'dilation': (change('Convolution', 0, '3=2', '3=2 2=2'), "isn't a convolution as RIFE"),
-    'another edge': (change('Deconvolution', 0, '4=1', '4=0'), "isn't a convolution as RIFE"),
-    'fewer weights': (change('Convolution', 0, '6=162', '6=161'), '161 weights, not 6 outputs'),
-    'a huge kernel': (change('Convolution', 0, '1=3', '1=2147483647'),
-                      "isn't a convolution as RIFE"),
-    'huge numbers': (change('Convolution', 0, '0=6 1=3', '0=2147483647 1=2147483647'),
-                     "isn't a convolution as RIFE"),
-    'a huge part': (slice_of('4,3e38,-233'), 'cuts 3e+38 of 9 channels'),
-    'no part': (slice_of('4,nan,-233'), 'of 9 channels'),
-    'int8': (weights('Convolution', 0, lambda w: struct.pack('<I', 0x000D4B38) + w[4:]),
-             '8 bit integers'),
-    'not finite': (weights('Convolution', 6, lambda w: NCNN_F32 + packed([math.nan]) + w[8:]),
-                   'not finite'),
-    'a beta not finite': (weights('MemoryData', 0, lambda w: packed([math.inf]) + w[4:]),
-                          'not finite'),
-    'fewer betas': (lambda r: weights('MemoryData', 0, lambda w: w[:-4])(r) and
-                    change('MemoryData', 0, '2=8', '2=7')(r), 'combines 8 channels with 7'),
-    'a residual missing': (read('BinaryOp', 4, 0, lambda r: of(r, 'Convolution', 8)[3][0]),
-                           'its block0.convblock.1.conv'),
-    'another size': (change('Interp', 0, '1=1.250000e-01 2=1.250000e-01',
-                            '1=3.333333e-01 2=3.333333e-01'), 'its block0 '),
-    'unlike factors': (change('Interp', 0, '2=1.25', '2=2.5'), 'resizes otherwise'),
-    'nearest': (change('Interp', 0, '0=2', '0=1'), 'resizes otherwise'),
-    'corners aligned': (change('Interp', 0, '0=2', '6=1 0=2'), 'resizes otherwise'),
-    'flows of another factor': (change('Eltwise', 0, '4.0', '2.0'), 'its result or block2'),
-    'flows the other way': (change('Crop', 6, '9=1,0 -23310=1,2', '9=1,2 -23310=1,4'),
-                            'its result or block1'),
-    'features as they are': (read('rife.Warp', 2, 0, lambda r: r.features[1]),
-                             'its result or block1'),
-    'another mask': (change('Crop', 4, '9=1,4 -23310=1,5', '9=1,5 -23310=1,6'), ISNT),
-    'no sigmoid': (become('Sigmoid', 0, 'Noop'), 'its result or block4'),
-    'another mixture': (change('BinaryOp', -3, '2=1.0', '2=2.0'), 'its result or block4'),
-    'one picture alone': (read('BinaryOp', -2, 0, lambda r: of(r, 'rife.Warp', -2)[3][0]),
-                          'its result or block4'),
-    'pixels moved by 4': (change('PixelShuffle', 0, '0=2', '0=4'), 'moves pixels'),
-    'encoded differently': (second_encode, 'other weights for the second picture'),
-    'without encode': (without_encode, 'its encode.cnn0'),
-    'two blocks': (fewer_blocks, 'network of 2 blocks'),
-    'what is not there': (read('Sigmoid', 0, 0, lambda _: 'nothing'), 'reads "nothing", which no '
-                          'layer'),
-    'made twice': (lambda r: of(r, 'Sigmoid')[3].__setitem__(0, 'in0') or r.joined(),
-                   'another layer has made'),
-    'a picture of 4 channels': (change('Input', 0, '', '0=8 1=8 2=4'), 'an input of 4 channels'),
-    'cut to less': (lambda r: r.layer('Clip', [r.result], '', '0=0.25 1=1') and r.joined(),
-                    'cuts off numbers'),
-}
 
 
 # What there is of SwinIR.
@@ -171,6 +32,7 @@ SWINIR = {
     'as large': {'tail': 'same', 'range_': 255},
     'gray': {'tail': 'same', 'channels': 1},
     'three convolutions': {'n_convs': 3},
+    'not normed first': {'is_normed': False},
 }
 
 
@@ -204,7 +66,6 @@ def edited(old, new, style='legacy'):
 
 
 BLOCK = 'layers.0.residual_group.blocks.'
-UNFIT = "sizes that don't fit"
 UNFIT_OUTPUT = "has an output that isn't SwinIR's"
 PRODUCT = 'no product with constant weights'
 
@@ -277,6 +138,11 @@ BROKEN_SWINIR = {
     'pixels in another order': (lambda: to_pixels('DCR'), 'in another order'),
     'every second column': (lambda: sliced(2), UNFIT),
     'what is not there': (edited(field(1, 'm9'), field(1, 'n9')), 'reads "n9", which'),
+    'an input of three axes': (swinir(open='chw'), "has an input that isn't a picture"),
+    'a second output': (lambda: swinir()() + field(7, field(12, field(1, 'more'))),
+                        'has several inputs or outputs; SwinIR has one of both'),
+    'a second input': (lambda: swinir()() + field(7, field(11, field(1, 'more'))),
+                       'has several inputs or outputs; SwinIR has one of both'),
     'a cube': (swinir(power=3.0), 'is no square'),
     'a tanh': (swinir('dynamo', gelu='tanh'), "is approximate, which SwinIR's isn't"),
     'products turned': (swinir('dynamo', gemm=[Onnx.attribute('transA', 2, 3, 1)]), PRODUCT),
@@ -291,6 +157,8 @@ BROKEN_SWINIR = {
     'twice an edge': (ended(lambda o, x: o.made('Pad', x, [0] * 8)), 'pads otherwise'),
     'cut off within': (ended(lambda o, x: o.made('Clip', x, o.number(0.1))),
                        'cuts off within 0 and 1'),
+    'cut off below': (ended(lambda o, x: o.made('Clip', x, o.number(0.0), o.number(0.9))),
+                      'cuts off within 0 and 1'),
     'cut off and more': (swinir(more='Clip', ended=lambda o, x: o.leaky(x, 0.5)), 'reads a part'),
     'of no picture': (ended(lambda o, x: o.made('Sub', o.number(1.0), x)), 'as its input 1'),
     'a sum of one': (ended(lambda o, x: o.made('Add', x)), "follow from the picture's size"),
@@ -327,6 +195,66 @@ BROKEN_SWINIR = {
 }
 
 
+def enlarged(*factors):
+    return lambda o, x: o.made('Resize', x, '', o.floats([4], factors), attributes=[
+        o.string('mode', 'nearest'), o.string('nearest_mode', 'floor'),
+        o.string('coordinate_transformation_mode', 'asymmetric')])
+
+
+def conv(*kernel, bias=True):
+    """One more convolution."""
+    return lambda o, x: o.made('Conv', x, o.floats([3, 3, *kernel], [0.0] * 9 * math.prod(kernel)),
+                               *[o.floats([3], [0.0] * 3)] * bias, attributes=[o.ints(
+                                   'pads', *[k // 2 for k in kernel * 2])])
+
+
+def norm(*sizes):
+    return lambda o, x: o.made('LayerNormalization', o.transpose(x, 0, 2, 3, 1),
+                               *[o.floats([n], [1.0] * n) for n in sizes])
+
+
+# The same with one more operation at its end, by what is said of that.
+for part, more in {
+        'its result': [conv(5, 5), conv(3, 3), lambda o, x: o.made('Sqrt', x), lambda o, x: o.made(
+            'Sub', x, o.floats([3, 1, 1], [0.5] * 3))],
+        'is no convolution that keeps the size': [conv(3, 1), conv(1, 3)],
+        'has no constant as its input 3': [conv(3, 3, bias=False)],
+        'has no constant weights and bias': [norm(3), norm(4, 3), norm(3, 4), norm(1, 1)],
+        'resizes otherwise than by repeating samples twice': [
+            enlarged(1.0, 1.0, 2.0, 1.0), enlarged(1.0, 1.0, 1.0, 2.0),
+            enlarged(1.0, 2.0, 2.0, 2.0), enlarged(1.0, 1.0, 3.0, 3.0)],
+        'goes along axis 0, not the last': [lambda o, x: o.made('ReduceMean', x, attributes=[
+            o.ints('axes', 2, 3)])],
+        'compares places otherwise': [lambda o, x: o.made(
+            'MatMul', x, o.transpose(x, 0, 1, 3, 2))],
+        UNFIT_OUTPUT: [lambda o, x: o.made('Slice', x, [0, 0], [112, 112], [2, 3])],
+        }.items():
+    for i, op in enumerate(more):
+        BROKEN_SWINIR[f'{part}, {i}'] = ended(op), part
+
+
+def node(op, *inputs, output='more'):
+    return field(1, b''.join(field(1, x) for x in inputs) + field(2, output) * bool(output) +
+                 field(4, op))
+
+
+def tensor(name, kind, data):
+    return field(5, field(1, 7) + field(2, kind) + field(8, name) + field(9, data))
+
+
+# What no graph has that picture x comes into: it is told behind the whole.
+BROKEN_GRAPH = {
+    'reads "nothing", which no operation before it makes': lambda x: node('Add', x, 'nothing'),
+    'Tanh "more" is an operation that ': lambda x: node('Tanh', x),
+    UNFIT: lambda x: node('Add', x, 'x7') + tensor('x7', 1, bytes(28)),
+    'Identity "again" makes what another': lambda x: node('Identity', x, output='again') * 2,
+    'Tanh has no output': lambda x: node('Tanh', x, output=''),
+    'Concat "more" has more than 16 inputs': lambda x: node('Concat', *[x] * 17),
+    'tensor "more" holds 8 bit integers': lambda _: tensor('more', 3, bytes(7)),
+    'tensor "k1" makes what another has made before': lambda _: tensor('k1', 1, bytes(28)),
+}
+
+
 def to_pixels(mode):
     """Pixels of channels that come behind the result."""
     onnx = SwinIrOnnx(SwinIr())
@@ -345,66 +273,6 @@ def sliced(step):
     onnx = SwinIrOnnx(SwinIr())
     onnx.result = onnx.made('Slice', onnx.result, [0], [(1 << 63) - 1], [3], [step])
     return onnx.data()
-
-
-def rife_onnx(style='three', **changes):
-    return lambda: RifeOnnx(Rife(), style, **changes).data()
-
-
-def no_beta(value):
-    net = Rife()
-    net.names['block0.convblock.0.beta'][1][7] = value
-    return RifeOnnx(net).data()
-
-
-# What isn't RIFE as ONNX, and what the refusal says.
-BROKEN_RIFE_ONNX = {
-    'another slope': (rife_onnx(slope=0.1), 'its encode.cnn1'),
-    'nearest samples': (rife_onnx(mode='nearest'), 'samples a picture otherwise than RIFE'),
-    'zeros beyond the border': (rife_onnx(edge='zeros'), 'samples a picture otherwise than RIFE'),
-    'corners not aligned': (rife_onnx(corners=0), 'samples a picture otherwise than RIFE'),
-    'another grid': (rife_onnx(grid=0.5), 'plus a flow in pixels'),
-    'flows of another unit': (rife_onnx(step=1.5), 'plus a flow in pixels'),
-    'a stored unit': (rife_onnx('stored', step=1.25), 'plus a flow in pixels'),
-    'flows of twice the unit': (rife_onnx(step=0.5), 'its result or block1'),
-    'flows turned': (rife_onnx(flip=1), 'its result or block1'),
-    'axes turned': (rife_onnx(turn=(0, 3, 1, 2)), ''),
-    'sizes by repeating': (rife_onnx(resize='nearest'), 'resizes otherwise'),
-    'sizes with corners': (rife_onnx(transform='align_corners'), 'resizes otherwise'),
-    'other sizes': (rife_onnx(factor=0.5), ''),
-    'pixels in another order': (rife_onnx(pixels='DCR'), 'in another order'),
-    'a wider mask': (rife_onnx(cut=2), ''),
-    'along rows': (rife_onnx(axis=2), ''),
-    'another time': (rife_onnx('two', time=0.25), 'its block0'),
-    'cut off within': (rife_onnx(clip=(0.1, 1.0)), 'cuts off within 0 and 1'),
-    'padded by what is mirrored': (rife_onnx('padded', pad='reflect'), 'pads otherwise'),
-    'padded to less': (rife_onnx('padded', multiple=16), ''),
-    'padded to more': (rife_onnx('padded', multiple=128), 'where vrtd goes to a multiple of 32'),
-    'the time padded': (rife_onnx('padded', pad_time=True), 'pads otherwise'),
-    'one more operation': (rife_onnx(more='Tanh'), 'Tanh "Tanh_'),
-    'more outputs': (rife_onnx(outputs=2), 'has 2 outputs'),
-    'nine channels': (rife_onnx(9), 'has 1 inputs of 9 channels'),
-    'parts otherwise': (rife_onnx(split=(3, 2, 1)), UNFIT),
-    'parts of rows': (rife_onnx(split=(16, 16, 32), axis=2), 'cuts something else than channels'),
-    'fewer parts': (rife_onnx(split=(4, 2)), UNFIT),
-    'spread': (rife_onnx(ended=lambda o, x: o.made('Expand', x, [2, 1, 1, 1])),
-               "moves samples as RIFE doesn't"),
-    'moved by three': (rife_onnx(ended=lambda o, x: o.made('GridSample', x, o.made(
-        'Transpose', x, attributes=[o.ints('perm', 0, 2, 3, 1)]))), UNFIT),
-    'divided by pictures': (rife_onnx(ended=lambda o, x: o.made('Div', x, x)),
-                            'divides by more than a number'),
-    'divided by zero': (rife_onnx(ended=lambda o, x: o.made('Div', x, o.number(0.0))),
-                        'divides by more than a number'),
-    'plus infinity': (rife_onnx(ended=lambda o, x: o.made('Add', x, o.number(math.inf))),
-                      'numbers that differ from place to place'),
-    'a beta not finite': (lambda: no_beta(math.inf), 'numbers that are not finite'),
-    'plus many': (rife_onnx(ended=lambda o, x: o.made('Add', x, o.floats([2, 3, 1, 1], [1.0] * 6))),
-                  "numbers that vrtd can't follow"),
-    'plus a picture': (rife_onnx('stored', ended=lambda o, x: o.made('Add', x, o.floats(
-        [1, 1, 1, 128], [0.5] * 127 + [0.75]))), 'numbers that differ from place to place'),
-    'joined in rows': (rife_onnx(ended=lambda o, x: o.made('Concat', x, x, attributes=[
-        o.int('axis', 2)])), 'joins something else than channels'),
-}
 
 
 def pictures(n, height, width, channels=3):
@@ -458,14 +326,14 @@ class Carriers(unittest.TestCase):
                         model = self.write('a.ncnn', RifeNcnn(net, style, f16).joined())
                         self.assertEqual(self.result(model), wanted)
 
-    def test_clipped(self):
-        """Pictures are from 0 to 1: 4.23 cuts them off, others what comes out."""
+    def test_same_rife(self):
         self.write('x.npy', pictures(2, 24, 40))
-        net = Rife()
+        net = Rife(**RIFE['4.22'])
         wanted = self.result(self.write('a.safetensors', safetensors(net)))
-        rife = RifeNcnn(net)
-        rife.layer('Clip', [rife.result], '', '0=0.0 1=1.0')
-        self.assertEqual(self.result(self.write('a.ncnn', rife.joined())), wanted)
+        for name, (style, change) in SAME_RIFE.items():
+            with self.subTest(name):
+                model = self.write('a.ncnn', change(RifeNcnn(net, style)))
+                self.assertTrue(self.result(model) == wanted)
 
     @unittest.skipUnless(HAS_ONNX, 'built without libprotobuf-c')
     def test_rife_onnx(self):
@@ -485,6 +353,10 @@ class Carriers(unittest.TestCase):
                     self.assertTrue(self.result(model) == wanted)
         model = self.write('a.onnx', RifeOnnx(net, clip=(0.0, 1.0), more='Clip').data())
         self.assertTrue(self.result(model) == wanted)
+        wanted = self.result(self.write('a.safetensors', safetensors(Rife())))
+        for name, make in SAME_RIFE_ONNX.items():
+            with self.subTest(name):
+                self.assertTrue(self.result(self.write('a.onnx', make())) == wanted)
 
     @unittest.skipUnless(HAS_ONNX, 'built without libprotobuf-c')
     def test_without_beta(self):
@@ -532,9 +404,9 @@ class Carriers(unittest.TestCase):
             self.write('x.npy', pictures(1, 6, 8, net.channels))
             wanted = self.result(self.write('a.safetensors', safetensors(
                 net, {'img_range': str(net.range)})))
-            for style, is_open in ('legacy', False), ('legacy', True), ('dynamo', False):
-                with self.subTest(name, style=style, is_open=is_open):
-                    model = self.write('a.onnx', SwinIrOnnx(net, style, open=is_open).data())
+            for style, dims in ('legacy', ''), ('legacy', 'nchw'), ('dynamo', ''):
+                with self.subTest(name, style=style, dims=dims):
+                    model = self.write('a.onnx', SwinIrOnnx(net, style, open=dims).data())
                     self.assertTrue(self.result(model) == wanted)
 
     @unittest.skipUnless(HAS_ONNX, 'built without libprotobuf-c')
@@ -579,6 +451,14 @@ class Carriers(unittest.TestCase):
         for name, (make, part) in BROKEN_SWINIR.items():
             with self.subTest(name):
                 self.refuse(self.write('b.onnx', make()), part)
+
+    @unittest.skipUnless(HAS_ONNX, 'built without libprotobuf-c')
+    def test_broken_graph(self):
+        self.write('x.npy', pictures(2, 16, 16))
+        for x, whole in ('input', swinir()()), ('in0', RifeOnnx(Rife()).data()):
+            for part, more in BROKEN_GRAPH.items():
+                with self.subTest(part, x=x):
+                    self.refuse(self.write('b.onnx', whole + field(7, more(x))), part)
 
     def test_scales(self):
         """Of a checkpoint, the sizes that blocks look at pictures in may be told."""

@@ -368,11 +368,12 @@ static int read_node(struct vrt_carrier_onnx *onnx, const struct vrt_carrier_op 
 {
     const char *type = vrt_onnx_text(onnx->node->op_type);
     const char *name = vrt_onnx_text(onnx->node->name);
+    const char *output = onnx->node->n_output ? onnx->node->output[0] : "";
     const size_t n_read = strcmp(type, "Split") == 0 ? onnx->node->n_output : 1;
 
+    vrt_dag_set_where(onnx->onnx.dag, type, name[0] ? name : output);
     if (onnx->node->n_output < 1)
         return vrt_dag_refuse(onnx->onnx.dag, "has no output");
-    vrt_dag_set_where(onnx->onnx.dag, type, name[0] ? name : onnx->node->output[0]);
     int r = find_inputs(onnx);
     if (r < 0)
         return r;
