@@ -7,8 +7,13 @@ files of one network hold the same ones.
 """
 import json
 import math
+import os
 import random
 import struct
+import subprocess
+import sys
+import tempfile
+import unittest
 
 NCNN_F16 = struct.pack('<I', 0x01306B47)
 NCNN_F32 = struct.pack('<I', 0)
@@ -16,6 +21,65 @@ NCNN_F32 = struct.pack('<I', 0)
 
 def packed(values, kind='f'):
     return struct.pack(f'<{len(values)}{kind}', *values)
+
+
+def samples(n):
+    return [(i * 37 % 101) / 101 for i in range(n)]
+
+
+def pictures(n, height, width, channels=3, values=None):
+    """An array of them, as .npy."""
+    text = (f"{{'descr': '<f4', 'fortran_order': False, 'shape': {(n, channels, height, width)}, "
+            '}\n').encode()
+    return (b'\x93NUMPY\x01\x00' + struct.pack('<H', len(text)) + text +
+            packed(values or samples(n * channels * height * width)))
+
+
+class Files(unittest.TestCase):
+    """What vrt-infer, the first argument, makes of x.npy by files of networks."""
+
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+
+    def path(self, name):
+        return os.path.join(self.folder.name, name)
+
+    def write(self, name, data):
+        with open(self.path(name), 'wb') as f:
+            f.write(data)
+        return self.path(name)
+
+    def infer(self, model, *args):
+        return subprocess.run([sys.argv[1], '--model', model, '--input', self.path('x.npy'),
+                               '--output', self.path('y.npy'), '--device', 'ref', *args],
+                              capture_output=True, text=True, check=False,
+                              env={**os.environ, 'LC_ALL': 'C'})
+
+    def result(self, model, *args):
+        done = self.infer(model, *args)
+        self.said = done.stdout
+        self.assertEqual(done.returncode, 0, done.stderr)
+        with open(self.path('y.npy'), 'rb') as f:
+            return f.read()
+
+    def refuse(self, model, part):
+        done = self.infer(model)
+        self.assertEqual(done.returncode, 1, done.stdout)
+        self.assertEqual(done.stderr.count('\n'), 1, done.stderr)
+        self.assertIn(part, done.stderr)
+
+    def make_same(self, kind, wanted, made):
+        """Each of `made`, the bytes of a file by its name, gives `wanted`."""
+        for name, data in made.items():
+            with self.subTest(name):
+                self.assertTrue(self.result(self.write(f'a.{kind}', data)) == wanted)
+
+    def refuse_each(self, kind, broken, *args):
+        """Of each, what makes the file's bytes of `args`, and a part of what is said."""
+        for name, (make, part) in broken.items():
+            with self.subTest(name):
+                self.refuse(self.write(f'b.{kind}', make(*args)), part)
 
 
 class Net:

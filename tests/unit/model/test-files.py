@@ -18,7 +18,7 @@ import tempfile
 import unittest
 
 import checkpoints
-from graph_files import compact, esrgan, safetensors
+from graph_files import compact, esrgan, pictures, safetensors
 
 PROGRAM, MAKE_VRT, DATA = sys.argv[1:4]
 FRAMES, SIDE = 2, 16
@@ -127,12 +127,8 @@ class Files(unittest.TestCase):
         self.addCleanup(self.folder.cleanup)
         self.model, self.x, self.y = (os.path.join(self.folder.name, name)
                                       for name in ('model.bin', 'x.npy', 'y.npy'))
-        shape, draw = (FRAMES, 3, SIDE, SIDE), random.Random(2)
-        text = f"{{'descr': '<f4', 'fortran_order': False, 'shape': {shape!r}, }}\n".encode()
         with open(self.x, 'wb') as f:
-            f.write(b'\x93NUMPY\x01\x00' + struct.pack('<H', len(text)) + text)
-            f.write(struct.pack(f'<{math.prod(shape)}f', *(
-                draw.random() for _ in range(math.prod(shape)))))
+            f.write(pictures(FRAMES, SIDE, SIDE))
 
     def infer(self):
         return subprocess.run([PROGRAM, '--model', self.model, '--input', self.x, '--output',

@@ -6,21 +6,18 @@
 usage: test-carriers.py VRT_INFER [onnx] [broken]
 """
 import math
-import os
 import struct
-import subprocess
 import sys
-import tempfile
 import unittest
 
-from graph_files import Onnx, field, packed, safetensors
+from graph_files import Files, Onnx, field, pictures, safetensors
 from refused_rife import (BROKEN_RIFE, BROKEN_RIFE_ONNX, RIFE, SAME_RIFE, SAME_RIFE_ONNX,
                           UNFIT)
 from rife_files import Rife, RifeNcnn, RifeOnnx
 from said import ATTRIBUTES, COMPUTED, MOVED, UNKNOWN, halved, whole
 from swinir_files import SwinIr, SwinIrOnnx
 
-PROGRAM, HAS_ONNX = sys.argv[1], 'onnx' in sys.argv[2:]
+HAS_ONNX = 'onnx' in sys.argv[2:]
 
 
 # What there is of SwinIR.
@@ -275,44 +272,7 @@ def sliced(step):
     return onnx.data()
 
 
-def pictures(n, height, width, channels=3):
-    text = (f"{{'descr': '<f4', 'fortran_order': False, 'shape': {(n, channels, height, width)}, "
-            '}\n').encode()
-    values = [(i * 37 % 101) / 101 for i in range(n * channels * height * width)]
-    return b'\x93NUMPY\x01\x00' + struct.pack('<H', len(text)) + text + packed(values)
-
-
-class Carriers(unittest.TestCase):
-    def setUp(self):
-        self.folder = tempfile.TemporaryDirectory()
-        self.addCleanup(self.folder.cleanup)
-        self.y = self.path('y.npy')
-
-    def path(self, name):
-        return os.path.join(self.folder.name, name)
-
-    def write(self, name, data):
-        with open(self.path(name), 'wb') as f:
-            f.write(data)
-        return self.path(name)
-
-    def infer(self, model):
-        return subprocess.run([PROGRAM, '--model', model, '--input', self.path('x.npy'),
-                               '--output', self.y, '--device', 'ref'], capture_output=True,
-                              text=True, check=False, env={**os.environ, 'LC_ALL': 'C'})
-
-    def result(self, model):
-        done = self.infer(model)
-        self.assertEqual(done.returncode, 0, done.stderr)
-        with open(self.y, 'rb') as f:
-            return f.read()
-
-    def refuse(self, model, part):
-        done = self.infer(model)
-        self.assertEqual(done.returncode, 1, done.stdout)
-        self.assertEqual(done.stderr.count('\n'), 1, done.stderr)
-        self.assertIn(part, done.stderr)
-
+class Carriers(Files):
     def test_rife(self):
         self.write('x.npy', pictures(2, 24, 40))
         for version, sizes in RIFE.items():
@@ -320,20 +280,16 @@ class Carriers(unittest.TestCase):
             scales = ','.join(map(str, net.scales))
             wanted = self.result(self.write('a.safetensors', safetensors(
                 net, {'scales': scales} if version == 'lite' else None)))
-            for style in ('onnx', 'pnnx') if net.n_hints else ('onnx',):
-                for f16 in (False, True):
-                    with self.subTest(version=version, style=style, f16=f16):
-                        model = self.write('a.ncnn', RifeNcnn(net, style, f16).joined())
-                        self.assertEqual(self.result(model), wanted)
+            self.make_same('ncnn', wanted, {
+                (version, style, f16): RifeNcnn(net, style, f16).joined() for f16 in (False, True)
+                for style in (('onnx', 'pnnx') if net.n_hints else ('onnx',))})
 
     def test_same_rife(self):
         self.write('x.npy', pictures(2, 24, 40))
         net = Rife(**RIFE['4.22'])
         wanted = self.result(self.write('a.safetensors', safetensors(net)))
-        for name, (style, change) in SAME_RIFE.items():
-            with self.subTest(name):
-                model = self.write('a.ncnn', change(RifeNcnn(net, style)))
-                self.assertTrue(self.result(model) == wanted)
+        self.make_same('ncnn', wanted, {name: change(RifeNcnn(net, style))
+                                        for name, (style, change) in SAME_RIFE.items()})
 
     @unittest.skipUnless(HAS_ONNX, 'built without libprotobuf-c')
     def test_rife_onnx(self):
@@ -342,21 +298,14 @@ class Carriers(unittest.TestCase):
             net = Rife(**sizes)
             scales = {'scales': ','.join(map(str, net.scales))}
             wanted = self.result(self.write('a.safetensors', safetensors(net, scales)))
-            for style in 'three', 'padded', 'stored', 'two', 6, 7, 8, 11:
-                with self.subTest(version=version, style=style):
-                    model = self.write('a.onnx', RifeOnnx(net, style).data())
-                    self.assertTrue(self.result(model) == wanted)
+            made = {(version, style): RifeOnnx(net, style).data()
+                    for style in ('three', 'padded', 'stored', 'two', 6, 7, 8, 11)}
             if net.n_made > 5:
-                with self.subTest(version=version, style='split'):
-                    model = self.write('a.onnx', RifeOnnx(net, split=(4, 1, net.n_made - 5),
-                                                          neg=True).data())
-                    self.assertTrue(self.result(model) == wanted)
-        model = self.write('a.onnx', RifeOnnx(net, clip=(0.0, 1.0), more='Clip').data())
-        self.assertTrue(self.result(model) == wanted)
+                made['split'] = RifeOnnx(net, split=(4, 1, net.n_made - 5), neg=True).data()
+            made['cut off'] = RifeOnnx(net, clip=(0.0, 1.0), more='Clip').data()
+            self.make_same('onnx', wanted, made)
         wanted = self.result(self.write('a.safetensors', safetensors(Rife())))
-        for name, make in SAME_RIFE_ONNX.items():
-            with self.subTest(name):
-                self.assertTrue(self.result(self.write('a.onnx', make())) == wanted)
+        self.make_same('onnx', wanted, {k: make() for k, make in SAME_RIFE_ONNX.items()})
 
     @unittest.skipUnless(HAS_ONNX, 'built without libprotobuf-c')
     def test_without_beta(self):
@@ -367,35 +316,26 @@ class Carriers(unittest.TestCase):
             if name.endswith('.beta'):
                 net.names[name] = shape, [1.0] * len(values)
         wanted = self.result(self.write('a.safetensors', safetensors(net)))
-        model = self.write('a.onnx', RifeOnnx(net, beta=False).data())
-        self.assertTrue(self.result(model) == wanted)
+        self.make_same('onnx', wanted, {'in the weights': RifeOnnx(net, beta=False).data()})
 
     @unittest.skipUnless(HAS_ONNX, 'built without libprotobuf-c')
     def test_broken_rife_onnx(self):
         self.write('x.npy', pictures(2, 16, 16))
-        for name, (make, part) in BROKEN_RIFE_ONNX.items():
-            with self.subTest(name):
-                self.refuse(self.write('b.onnx', make()), part)
+        self.refuse_each('onnx', BROKEN_RIFE_ONNX)
 
     def test_broken_rife(self):
-        net = Rife()
         self.write('x.npy', pictures(2, 16, 16))
-        whole = RifeNcnn(net).joined()
-        for name, (make, part) in BROKEN_RIFE.items():
-            with self.subTest(name):
-                broken = make(RifeNcnn(Rife()))
-                self.assertFalse(broken == whole)
-                self.refuse(self.write('b.ncnn', broken), part)
+        self.refuse_each('ncnn', {name: (lambda make=make: make(RifeNcnn(Rife())), part)
+                                  for name, (make, part) in BROKEN_RIFE.items()})
 
     @unittest.skipUnless(HAS_ONNX, 'built without libprotobuf-c')
     def test_swinir(self):
         self.write('x.npy', pictures(1, 7, 10))
         wanted = self.result(self.write('a.safetensors', safetensors(SwinIr())))
         for style, opset in ('legacy', 16), ('dynamo', 20):
-            for form in {}, {'kind': 'e'}, {'typed': True}, {'constants': True}, {'opset': opset}:
-                with self.subTest(style=style, form=form):
-                    data = SwinIrOnnx(SwinIr(), style, form).data()
-                    self.assertTrue(self.result(self.write('a.onnx', data)) == wanted)
+            self.make_same('onnx', wanted, {
+                (style, *form): SwinIrOnnx(SwinIr(), style, form).data() for form in (
+                    {}, {'kind': 'e'}, {'typed': True}, {'constants': True}, {'opset': opset})})
 
     @unittest.skipUnless(HAS_ONNX, 'built without libprotobuf-c')
     def test_swinir_kinds(self):
@@ -404,10 +344,9 @@ class Carriers(unittest.TestCase):
             self.write('x.npy', pictures(1, 6, 8, net.channels))
             wanted = self.result(self.write('a.safetensors', safetensors(
                 net, {'img_range': str(net.range)})))
-            for style, dims in ('legacy', ''), ('legacy', 'nchw'), ('dynamo', ''):
-                with self.subTest(name, style=style, dims=dims):
-                    model = self.write('a.onnx', SwinIrOnnx(net, style, open=dims).data())
-                    self.assertTrue(self.result(model) == wanted)
+            self.make_same('onnx', wanted, {
+                (name, style, dims): SwinIrOnnx(net, style, open=dims).data()
+                for style, dims in (('legacy', ''), ('legacy', 'nchw'), ('dynamo', ''))})
 
     @unittest.skipUnless(HAS_ONNX, 'built without libprotobuf-c')
     def test_folded_mean(self):
@@ -434,31 +373,24 @@ class Carriers(unittest.TestCase):
             for way in whole, halved:
                 ways[f'{way.__name__}: {name}'] = {'said': {
                     'conv_first.weight': lambda o, x, way=way, move=move: way(o, x, move)}}
-        for name, changes in {**ways, 'products': {'gemm': []}, 'GELU': {'gelu': 'none'},
-                              'an edge': {'missing': (0, 0, 1, 1)}, 'cut off': {'more': 'Clip'}
-                              }.items():
-            with self.subTest(name):
-                model = self.write('a.onnx', SwinIrOnnx(SwinIr(), 'dynamo', **changes).data())
-                self.assertTrue(self.result(model) == wanted)
-        for name, how in UNKNOWN.items():
-            with self.subTest(name):
-                self.refuse(self.write('b.onnx', SwinIrOnnx(SwinIr(), 'dynamo', said={
-                    'conv_first.weight': how}).data()), UNFIT)
+        ways |= {'products': {'gemm': []}, 'GELU': {'gelu': 'none'},
+                 'an edge': {'missing': (0, 0, 1, 1)}, 'cut off': {'more': 'Clip'}}
+        self.make_same('onnx', wanted, {name: SwinIrOnnx(SwinIr(), 'dynamo', **changes).data()
+                                        for name, changes in ways.items()})
+        self.refuse_each('onnx', {name: (swinir('dynamo', said={'conv_first.weight': how}), UNFIT)
+                                  for name, how in UNKNOWN.items()})
 
     @unittest.skipUnless(HAS_ONNX, 'built without libprotobuf-c')
     def test_broken_swinir(self):
         self.write('x.npy', pictures(1, 4, 4))
-        for name, (make, part) in BROKEN_SWINIR.items():
-            with self.subTest(name):
-                self.refuse(self.write('b.onnx', make()), part)
+        self.refuse_each('onnx', BROKEN_SWINIR)
 
     @unittest.skipUnless(HAS_ONNX, 'built without libprotobuf-c')
     def test_broken_graph(self):
         self.write('x.npy', pictures(2, 16, 16))
         for x, whole in ('input', swinir()()), ('in0', RifeOnnx(Rife()).data()):
-            for part, more in BROKEN_GRAPH.items():
-                with self.subTest(part, x=x):
-                    self.refuse(self.write('b.onnx', whole + field(7, more(x))), part)
+            self.refuse_each('onnx', {(part, x): (lambda more=more: whole + field(7, more(x)), part)
+                                      for part, more in BROKEN_GRAPH.items()})
 
     def test_scales(self):
         """Of a checkpoint, the sizes that blocks look at pictures in may be told."""

@@ -8,21 +8,20 @@ usage: test-graph-files.py VRT_INFER [onnx] [broken]
 import json
 import math
 import os
-import subprocess
 import struct
 import sys
-import tempfile
 import unittest
 from collections import Counter
 
-from graph_files import (NCNN_F16, NCNN_F32, Ncnn, Onnx, compact, esrgan, field, packed,
-                         safetensors, span)
+from graph_files import (NCNN_F16, NCNN_F32, Files, Ncnn, Onnx, compact, esrgan, field, packed,
+                         pictures, safetensors, samples, span)
 from nets import BROKEN_GRAPHS, GRAPHS, graph
 from rules import run
 from sizes import (BROKEN_SIZES, H, NO_SIZES, ROUNDED, SIZES, W, WHERE, first, folded, nearest,
                    plainly_resized, reshaped, resized)
 
-PROGRAM, HAS_ONNX = sys.argv[1], 'onnx' in sys.argv[2:]
+HAS_ONNX = 'onnx' in sys.argv[2:]
+
 
 def changed(make, old, new, n_bytes=None):
     """The ncnn file of such a graph, with another text, or fewer weights."""
@@ -322,51 +321,10 @@ SAME_ONNX = {
 }
 
 
-def values(channels, H=H, W=W):
-    return [(i * 37 % 101) / 101 for i in range(channels * H * W)]
-
-
-def picture(channels, H=H, W=W, x=None):
-    text = (f"{{'descr': '<f4', 'fortran_order': False, 'shape': (1, {channels}, {H}, {W}), "
-            '}\n').encode()
-    return (b'\x93NUMPY\x01\x00' + struct.pack('<H', len(text)) + text +
-            packed(x or values(channels, H, W)))
-
-
-class GraphFiles(unittest.TestCase):
+class GraphFiles(Files):
     def setUp(self):
-        self.folder = tempfile.TemporaryDirectory()
-        self.write('x.npy', picture(3))
-
-    def tearDown(self):
-        self.folder.cleanup()
-
-    def path(self, name):
-        return os.path.join(self.folder.name, name)
-
-    def write(self, name, data):
-        with open(self.path(name), 'wb') as f:
-            f.write(data)
-        return self.path(name)
-
-    def infer(self, model, *args):
-        return subprocess.run([PROGRAM, '--model', model, '--input', self.path('x.npy'),
-                               '--output', self.path('y.npy'), '--device', 'ref', *args],
-                              capture_output=True, text=True, check=False,
-                              env={**os.environ, 'LC_ALL': 'C'})
-
-    def result(self, model, *args):
-        done = self.infer(model, *args)
-        self.said = done.stdout
-        self.assertEqual(done.returncode, 0, done.stderr)
-        with open(self.path('y.npy'), 'rb') as f:
-            return f.read()
-
-    def refuse(self, model, part):
-        done = self.infer(model)
-        self.assertEqual(done.returncode, 1, done.stdout)
-        self.assertEqual(done.stderr.count('\n'), 1, done.stderr)
-        self.assertIn(part, done.stderr)
+        super().setUp()
+        self.write('x.npy', pictures(1, H, W))
 
     def files(self, net, size=None):
         """Each file of a network that is to give the same."""
@@ -397,7 +355,7 @@ class GraphFiles(unittest.TestCase):
                           ('same size', compact(scale=1)), ('esrgan', esrgan()),
                           ('esrgan, x4', esrgan(n_up=2)),
                           ('esrgan, folded', esrgan(n_up=2, unshuffle=2))):
-            self.write('x.npy', picture(net.channels[0]))
+            self.write('x.npy', pictures(1, H, W, net.channels[0]))
             model = self.write('a.safetensors', safetensors(net))
             wanted = {p: self.result(model, '--precision', p) for p in ('f32', 'bf16')}
             for i, (file, path) in enumerate(self.files(net, (H, W))):
@@ -418,7 +376,7 @@ class GraphFiles(unittest.TestCase):
 
     def test_graphs(self):
         """What each makes is what its operations are defined to make, and no op is one too many."""
-        x, ops = values(3), {}
+        x, ops = samples(3 * H * W), {}
         for name, make in GRAPHS.items():
             net = graph(make)
             wanted = sum(run(net, [x[c * H * W:(c + 1) * H * W] for c in range(3)], H, W), [])
@@ -443,10 +401,10 @@ class GraphFiles(unittest.TestCase):
     def seen_from(self, path, size, scale):
         """How far from a pixel the results change with it, whatever its place in a square of 4."""
         def run(at=None):
-            x = values(3, size, size)
+            x = samples(3 * size * size)
             for c in range(3) if at else ():
                 x[(c * size + at[0]) * size + at[1]] += 0.5
-            self.write('x.npy', picture(3, size, size, x))
+            self.write('x.npy', pictures(1, size, size, 3, x))
             n = (size * scale) ** 2
             return struct.unpack(f'<{n}f', self.result(path)[-4 * n:])
 
@@ -474,35 +432,30 @@ class GraphFiles(unittest.TestCase):
         """Pictures that the file itself mirrors to a multiple and cuts again, by their size."""
         model = self.write('a.safetensors', safetensors(esrgan(n_up=2, unshuffle=2)))
         for size in (11, 7), (12, 9), (12, 8):
-            self.write('x.npy', picture(3, *size))
+            self.write('x.npy', pictures(1, *size))
             wanted = self.result(model)
             for style in 'legacy', 'dynamo':
                 with self.subTest(style=style, size=size):
                     self.assertEqual(self.result(self.write('a.onnx', folded(style).data())),
                                      wanted)
-        for name, (make, part) in BROKEN_SIZES.items():
-            with self.subTest(name):
-                self.refuse(self.write('b.onnx', make()), part)
+        self.refuse_each('onnx', BROKEN_SIZES)
 
     @unittest.skipUnless(HAS_ONNX, 'built without libprotobuf-c')
     def test_sizes(self):
         """To twice the picture's size, however that is computed."""
-        self.write('x.npy', picture(3, 7, 9))
+        self.write('x.npy', pictures(1, 7, 9))
         wanted = self.result(self.write('a.onnx', plainly_resized()))
         for name, make in SIZES.items():
-            for style in 'sizes', 'scales':
-                with self.subTest(name, style=style):
-                    data = resized(make, style)
-                    self.assertEqual(self.result(self.write('a.onnx', data)), wanted)
-        for name, (make, part) in NO_SIZES.items():
-            with self.subTest(name):
-                self.refuse(self.write('b.onnx', resized(make)), part)
+            self.make_same('onnx', wanted, {f'{name}, {style}': resized(make, style)
+                                            for style in ('sizes', 'scales')})
+        self.refuse_each('onnx', {name: (lambda make=make: resized(make), part)
+                                  for name, (make, part) in NO_SIZES.items()})
 
     @unittest.skipUnless(HAS_ONNX, 'built without libprotobuf-c')
     def test_nearest(self):
         """Rules by which others take the pixels that vrtd takes are read, and no others."""
         for factor in 2, 3, 1.5, 0.5:
-            self.write('x.npy', picture(3, 8, 8))
+            self.write('x.npy', pictures(1, 8, 8))
             plain, _ = nearest(factor, 'asymmetric', 'floor')
             wanted = self.result(self.write('a.onnx', plain))
             for where in WHERE:
@@ -560,27 +513,18 @@ class GraphFiles(unittest.TestCase):
                     self.assertEqual(self.result(path), wanted)
 
     def test_broken_ncnn(self):
-        whole = Ncnn(compact())
-        for name, (change, part) in BROKEN_NCNN.items():
-            with self.subTest(name):
-                self.assertNotEqual(change(whole), whole.joined())
-                self.refuse(self.write('b.ncnn', change(whole)), part)
+        self.refuse_each('ncnn', BROKEN_NCNN, Ncnn(compact()))
 
     @unittest.skipUnless(HAS_ONNX, 'built without libprotobuf-c')
     def test_broken_onnx(self):
-        whole = Onnx(compact()).data()
-        for name, (change, part) in BROKEN_ONNX.items():
-            with self.subTest(name):
-                broken = change(Onnx(compact()))
-                self.assertNotEqual(broken, whole)
-                self.refuse(self.write('b.onnx', broken), part)
+        self.refuse_each('onnx', {name: (lambda change=change: change(Onnx(compact())), part)
+                                  for name, (change, part) in BROKEN_ONNX.items()})
 
     @unittest.skipUnless(HAS_ONNX, 'built without libprotobuf-c')
     def test_same_onnx(self):
         wanted = self.result(self.write('a.onnx', Onnx(compact()).data()))
-        for name, change in SAME_ONNX.items():
-            with self.subTest(name):
-                self.assertEqual(self.result(self.write('b.onnx', change(Onnx(compact())))), wanted)
+        self.make_same('onnx', wanted, {name: change(Onnx(compact()))
+                                        for name, change in SAME_ONNX.items()})
 
     @unittest.skipIf(HAS_ONNX, 'built with libprotobuf-c')
     def test_no_onnx(self):
