@@ -295,7 +295,7 @@ static int walk(const char *request, struct scope *scope, struct vrt_error *erro
     if (snprintf(text, sizeof(text), "%s", request) >= (int)sizeof(text))
         return vrt_refuse(error, -EINVAL, E_UNKNOWN, "the device request is too long");
     while ((word = strsep(&rest, ","))) {
-        struct item item = { 0 };
+        struct item item;
         int r = parse_item(word, &item, error);
         if (r < 0)
             return r;

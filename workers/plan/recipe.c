@@ -175,7 +175,7 @@ static int choose_rate(const struct choice *choice, struct vrt_recipe *recipe)
 {
     const struct vrt_rational was = choice->params->fps, wanted = choice->params->wanted_fps;
     const char *description = choice->params->network->description;
-    struct vrt_rational q = { 0, 1 };
+    struct vrt_rational q;
 
     vrt_error_set_field(choice->error, "fps");
     if (!choice->params->network->any_times)

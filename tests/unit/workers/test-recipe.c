@@ -40,6 +40,7 @@ static void test_still(void)
         { 0.01, 8, 96 },
         { 1.25, 8, 96 },        /* to the second */
         { 1.26, 8, 48 },
+        { 2.5, 8, 48 },
         { 3, 4, 24 },
         { 25, 1, 3 },
         { 70, 1, 1 },
@@ -275,6 +276,61 @@ static void test_choices(void)
     }
 }
 
+/* All that is chosen for 640 x 480, and the rule of its clips. */
+static void test_all(void)
+{
+    static const struct {
+        bool is_still, is_official, is_other;   /* other: asked for, and told by the authors */
+        int scale;
+        const char *wanted;
+    } cases[] = {
+        { true, false, false, 1, "clips 3 0, tiles 640x480 8, scenes 0, strength 1, segments 96, "
+          "precision 0, 4 threads; 3 0 0, 0, least 1, by 1, 0 of 0" },
+        { false, false, false, 3, "clips 24 4, tiles 640x480 20, scenes 0.08, strength 1, "
+          "segments 96, precision 0, 9 threads; 24 4 0, 1, least 6, by 6, 1 of 1" },
+        { false, true, false, 4, "clips 24 4, tiles 128x128 20, scenes 0, strength 1, "
+          "segments 96, precision 0, 16 threads; 24 4 1, 1, least 6, by 1, 1 of 1" },
+        { true, false, true, 2, "clips 3 0, tiles 640x480 16, scenes 0, strength 0.5, "
+          "segments 7, precision 2, 4 threads; 3 0 0, 0, least 1, by 1, 0 of 0" },
+        { false, true, true, 2, "clips 24 4, tiles 160x160 12, scenes 0.25, strength 0.5, "
+          "segments 7, precision 2, 4 threads; 24 4 1, 1, least 6, by 1, 1 of 1" },
+    };
+
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(cases); i++) {
+        struct vrt_network_info network = network_of(&(struct asked){
+            .is_still = cases[i].is_still });
+        const struct vrt_recipe_params params = { .network = &network, .width = 640, .height = 480,
+                                                  .n_frames = -1 };
+        struct vrt_job_settings asked;
+        struct vrt_recipe r;
+        char text[256];
+
+        network.tile_overlap = 0;
+        network.tile_size = cases[i].is_other ? 160 : 0;
+        network.scale = cases[i].scale;
+        vrt_job_settings_init(&asked);
+        asked.tiling = cases[i].is_official ? VRT_TILING_OFFICIAL : VRT_TILING_BLEND;
+        if (cases[i].is_other) {
+            asked.scene_cuts = 0.25;
+            asked.strength = 0.5;
+            asked.segment_frames = 7;
+            asked.precision = VRT_PRECISION_F16;
+            asked.overlap = 12;
+        }
+        expect_int(vrt_recipe_choose(&asked, &params, &r, &(struct vrt_error){ .id = NULL }), 0);
+        const struct vrt_clip_rule rule = vrt_recipe_rule(&r, &network);
+        snprintf(text, sizeof(text), "clips %d %d, tiles %dx%d %d, scenes %g, strength %g, "
+                 "segments %d, precision %d, %d threads; %d %d %d, %d, least %d, by %d, %d of %d",
+                 r.clip_frames, r.clip_overlap, r.tile_w, r.tile_h, r.overlap, r.scene_threshold,
+                 r.strength, (int)r.segment_frames, r.precision, r.encoder_threads,
+                 rule.overlap.size, rule.overlap.shared, rule.overlap.averaged, rule.temporal,
+                 rule.least, rule.multiple, rule.every, rule.times);
+        expect_str(text, cases[i].wanted);
+        expect_int(vrt_recipe_n_frames(&r, -1), -1);
+        expect_int(vrt_recipe_n_frames(&r, 9), 9);
+    }
+}
+
 /* What turned out to fit: nothing that was asked for changes, and nothing becomes larger. */
 static void test_recut(void)
 {
@@ -356,6 +412,7 @@ static void test_sizes(void)
 
 TEST_MAIN(
     { "choices", test_choices },
+    { "all", test_all },
     { "recut", test_recut },
     { "sizes", test_sizes },
     { "between", test_between },
