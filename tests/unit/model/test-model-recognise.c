@@ -11,20 +11,55 @@
 #include "engine/checkpoint.h"
 #include "tests/unit/model/model-fixture.h"
 
+/* Of one of the networks. */
+struct sizes {
+    enum { COMPACT, ESRGAN, SPAN, RIFE, BASICVSR, BY_HAND } kind;
+    bool is_not_normed;             /* of SPAN */
+    union {
+        struct fixture_compact compact;
+        struct fixture_esrgan esrgan;
+        struct fixture_span span;
+        struct fixture_rife rife;
+        struct fixture_basicvsr basicvsr;
+        struct {
+            int kernel, slopes, out;    /* of an SRVGGNetCompact; out 0: no last convolution */
+        } by_hand;
+    };
+};
+
+static void add(struct fixture *f, const struct sizes *of)
+{
+    switch (of->kind) {
+    case COMPACT: fixture_add_compact(f, &of->compact); break;
+    case ESRGAN: fixture_add_esrgan(f, &of->esrgan); break;
+    case SPAN: fixture_add_span(f, &of->span); break;
+    case RIFE: fixture_add_rife(f, &of->rife); break;
+    case BASICVSR: fixture_add_basicvsr(f, &of->basicvsr); break;
+    case BY_HAND:
+        fixture_add_conv(f, "body.0", 8, 3, of->by_hand.kernel, true);
+        fixture_add(f, "body.1.weight", (int[]){ of->by_hand.slopes }, 1);
+        if (of->by_hand.out)
+            fixture_add_conv(f, "body.2", of->by_hand.out, 8, 3, true);
+    }
+    if (of->is_not_normed)
+        fixture_add(f, "no_norm", (int[]){ 1 }, 1);
+}
+
 /* What a case says of the network that comes out. */
 struct wanted {
-    const char *architecture, *description;
+    const char *description;
     int scale, multiple, channels, radius;
     int64_t n_parameters;
 };
 
-static void check(const char *file, struct fixture *f, const struct wanted *wanted)
+static void check(const char *file, struct fixture *f, const char *architecture,
+                  const struct wanted *wanted)
 {
     struct vrt_network *network = fixture_network(f);
     const struct vrt_network_info *info = vrt_network_info(network);
 
     fprintf(stderr, "  %s: %s\n", file, info->description);
-    expect_str(info->architecture, wanted->architecture);
+    expect_str(info->architecture, architecture);
     expect_str(info->description, wanted->description);
     expect_int(info->scale, wanted->scale);
     expect_int(info->multiple, wanted->multiple);
@@ -35,183 +70,118 @@ static void check(const char *file, struct fixture *f, const struct wanted *want
     vrt_network_unref(network);
 }
 
-static void test_compact_files(void)
+/* Files that there are. */
+static void test_files(void)
 {
+    static const char *const architectures[] = { "compact", "esrgan", "span", "rife", "basicvsr" };
     static const struct {
         const char *file;
-        struct fixture_compact sizes;
+        struct sizes sizes;
         struct wanted wanted;
     } cases[] = {
-        { "realesr-animevideov3.pth", { 3, 64, 16, 4, 'p' },
-          { "compact", "SRVGGNetCompact, 64 features, 16 convolutions, x4", 4, 1, 3, 18,
-            621424 } },
-        { "realesr-general-x4v3.pth, realesr-general-wdn-x4v3.pth", { 3, 64, 32, 4, 'p' },
-          { "compact", "SRVGGNetCompact, 64 features, 32 convolutions, x4", 4, 1, 3, 34,
-            1213296 } },
-        { "2x Compact, as the community trains them", { 3, 64, 16, 2, 'p' },
-          { "compact", "SRVGGNetCompact, 64 features, 16 convolutions, x2", 2, 1, 3, 18,
-            600652 } },
-        { "2x UltraCompact", { 3, 64, 8, 2, 'p' },
-          { "compact", "SRVGGNetCompact, 64 features, 8 convolutions, x2", 2, 1, 3, 10,
-            304716 } },
-        { "2x SuperUltraCompact", { 3, 24, 8, 2, 'p' },
-          { "compact", "SRVGGNetCompact, 24 features, 8 convolutions, x2", 2, 1, 3, 10, 45156 } },
-        { "1x Compact", { 3, 64, 16, 1, 'p' },
-          { "compact", "SRVGGNetCompact, 64 features, 16 convolutions, x1", 1, 1, 3, 18,
-            595459 } },
-        { "3x Compact, no slopes", { 3, 32, 4, 3, 'l' },
-          { "compact", "SRVGGNetCompact, 32 features, 4 convolutions, leaky ReLU, x3", 3, 1, 3, 6,
-            45691 } },
-        { "8x gray", { 1, 16, 0, 8, 'p' },
-          { "compact", "SRVGGNetCompact, 16 features, 0 convolutions, gray, x8", 8, 1, 1, 2,
-            9456 } },
-    };
-
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        struct fixture f = { 0 };
-
-        fixture_add_compact(&f, &cases[i].sizes);
-        check(cases[i].file, &f, &cases[i].wanted);
-    }
-}
-
-static void test_esrgan_files(void)
-{
-    static const struct {
-        const char *file;
-        struct fixture_esrgan sizes;
-        struct wanted wanted;
-    } cases[] = {
+        { "realesr-animevideov3.pth", { COMPACT, .compact = { 3, 64, 16, 4, 'p' } },
+          { "SRVGGNetCompact, 64 features, 16 convolutions, x4", 4, 1, 3, 18, 621424 } },
+        { "realesr-general-x4v3.pth, realesr-general-wdn-x4v3.pth",
+          { COMPACT, .compact = { 3, 64, 32, 4, 'p' } },
+          { "SRVGGNetCompact, 64 features, 32 convolutions, x4", 4, 1, 3, 34, 1213296 } },
+        { "2x Compact, as the community trains them", { COMPACT, .compact = { 3, 64, 16, 2, 'p' } },
+          { "SRVGGNetCompact, 64 features, 16 convolutions, x2", 2, 1, 3, 18, 600652 } },
+        { "2x UltraCompact", { COMPACT, .compact = { 3, 64, 8, 2, 'p' } },
+          { "SRVGGNetCompact, 64 features, 8 convolutions, x2", 2, 1, 3, 10, 304716 } },
+        { "2x SuperUltraCompact", { COMPACT, .compact = { 3, 24, 8, 2, 'p' } },
+          { "SRVGGNetCompact, 24 features, 8 convolutions, x2", 2, 1, 3, 10, 45156 } },
+        { "1x Compact", { COMPACT, .compact = { 3, 64, 16, 1, 'p' } },
+          { "SRVGGNetCompact, 64 features, 16 convolutions, x1", 1, 1, 3, 18, 595459 } },
+        { "3x Compact, no slopes", { COMPACT, .compact = { 3, 32, 4, 3, 'l' } },
+          { "SRVGGNetCompact, 32 features, 4 convolutions, leaky ReLU, x3", 3, 1, 3, 6, 45691 } },
+        { "8x gray", { COMPACT, .compact = { 1, 16, 0, 8, 'p' } },
+          { "SRVGGNetCompact, 16 features, 0 convolutions, gray, x8", 8, 1, 1, 2, 9456 } },
         { "RealESRGAN_x4plus.pth, RealESRNet_x4plus.pth",
-          { FIXTURE_NEW, 3, 3, 64, 23, 32, 2, false },
-          { "esrgan", "RRDBNet, 64 features, 23 blocks, growth 32, x4", 4, 1, 3, 349, 16697987 } },
-        { "RealESRGAN_x2plus.pth", { FIXTURE_NEW, 12, 3, 64, 23, 32, 2, false },
-          { "esrgan", "RRDBNet, 64 features, 23 blocks, growth 32, pixel-unshuffle, x2", 2, 2, 3,
-            698, 16703171 } },
-        { "RealESRGAN_x4plus_anime_6B.pth", { FIXTURE_NEW, 3, 3, 64, 6, 32, 2, false },
-          { "esrgan", "RRDBNet, 64 features, 6 blocks, growth 32, x4", 4, 1, 3, 94, 4467779 } },
-        { "1x, of Real-ESRGAN's trainer", { FIXTURE_NEW, 48, 3, 64, 23, 32, 2, false },
-          { "esrgan", "RRDBNet, 64 features, 23 blocks, growth 32, pixel-unshuffle, x1", 1, 4, 3,
-            1396, 16723907 } },
+          { ESRGAN, .esrgan = { FIXTURE_NEW, 3, 3, 64, 23, 32, 2, false } },
+          { "RRDBNet, 64 features, 23 blocks, growth 32, x4", 4, 1, 3, 349, 16697987 } },
+        { "RealESRGAN_x2plus.pth",
+          { ESRGAN, .esrgan = { FIXTURE_NEW, 12, 3, 64, 23, 32, 2, false } },
+          { "RRDBNet, 64 features, 23 blocks, growth 32, pixel-unshuffle, x2", 2, 2, 3, 698,
+            16703171 } },
+        { "RealESRGAN_x4plus_anime_6B.pth",
+          { ESRGAN, .esrgan = { FIXTURE_NEW, 3, 3, 64, 6, 32, 2, false } },
+          { "RRDBNet, 64 features, 6 blocks, growth 32, x4", 4, 1, 3, 94, 4467779 } },
+        { "1x, of Real-ESRGAN's trainer",
+          { ESRGAN, .esrgan = { FIXTURE_NEW, 48, 3, 64, 23, 32, 2, false } },
+          { "RRDBNet, 64 features, 23 blocks, growth 32, pixel-unshuffle, x1", 1, 4, 3, 1396,
+            16723907 } },
         { "RRDB_ESRGAN_x4.pth, BSRGAN.pth, DF2K_JPEG.pth",
-          { FIXTURE_TRUNK, 3, 3, 64, 23, 32, 2, false },
-          { "esrgan", "RRDBNet, 64 features, 23 blocks, growth 32, x4", 4, 1, 3, 349, 16697987 } },
-        { "BSRGANx2.pth", { FIXTURE_TRUNK, 3, 3, 64, 23, 32, 1, false },
-          { "esrgan", "RRDBNet, 64 features, 23 blocks, growth 32, x2", 2, 1, 3, 349, 16661059 } },
+          { ESRGAN, .esrgan = { FIXTURE_TRUNK, 3, 3, 64, 23, 32, 2, false } },
+          { "RRDBNet, 64 features, 23 blocks, growth 32, x4", 4, 1, 3, 349, 16697987 } },
+        { "BSRGANx2.pth", { ESRGAN, .esrgan = { FIXTURE_TRUNK, 3, 3, 64, 23, 32, 1, false } },
+          { "RRDBNet, 64 features, 23 blocks, growth 32, x2", 2, 1, 3, 349, 16661059 } },
         { "RRDB_ESRGAN_x4_old_arch.pth, 4x-UltraSharp.pth",
-          { FIXTURE_OLD, 3, 3, 64, 23, 32, 2, false },
-          { "esrgan", "RRDBNet, 64 features, 23 blocks, growth 32, x4", 4, 1, 3, 349, 16697987 } },
-        { "8x, old names", { FIXTURE_OLD, 3, 3, 64, 2, 32, 3, false },
-          { "esrgan", "RRDBNet, 64 features, 2 blocks, growth 32, x8", 8, 1, 3, 34, 1627011 } },
-        { "1x, old names", { FIXTURE_OLD, 3, 3, 64, 2, 32, 0, false },
-          { "esrgan", "RRDBNet, 64 features, 2 blocks, growth 32, x1", 1, 1, 3, 34, 1516227 } },
-        { "nESRGANplus.pth", { FIXTURE_OLD, 3, 3, 64, 2, 32, 2, true },
-          { "esrgan", "RRDBNet+, 64 features, 2 blocks, growth 32, x4", 4, 1, 3, 34, 1602371 } },
-        { "small, gray", { FIXTURE_NEW, 4, 1, 24, 2, 12, 2, false },
-          { "esrgan", "RRDBNet, 24 features, 2 blocks, growth 12, pixel-unshuffle, gray, x2", 2, 2,
-            1, 68, 224545 } },
-    };
-
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        struct fixture f = { .dtype = "F16" };
-
-        fixture_add_esrgan(&f, &cases[i].sizes);
-        check(cases[i].file, &f, &cases[i].wanted);
-    }
-}
-
-static void test_span_files(void)
-{
-    static const struct {
-        const char *file;
-        bool is_not_normed;
-        struct fixture_span sizes;
-        struct wanted wanted;
-    } cases[] = {
-        { "spanx2_ch48.pth", false, { 3, 48, 6, 1, 2, false },
-          { "span", "SPAN, 48 features, 6 blocks, x2", 2, 1, 3, 21, 410700 } },
-        { "spanx4_ch48.pth, 4xNomosUni_span_multijpg.pth", false, { 3, 48, 6, 1, 4, false },
-          { "span", "SPAN, 48 features, 6 blocks, x4", 4, 1, 3, 21, 426288 } },
-        { "spanx4_ch52.pth", false, { 3, 52, 6, 1, 4, false },
-          { "span", "SPAN, 52 features, 6 blocks, x4", 4, 1, 3, 21, 498208 } },
-        { "as the community's trainer has it, norm off", true, { 3, 48, 6, 1, 2, false },
-          { "span", "SPAN, 48 features, 6 blocks, not normed, x2", 2, 1, 3, 21, 410700 } },
-        { "2x_AnimeJaNai_HD_V3.1_Balanced_SPANF3_b8f64_unshuffle", false,
-          { 3, 64, 8, 2, 4, true },
-          { "span", "SPANF3, 64 features, 8 blocks, pixel-unshuffle, x2", 2, 2, 3, 52, 970672 } },
-        { "4x SPANF3, gray", false, { 1, 48, 5, 1, 4, true },
-          { "span", "SPANF3, 48 features, 5 blocks, gray, x4", 4, 1, 1, 17, 340192 } },
-    };
-
-    for (size_t i = 0; i < VRT_ARRAY_SIZE(cases); i++) {
-        struct fixture f = { .dtype = "F16" };
-
-        fixture_add_span(&f, &cases[i].sizes);
-        if (cases[i].is_not_normed)
-            fixture_add(&f, "no_norm", (int[]){ 1 }, 1);
-        check(cases[i].file, &f, &cases[i].wanted);
-    }
-}
-
-static void test_rife_files(void)
-{
-    static const struct {
-        const char *file;
-        struct fixture_rife sizes;
-        struct wanted wanted;
-    } cases[] = {
-        { "flownet.pkl of 4.15, 4.17 to 4.19, 4.24", { { 192, 128, 96, 64 }, 32, 8, 0 },
-          { "rife", "RIFE, 4 blocks of 192 to 64 features, pictures to 1/8, interpolation, x1", 1,
-            32, 3, 128, 5364312 } },
-        { "4.21 to 4.23", { { 256, 192, 96, 48 }, 32, 8, 8 },
-          { "rife", "RIFE, 4 blocks of 256 to 48 features, pictures to 1/8, interpolation, x1", 1,
-            32, 3, 128, 9322416 } },
-        { "4.25, 4.26", { { 192, 128, 96, 64, 32 }, 16, 4, 8 },
-          { "rife", "RIFE, 5 blocks of 192 to 32 features, pictures to 1/16, interpolation, x1", 1,
-            64, 3, 128, 5664776 } },
-        { "4.25.lite", { { 192, 128, 96, 64, 24 }, 16, 4, 8 },
-          { "rife", "RIFE, 5 blocks of 192 to 24 features, pictures to 1/32, interpolation, x1", 1,
-            128, 3, 128, 5622700 } },
-        { "4.26.heavy", { { 192, 128, 96, 64, 32 }, 16, 16, 8 },
-          { "rife", "RIFE, 5 blocks of 192 to 32 features, pictures to 1/16, interpolation, x1", 1,
-            64, 3, 128, 5723156 } },
-    };
-
-    for (size_t i = 0; i < VRT_ARRAY_SIZE(cases); i++) {
-        struct fixture f = { .dtype = "F16" };
-
-        fixture_add_rife(&f, &cases[i].sizes);
-        /* What only training has. */
-        fixture_add(&f, "teacher.conv0.0.0.weight", (int[]){ 2 }, 1);
-        fixture_add(&f, "caltime.0.weight", (int[]){ 2 }, 1);
-        check(cases[i].file, &f, &cases[i].wanted);
-    }
-}
-
-static void test_basicvsr_files(void)
-{
-    static const struct {
-        const char *file;
-        struct fixture_basicvsr sizes;
-        struct wanted wanted;
-    } cases[] = {
-        { "basicvsr_plusplus_c64n7_8x1_600k_reds4", { 64, 7, 64, 432, false, "generator." },
-          { "basicvsr", "BasicVSR++, 64 features, 7 blocks, x4", 4, 1, 3, 16, 7322927 } },
+          { ESRGAN, .esrgan = { FIXTURE_OLD, 3, 3, 64, 23, 32, 2, false } },
+          { "RRDBNet, 64 features, 23 blocks, growth 32, x4", 4, 1, 3, 349, 16697987 } },
+        { "8x, old names", { ESRGAN, .esrgan = { FIXTURE_OLD, 3, 3, 64, 2, 32, 3, false } },
+          { "RRDBNet, 64 features, 2 blocks, growth 32, x8", 8, 1, 3, 34, 1627011 } },
+        { "1x, old names", { ESRGAN, .esrgan = { FIXTURE_OLD, 3, 3, 64, 2, 32, 0, false } },
+          { "RRDBNet, 64 features, 2 blocks, growth 32, x1", 1, 1, 3, 34, 1516227 } },
+        { "nESRGANplus.pth", { ESRGAN, .esrgan = { FIXTURE_OLD, 3, 3, 64, 2, 32, 2, true } },
+          { "RRDBNet+, 64 features, 2 blocks, growth 32, x4", 4, 1, 3, 34, 1602371 } },
+        { "small, gray", { ESRGAN, .esrgan = { FIXTURE_NEW, 4, 1, 24, 2, 12, 2, false } },
+          { "RRDBNet, 24 features, 2 blocks, growth 12, pixel-unshuffle, gray, x2", 2, 2, 1, 68,
+            224545 } },
+        { "spanx2_ch48.pth", { SPAN, .span = { 3, 48, 6, 1, 2, false } },
+          { "SPAN, 48 features, 6 blocks, x2", 2, 1, 3, 21, 410700 } },
+        { "spanx4_ch48.pth, 4xNomosUni_span_multijpg.pth",
+          { SPAN, .span = { 3, 48, 6, 1, 4, false } },
+          { "SPAN, 48 features, 6 blocks, x4", 4, 1, 3, 21, 426288 } },
+        { "spanx4_ch52.pth", { SPAN, .span = { 3, 52, 6, 1, 4, false } },
+          { "SPAN, 52 features, 6 blocks, x4", 4, 1, 3, 21, 498208 } },
+        { "as the community's trainer has it, norm off",
+          { SPAN, .is_not_normed = true, .span = { 3, 48, 6, 1, 2, false } },
+          { "SPAN, 48 features, 6 blocks, not normed, x2", 2, 1, 3, 21, 410700 } },
+        { "2x_AnimeJaNai_HD_V3.1_Balanced_SPANF3_b8f64_unshuffle",
+          { SPAN, .span = { 3, 64, 8, 2, 4, true } },
+          { "SPANF3, 64 features, 8 blocks, pixel-unshuffle, x2", 2, 2, 3, 52, 970672 } },
+        { "4x SPANF3, gray", { SPAN, .span = { 1, 48, 5, 1, 4, true } },
+          { "SPANF3, 48 features, 5 blocks, gray, x4", 4, 1, 1, 17, 340192 } },
+        { "flownet.pkl of 4.15, 4.17 to 4.19, 4.24",
+          { RIFE, .rife = { { 192, 128, 96, 64 }, 32, 8, 0 } },
+          { "RIFE, 4 blocks of 192 to 64 features, pictures to 1/8, interpolation, x1", 1, 32, 3,
+            128, 5364312 } },
+        { "4.21 to 4.23", { RIFE, .rife = { { 256, 192, 96, 48 }, 32, 8, 8 } },
+          { "RIFE, 4 blocks of 256 to 48 features, pictures to 1/8, interpolation, x1", 1, 32, 3,
+            128, 9322416 } },
+        { "4.25, 4.26", { RIFE, .rife = { { 192, 128, 96, 64, 32 }, 16, 4, 8 } },
+          { "RIFE, 5 blocks of 192 to 32 features, pictures to 1/16, interpolation, x1", 1, 64, 3,
+            128, 5664776 } },
+        { "4.25.lite", { RIFE, .rife = { { 192, 128, 96, 64, 24 }, 16, 4, 8 } },
+          { "RIFE, 5 blocks of 192 to 24 features, pictures to 1/32, interpolation, x1", 1, 128, 3,
+            128, 5622700 } },
+        { "4.26.heavy", { RIFE, .rife = { { 192, 128, 96, 64, 32 }, 16, 16, 8 } },
+          { "RIFE, 5 blocks of 192 to 32 features, pictures to 1/16, interpolation, x1", 1, 64, 3,
+            128, 5723156 } },
+        { "basicvsr_plusplus_c64n7_8x1_600k_reds4",
+          { BASICVSR, .basicvsr = { 64, 7, 64, 432, false, "generator." } },
+          { "BasicVSR++, 64 features, 7 blocks, x4", 4, 1, 3, 16, 7322927 } },
         /* Narrower than those, which have 64 and 128. */
-        { "basicvsr_plusplus_deblur, _denoise", { 16, 15, 64, 432, true, "" },
-          { "basicvsr", "BasicVSR++, 16 features, 15 blocks, x1", 1, 4, 3, 64, 2216735 } },
-        { "basicvsr_plusplus_c128n25_ntire_decompress", { 16, 25, 64, 432, true, "module." },
-          { "basicvsr", "BasicVSR++, 16 features, 25 blocks, x1", 1, 4, 3, 64, 2402335 } },
+        { "basicvsr_plusplus_deblur, _denoise",
+          { BASICVSR, .basicvsr = { 16, 15, 64, 432, true, "" } },
+          { "BasicVSR++, 16 features, 15 blocks, x1", 1, 4, 3, 64, 2216735 } },
+        { "basicvsr_plusplus_c128n25_ntire_decompress",
+          { BASICVSR, .basicvsr = { 16, 25, 64, 432, true, "module." } },
+          { "BasicVSR++, 16 features, 25 blocks, x1", 1, 4, 3, 64, 2402335 } },
     };
 
     for (size_t i = 0; i < VRT_ARRAY_SIZE(cases); i++) {
         struct fixture f = { .dtype = "F16" };
 
-        fixture_add_basicvsr(&f, &cases[i].sizes);
-        /* Of training. */
-        if (strcmp(cases[i].sizes.prefix, "generator.") == 0)
+        add(&f, &cases[i].sizes);
+        /* What only training has. */
+        if (cases[i].sizes.kind == RIFE) {
+            fixture_add(&f, "teacher.conv0.0.0.weight", (int[]){ 2 }, 1);
+            fixture_add(&f, "caltime.0.weight", (int[]){ 2 }, 1);
+        }
+        if (cases[i].sizes.kind == BASICVSR && cases[i].sizes.basicvsr.prefix[0] == 'g')
             fixture_add(&f, "step_counter", (int[]){ 1 }, 1);
-        check(cases[i].file, &f, &cases[i].wanted);
+        check(cases[i].file, &f, architectures[cases[i].sizes.kind], &cases[i].wanted);
     }
 }
 
@@ -256,8 +226,6 @@ static void expect_refused(struct fixture *f, const char *id, const char *part, 
     expect_contains(error.message, other);
 }
 
-static const struct fixture_compact small = { 3, 8, 1, 2, 'p' };
-
 static void test_missing(void)
 {
     struct fixture f = { 0 };
@@ -276,40 +244,7 @@ static void test_missing(void)
     expect_refused(&whole, VRT_CHECKPOINT_E_INVALID, "\"conv_hr.bias\"", "[8] is missing");
 }
 
-static void test_extra(void)
-{
-    struct fixture f = { 0 }, g = { 0 };
-
-    fixture_add_compact(&f, &small);
-    fixture_add(&f, "am_list.0.fc.0.weight", (int[]){ 5, 7 }, 2);
-    expect_refused(&f, VRT_CHECKPOINT_E_INVALID, "\"am_list.0.fc.0.weight\"", "[5,7]");
-
-    fixture_add_esrgan(&g, &(struct fixture_esrgan){ FIXTURE_NEW, 3, 3, 8, 1, 4, 2, false });
-    fixture_add(&g, "step", NULL, 0);
-    expect_refused(&g, VRT_CHECKPOINT_E_INVALID, "\"step\"", "[]");
-}
-
-static void test_misshapen(void)
-{
-    struct fixture f = { 0 }, g = { 0 }, h = { 0 };
-
-    fixture_add_conv(&f, "body.0", 8, 3, 3, true);
-    fixture_add(&f, "body.1.weight", (int[]){ 1 }, 1);
-    fixture_add_conv(&f, "body.2", 12, 8, 3, true);
-    expect_refused(&f, VRT_CHECKPOINT_E_INVALID, "\"body.1.weight\" has the shape [1]",
-                   "not [8]");
-
-    fixture_add_conv(&g, "body.0", 8, 3, 5, true);
-    fixture_add(&g, "body.1.weight", (int[]){ 8 }, 1);
-    fixture_add_conv(&g, "body.2", 12, 8, 3, true);
-    expect_refused(&g, VRT_CHECKPOINT_E_INVALID, "\"body.0.weight\" has the shape [8,3,5,5]",
-                   "not [8,3,3,3]");
-
-    fixture_add_conv(&h, "body.0", 8, 3, 3, true);
-    fixture_add(&h, "body.1.weight", (int[]){ 8 }, 1);
-    fixture_add_conv(&h, "body.2", 13, 8, 3, true);
-    expect_refused(&h, VRT_CHECKPOINT_E_INVALID, "body.2.weight has 13 outputs", "scale");
-}
+static const struct fixture_compact small = { 3, 8, 1, 2, 'p' };
 
 /* Bits of f32 that aren't a number, in the middle of one tensor; and integers. */
 static void test_values(void)
@@ -338,31 +273,6 @@ static void test_made_values(void)
     for (size_t i = 0; i < rife.data.size_bytes; i += sizeof(large))
         memcpy(rife.data.data + i, &large, sizeof(large));
     expect_refused(&rife, VRT_CHECKPOINT_E_INVALID, "\"block0.convblock.0.weight\"", "not finite");
-}
-
-static void test_other_sizes(void)
-{
-    struct fixture rgba = { 0 }, end = { 0 }, odd = { 0 }, many = { 0 }, shuffled = { 0 };
-
-    fixture_add_compact(&rgba, &(struct fixture_compact){ 4, 8, 1, 2, 'p' });
-    expect_refused(&rgba, VRT_CHECKPOINT_E_INVALID, "4 channels", "3 (colour) and 1 (gray)");
-
-    fixture_add_conv(&end, "body.0", 8, 3, 3, true);
-    fixture_add(&end, "body.1.weight", (int[]){ 8 }, 1);
-    expect_refused(&end, VRT_CHECKPOINT_E_INVALID, "body.1", "convolution");
-
-    fixture_add_compact(&many, &small);
-    fixture_add(&many, "body.999998.weight", (int[]){ 12, 8, 3, 3 }, 4);
-    expect_refused(&many, VRT_CHECKPOINT_E_INVALID, "\"body.4.weight\" has the shape [12,8,3,3]",
-                   "not [8,8,3,3]");
-
-    fixture_add_esrgan(&odd, &(struct fixture_esrgan){ FIXTURE_NEW, 5, 3, 8, 1, 4, 2, false });
-    expect_refused(&odd, VRT_CHECKPOINT_E_INVALID, "5 inputs", "3 channels");
-
-    /* Folding 4x4 pixels and doubling once would make the picture smaller. */
-    fixture_add_esrgan(&shuffled, &(struct fixture_esrgan){ FIXTURE_TRUNK, 48, 3, 8, 1, 4, 1,
-                                                            false });
-    expect_refused(&shuffled, VRT_CHECKPOINT_E_INVALID, "48 inputs", "enlargement by 2");
 }
 
 /* A tensor expanded by a stride of 0 takes no bytes of its file, and must take none of ours. */
@@ -402,65 +312,71 @@ static void test_unknown(void)
     }
 }
 
-static void test_basicvsr_sizes(void)
+/* Sizes and tensors that no file of such a network has. */
+static void test_sizes(void)
 {
-    static const struct {
-        struct fixture_basicvsr sizes;
+    const struct {
+        struct sizes sizes;
         const char *part;
+        struct fixture_tensor more;
     } cases[] = {
-        { { 1025, 0, 8, 432, false, "" }, "of 1025 features" },
-        { { 8, 129, 8, 432, false, "" }, "of 129 blocks" },
-        { { 8, 1, 8, 433, false, "" }, "conv_offset.6.weight has 433 outputs" },
-        { { 8, 1, 8, 27, false, "" }, "conv_offset.6.weight has 27 outputs" },
-        { { 9, 1, 8, 432, false, "" }, "that 18 channels can be split into" },
+        { { BY_HAND, .by_hand = { 3, 1, 12 } }, "\"body.1.weight\" has the shape [1], not [8]" },
+        { { BY_HAND, .by_hand = { 5, 8, 12 } },
+          "\"body.0.weight\" has the shape [8,3,5,5], not [8,3,3,3]" },
+        { { BY_HAND, .by_hand = { 3, 8, 13 } },
+          "body.2.weight has 13 outputs, not 3 times the square of a scale from 1 to 8" },
+        { { BY_HAND, .by_hand = { 3, 8, 3 * 81 } }, "body.2.weight has 243 outputs, not 3 times" },
+        { { BY_HAND, .by_hand = { 3, 8, 0 } },
+          "layers end with body.1, which isn't the place of a convolution" },
+        { { COMPACT, .compact = { 4, 8, 1, 2, 'p' } },
+          "for pictures of 4 channels; vrtd runs those for 3 (colour) and 1 (gray)" },
+        { { COMPACT, .compact = { 3, 8, 1, 2, 'p' } },
+          "\"am_list.0.fc.0.weight\" of shape [5,7]",
+          { "am_list.0.fc.0.weight", (const int[]){ 5, 7 }, 2 } },
+        { { COMPACT, .compact = { 3, 8, 1, 2, 'p' } },
+          "\"body.4.weight\" has the shape [12,8,3,3], not [8,8,3,3]",
+          { "body.999998.weight", (const int[]){ 12, 8, 3, 3 }, 4 } },
+        { { ESRGAN, .esrgan = { FIXTURE_NEW, 3, 3, 8, 1, 4, 2, false } }, "\"step\" of shape []",
+          { "step", NULL, 0 } },
+        { { ESRGAN, .esrgan = { FIXTURE_NEW, 5, 3, 8, 1, 4, 2, false } },
+          "has 5 inputs, which doesn't fit 3 channels and an enlargement by 4" },
+        /* Folding 4x4 pixels and doubling once would make the picture smaller. */
+        { { ESRGAN, .esrgan = { FIXTURE_TRUNK, 48, 3, 8, 1, 4, 1, false } },
+          "has 48 inputs, which doesn't fit 3 channels and an enlargement by 2" },
+        { { BASICVSR, .basicvsr = { 1025, 0, 8, 432, false, "" } }, "of 1025 features" },
+        { { BASICVSR, .basicvsr = { 8, 129, 8, 432, false, "" } }, "of 129 blocks" },
+        { { BASICVSR, .basicvsr = { 8, 1, 8, 433, false, "" } },
+          "conv_offset.6.weight has 433 outputs, not 27 for each" },
+        { { BASICVSR, .basicvsr = { 8, 1, 8, 27, false, "" } },
+          "conv_offset.6.weight has 27 outputs" },
+        { { BASICVSR, .basicvsr = { 9, 1, 8, 432, false, "" } },
+          "that 18 channels can be split into" },
+        { { RIFE, .rife = { { 8, 8, 8 }, 4, 2, 0 } }, "of 3 blocks, where vrtd knows those of 4" },
+        { { RIFE, .rife = { { 8, 8, 8, 7 }, 4, 2, 0 } },
+          "\"block3.conv0.1.0.weight\" has 7 outputs" },
+        { { RIFE, .rife = { { 8, 8, 8, 8, 1026 }, 4, 2, 0 } },
+          "\"block4.conv0.1.0.weight\" has 1026 outputs" },
+        { { SPAN, .span = { 3, 257, 1, 1, 2, false } }, "has 257 outputs, not 1 to 256" },
+        { { SPAN, .span = { 3, 4, 65, 1, 2, false } }, "of 65 blocks" },
+        { { SPAN, .span = { 3, 4, 1, 1, 9, false } }, "are for 3 inputs and 243 outputs" },
+        { { SPAN, .span = { 2, 4, 1, 1, 2, false } }, "are for 2 inputs and 8 outputs" },
+        { { SPAN, .span = { 3, 4, 1, 2, 2, true } }, "are for 12 inputs and 12 outputs" },
+        { { SPAN, .span = { 1, 4, 1, 1, 2, false } }, "for gray pictures that are to be normed" },
+    };
+    static const char *const networks[] = {
+        [COMPACT] = "is an SRVGGNetCompact network", [ESRGAN] = "is an RRDBNet network",
+        [SPAN] = "is a SPAN network", [RIFE] = "is a RIFE network",
+        [BASICVSR] = "is a BasicVSR++ network", [BY_HAND] = "is an SRVGGNetCompact network",
     };
 
     for (size_t i = 0; i < VRT_ARRAY_SIZE(cases); i++) {
         struct fixture f = { .dtype = "F16" };
 
-        fixture_add_basicvsr(&f, &cases[i].sizes);
-        expect_refused(&f, VRT_CHECKPOINT_E_INVALID, "is a BasicVSR++ network", cases[i].part);
-    }
-}
-
-static void test_rife_sizes(void)
-{
-    static const struct {
-        struct fixture_rife sizes;
-        const char *part;
-    } cases[] = {
-        { { { 8, 8, 8 }, 4, 2, 0 }, "of 3 blocks, where vrtd knows those of 4" },
-        { { { 8, 8, 8, 7 }, 4, 2, 0 }, "\"block3.conv0.1.0.weight\" has 7 outputs" },
-        { { { 8, 8, 8, 8, 1026 }, 4, 2, 0 }, "\"block4.conv0.1.0.weight\" has 1026 outputs" },
-    };
-
-    for (size_t i = 0; i < VRT_ARRAY_SIZE(cases); i++) {
-        struct fixture f = { 0 };
-
-        fixture_add_rife(&f, &cases[i].sizes);
-        expect_refused(&f, VRT_CHECKPOINT_E_INVALID, "is a RIFE network", cases[i].part);
-    }
-}
-
-static void test_span_sizes(void)
-{
-    static const struct {
-        struct fixture_span sizes;
-        const char *part;
-    } cases[] = {
-        { { 3, 257, 1, 1, 2, false }, "has 257 outputs, not 1 to 256" },
-        { { 3, 4, 65, 1, 2, false }, "of 65 blocks" },
-        { { 3, 4, 1, 1, 9, false }, "are for 3 inputs and 243 outputs" },
-        { { 2, 4, 1, 1, 2, false }, "are for 2 inputs and 8 outputs" },
-        { { 3, 4, 1, 2, 2, true }, "are for 12 inputs and 12 outputs" },
-        { { 1, 4, 1, 1, 2, false }, "for gray pictures that are to be normed" },
-    };
-
-    for (size_t i = 0; i < VRT_ARRAY_SIZE(cases); i++) {
-        struct fixture f = { 0 };
-
-        fixture_add_span(&f, &cases[i].sizes);
-        expect_refused(&f, VRT_CHECKPOINT_E_INVALID, "is a SPAN network", cases[i].part);
+        add(&f, &cases[i].sizes);
+        if (cases[i].more.name)
+            fixture_add(&f, cases[i].more.name, cases[i].more.dims, cases[i].more.n_dims);
+        expect_refused(&f, VRT_CHECKPOINT_E_INVALID, networks[cases[i].sizes.kind],
+                       cases[i].part);
     }
 }
 
@@ -522,22 +438,13 @@ static void test_checksum(void)
 }
 
 TEST_MAIN(
-    { "compact-files", test_compact_files },
-    { "esrgan-files", test_esrgan_files },
-    { "span-files", test_span_files },
-    { "span-sizes", test_span_sizes },
-    { "basicvsr-files", test_basicvsr_files },
-    { "basicvsr-sizes", test_basicvsr_sizes },
+    { "files", test_files },
+    { "sizes", test_sizes },
     { "basicvsr-clips", test_basicvsr_clips },
-    { "rife-files", test_rife_files },
-    { "rife-sizes", test_rife_sizes },
     { "rife-tiles", test_rife_tiles },
     { "missing", test_missing },
-    { "extra", test_extra },
-    { "misshapen", test_misshapen },
     { "values", test_values },
     { "made-values", test_made_values },
-    { "other-sizes", test_other_sizes },
     { "too-large", test_too_large },
     { "unknown", test_unknown },
     { "long-names", test_long_names },
