@@ -147,9 +147,9 @@ static bool parse_option(int option, const char *value, struct command *command)
 static bool parse_line(int argc, char **argv, struct command *command)
 {
     const struct vrt_infer_params *params = &command->params;
-    int option, index = 0;
+    int option;
 
-    while ((option = getopt_long(argc, argv, "m:i:o:d:p:t:s:r:PkjhV", options, &index)) >= 0) {
+    while ((option = getopt_long(argc, argv, "m:i:o:d:p:t:s:r:PkjhV", options, NULL)) >= 0) {
         if (option == '?')
             return false;
         if (!parse_option(option, optarg, command)) {

@@ -41,7 +41,7 @@ struct header {
 void vrt_npy_done(struct vrt_npy *array)
 {
     free(array->data);
-    *array = (struct vrt_npy){ 0 };
+    array->data = NULL;
 }
 
 /* Whether `token` comes next; it is skipped if it does. */
@@ -326,9 +326,9 @@ int vrt_npy_file_write(struct vrt_npy_file *file, const struct vrt_npy *array,
         return vrt_refuse_errno(error, r, file->path);
 
     /* Some file systems tell of a full disk only here. */
-    r = close(file->fd) < 0 ? -errno : 0;
+    const int fd = file->fd;
     file->fd = -1;
-    return r < 0 ? vrt_refuse_errno(error, r, file->path) : 0;
+    return close(fd) < 0 ? vrt_refuse_errno(error, -errno, file->path) : 0;
 }
 
 void vrt_npy_file_close(struct vrt_npy_file *file)

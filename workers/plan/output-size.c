@@ -73,9 +73,11 @@ int vrt_output_size_choose(const char *scale, int times, struct vrt_frame_format
                           height, format->width, format->height, VRT_OUTPUT_SIDE_MIN,
                           VRT_OUTPUT_SIDE_MAX);
     }
-    r = has_shape(format, width, height) ? 0 : reshape(format, width, height, warnings, error);
-    if (r < 0)
-        return vrt_fold(r);
+    if (!has_shape(format, width, height)) {
+        r = reshape(format, width, height, warnings, error);
+        if (r < 0)
+            return vrt_fold(r);
+    }
     format->width = width;
     format->height = height;
     return 0;

@@ -75,11 +75,14 @@ class Files(unittest.TestCase):
             with self.subTest(name):
                 self.assertTrue(self.result(self.write(f'a.{kind}', data)) == wanted)
 
-    def refuse_each(self, kind, broken, *args):
-        """Of each, what makes the file's bytes of `args`, and a part of what is said."""
-        for name, (make, part) in broken.items():
-            with self.subTest(name):
-                self.refuse(self.write(f'b.{kind}', make(*args)), part)
+    def refuse_each(self, kind, broken, *made):
+        """Of each, a part of what is said, and what make the bytes of files, each of a new one of
+        `made` if that is given."""
+        for part, *makes in broken:
+            for i, make in enumerate(makes):
+                with self.subTest(part, i=i):
+                    data = make(*[new() for new in made])
+                    self.refuse(self.write(f'b.{kind}', data), part)
 
 
 class Net:

@@ -432,18 +432,29 @@ static float *transposed(const float *src, int n, int rows, int columns)
     return dst;
 }
 
-/* x and y channels last. */
-static void run_graph(struct vrt_device *device, const struct vrt_network *network,
-                      struct vrt_graph *graph, enum vrt_dtype dtype, struct vrt_buffer *const io[2])
+struct vrt_device *fixture_open_device(const char *name, struct vrt_registry **ret_registry)
 {
-    size_t n_params;
-    const struct vrt_param *params = vrt_network_params(network, &n_params);
+    struct vrt_device *device;
+    struct vrt_error error = { 0 };
+
+    expect_int(vrt_registry_new(&(struct vrt_registry_params){
+        .values = test_backend_values(), .cache_dir = test_cache_dir(),
+    }, ret_registry, &error), 0);
+    expect_true(vrt_registry_find(*ret_registry, name));
+    expect_int(vrt_device_open(*ret_registry, vrt_registry_find(*ret_registry, name), &device), 0);
+    return device;
+}
+
+void fixture_run_graph(struct vrt_device *device, const struct fixture_params *weights,
+                       struct vrt_graph *graph, enum vrt_dtype dtype,
+                       struct vrt_buffer *const io[2])
+{
     struct vrt_replica *replica;
     struct vrt_graph_executor *executor;
     struct vrt_arena arena = { 0 };
     const struct vrt_binding bindings[2] = { { io[0], 0 }, { io[1], 0 } };
 
-    expect_int(vrt_replica_new(device, params, n_params, dtype, &replica), 0);
+    expect_int(vrt_replica_new(device, weights->params, weights->n, dtype, &replica), 0);
     int r = vrt_graph_executor_new_all(device, replica, &graph, 1, &arena, &executor);
     if (r == -EINVAL)
         test_skip("the device doesn't run every op of the network");
@@ -469,17 +480,12 @@ float *fixture_run_network_to(const struct vrt_network *network, const char *nam
     const float *x = what->x;
     size_t n_in = (size_t)vrt_shape_count(shape), n_out = (size_t)vrt_shape_count(out);
     struct vrt_registry *registry;
-    struct vrt_device *device;
+    struct vrt_device *device = fixture_open_device(name, &registry);
     struct vrt_graph *graph;
     struct vrt_buffer *io[2];
-    struct vrt_error error = { 0 };
+    struct fixture_params weights;
 
-    expect_int(vrt_registry_new(&(struct vrt_registry_params){
-        .values = test_backend_values(),
-        .cache_dir = test_cache_dir(),
-    }, &registry, &error), 0);
-    expect_true(vrt_registry_find(registry, name));
-    expect_int(vrt_device_open(registry, vrt_registry_find(registry, name), &device), 0);
+    weights.params = vrt_network_params(network, &weights.n);
     expect_int(vrt_graph_new(&graph), 0);
     struct vrt_tensor in_tensor = vrt_graph_input(graph, VRT_DTYPE_F32, shape);
     struct vrt_tensor out_tensor = vrt_graph_output(graph, VRT_DTYPE_F32, out);
@@ -492,7 +498,7 @@ float *fixture_run_network_to(const struct vrt_network *network, const char *nam
     float *y_last = malloc(n_out * sizeof(*y_last));
     expect_true(y_last);
     expect_int(vrt_buffer_write(device, io[0], 0, x_last, n_in * sizeof(float)), 0);
-    run_graph(device, network, graph, dtype, io);
+    fixture_run_graph(device, &weights, graph, dtype, io);
     expect_int(vrt_buffer_read(device, io[1], 0, y_last, n_out * sizeof(float)), 0);
     float *y = transposed(y_last, out.d, out.h * out.w, out.c);
 

@@ -121,6 +121,19 @@ struct fixture_run {
 float *fixture_run_network_to(const struct vrt_network *network, const char *device,
                               enum vrt_dtype dtype, const struct fixture_run *what);
 
+/* Opens the device, which must be present, for vrt_device_close() and vrt_registry_free(). */
+struct vrt_device *fixture_open_device(const char *name, struct vrt_registry **ret_registry);
+
+struct fixture_params {
+    const struct vrt_param *params;
+    size_t n;
+};
+
+/* Runs a graph with these weights from io[0] to io[1]. */
+void fixture_run_graph(struct vrt_device *device, const struct fixture_params *weights,
+                       struct vrt_graph *graph, enum vrt_dtype dtype,
+                       struct vrt_buffer *const io[2]);
+
 /* Whether the machine has that device. */
 bool fixture_has_device(const char *device);
 

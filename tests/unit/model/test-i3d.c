@@ -89,41 +89,25 @@ static void run(const struct vrt_i3d *i3d, const char *device_name, struct vrt_s
 {
     const size_t n_bytes = (size_t)vrt_shape_count(shape) * sizeof(float);
     struct vrt_registry *registry;
-    struct vrt_device *device;
+    struct vrt_device *device = fixture_open_device(device_name, &registry);
     struct vrt_graph *graph;
-    struct vrt_replica *replica;
-    struct vrt_graph_executor *executor;
-    struct vrt_arena arena = { 0 };
-    struct vrt_buffer *in, *out;
-    struct vrt_error error = { 0 };
-    size_t n_params;
-    const struct vrt_param *params = vrt_i3d_params(i3d, &n_params);
+    struct vrt_buffer *io[2];
+    struct fixture_params weights;
 
-    expect_int(vrt_registry_new(&(struct vrt_registry_params){
-        .values = test_backend_values(), .cache_dir = test_cache_dir(),
-    }, &registry, &error), 0);
-    expect_int(vrt_device_open(registry, vrt_registry_find(registry, device_name), &device), 0);
+    weights.params = vrt_i3d_params(i3d, &weights.n);
     expect_int(vrt_graph_new(&graph), 0);
     const struct vrt_tensor from = vrt_graph_input(graph, VRT_DTYPE_F32, shape);
     const struct vrt_tensor to = vrt_graph_output(graph, VRT_DTYPE_F32, (struct vrt_shape){
         1, 1, 1, VRT_I3D_LOGITS });
     expect_int(vrt_i3d_build(i3d, graph, &from, &to), 0);
-    expect_int(vrt_replica_new(device, params, n_params, VRT_DTYPE_F32, &replica), 0);
-    expect_int(vrt_graph_executor_new_all(device, replica, &graph, 1, &arena, &executor), 0);
-    expect_int(vrt_buffer_new(device, n_bytes, &in), 0);
-    expect_int(vrt_buffer_new(device, VRT_I3D_LOGITS * sizeof(float), &out), 0);
-    expect_int(vrt_buffer_write(device, in, 0, x, n_bytes), 0);
-    expect_int(vrt_graph_executor_submit(executor, (struct vrt_binding[]){ { in, 0 }, { out, 0 } }),
-               0);
-    expect_int(vrt_device_finish(device), 0);
-    expect_int(vrt_buffer_read(device, out, 0, logits, VRT_I3D_LOGITS * sizeof(float)), 0);
-    fprintf(stderr, "  %.2f Gflop, arena %.1f MiB\n", (double)vrt_graph_flops(graph) / 1e9,
-            (double)arena.size_bytes / (1 << 20));
-    vrt_graph_executor_free(executor);
-    vrt_arena_done(device, &arena);
-    vrt_replica_free(device, replica);
-    vrt_buffer_free(device, in);
-    vrt_buffer_free(device, out);
+    expect_int(vrt_buffer_new(device, n_bytes, &io[0]), 0);
+    expect_int(vrt_buffer_new(device, VRT_I3D_LOGITS * sizeof(float), &io[1]), 0);
+    expect_int(vrt_buffer_write(device, io[0], 0, x, n_bytes), 0);
+    fixture_run_graph(device, &weights, graph, VRT_DTYPE_F32, io);
+    expect_int(vrt_buffer_read(device, io[1], 0, logits, VRT_I3D_LOGITS * sizeof(float)), 0);
+    fprintf(stderr, "  %.2f Gflop\n", (double)vrt_graph_flops(graph) / 1e9);
+    vrt_buffer_free(device, io[0]);
+    vrt_buffer_free(device, io[1]);
     vrt_graph_free(graph);
     vrt_device_close(device);
     vrt_registry_free(registry);

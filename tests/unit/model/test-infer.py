@@ -12,8 +12,9 @@ import shutil
 import struct
 import subprocess
 import sys
-import tempfile
 import unittest
+
+from graph_files import Files, packed, samples
 
 PROGRAM, DATA = sys.argv[1:3]
 SHAPE = (2, 3, 6, 10)
@@ -29,8 +30,7 @@ def header(shape, descr='<f4', order='False', version=1, text=None):
 
 
 def values(shape):
-    n = math.prod(shape)
-    return struct.pack(f'<{n}f', *[(i * 37 % 101) / 101 for i in range(n)])
+    return packed(samples(math.prod(shape)))
 
 
 def read(path):
@@ -45,22 +45,11 @@ def read(path):
     return fields['shape'], struct.unpack(f'<{math.prod(fields["shape"])}f', data[end:])
 
 
-class Infer(unittest.TestCase):
+class Infer(Files):
     def setUp(self):
-        self.folder = tempfile.TemporaryDirectory()
+        super().setUp()
         self.x, self.y = self.path('x.npy'), self.path('y.npy')
         self.write(self.x, header(SHAPE) + values(SHAPE))
-
-    def tearDown(self):
-        self.folder.cleanup()
-
-    def path(self, name):
-        return os.path.join(self.folder.name, name)
-
-    @staticmethod
-    def write(path, data):
-        with open(path, 'wb') as f:
-            f.write(data)
 
     def run_raw(self, *args):
         return subprocess.run([PROGRAM, *args], capture_output=True, text=True, check=False,
@@ -114,7 +103,7 @@ class Infer(unittest.TestCase):
         self.infer()
         shape, y = read(self.y)
         self.assertEqual(shape, (2, 3, 12, 20))
-        x = struct.unpack(f'<{math.prod(SHAPE)}f', values(SHAPE))
+        x = samples(math.prod(SHAPE))
         # The network adds to the enlarged input, so that means stay near, plane by plane.
         for plane in range(6):
             self.assertAlmostEqual(sum(x[plane * 60:plane * 60 + 60]) / 60,
@@ -226,9 +215,9 @@ class Infer(unittest.TestCase):
             report = json.loads(self.infer('--json', model=model).stdout)
             self.assertEqual([report[key] for key in ('model', 'architecture', 'output_shape')],
                              [model.replace('\n', '?'), architecture, shape])
-        self.write(self.x, header((3, 3, 4, 10)) + values(SHAPE))
+        self.write(self.x, header((4, 3, 3, 10)) + values(SHAPE))
         os.unlink(self.y)
-        self.refuse('has 3 frames, where the network takes 2 at a time', model=model)
+        self.refuse('has 4 frames, where the network takes 2 at a time', model=model)
 
     def test_help_and_version(self):
         self.assertIn('usage: vrt-infer', self.run_raw('--help').stdout)

@@ -185,11 +185,11 @@ static void test_files(void)
     }
 }
 
-/* Any number of frames, whatever it looks at together. */
-static void test_basicvsr_clips(void)
+static void test_clips_and_tiles(void)
 {
     struct fixture f = { 0 };
 
+    /* Any number of frames, whatever it looks at together. */
     fixture_add_basicvsr(&f, &(struct fixture_basicvsr){ 8, 1, 8, 432, false, "" });
     struct vrt_network *network = fixture_network(&f);
     const struct vrt_network_info *info = vrt_network_info(network);
@@ -199,15 +199,10 @@ static void test_basicvsr_clips(void)
     expect_int(vrt_network_clip_step(info), 1);
     expect_int(info->tile_overlap, 32);
     vrt_network_unref(network);
-}
 
-/* What moves from tile to tile is seen in both. */
-static void test_rife_tiles(void)
-{
-    struct fixture f = { 0 };
-
+    /* What moves from tile to tile is seen in both. */
     fixture_add_rife(&f, &(struct fixture_rife){ { 8, 8, 8, 8 }, 4, 2, 0 });
-    struct vrt_network *network = fixture_network(&f);
+    network = fixture_network(&f);
     expect_int(vrt_network_info(network)->tile_overlap, 256);
     vrt_network_unref(network);
 }
@@ -440,8 +435,7 @@ static void test_checksum(void)
 TEST_MAIN(
     { "files", test_files },
     { "sizes", test_sizes },
-    { "basicvsr-clips", test_basicvsr_clips },
-    { "rife-tiles", test_rife_tiles },
+    { "clips-and-tiles", test_clips_and_tiles },
     { "missing", test_missing },
     { "values", test_values },
     { "made-values", test_made_values },

@@ -27,6 +27,7 @@ static const struct vrt_device_info *const big[N_MAX] = { &cuda0, &cuda1, &xpu0,
                                                           &ref0 };
 static const struct vrt_device_info *const pairs[N_MAX] = { &cuda00, &cuda01, &cuda20, &cuda21,
                                                             &cpu0 };
+static const struct vrt_device_info *const cards[N_MAX] = { &cuda0, &cuda1, &xpu0 };
 static const struct vrt_device_info *const arc[N_MAX] = { &xpu0, &cpu0, &ref0 };
 static const struct vrt_device_info *const plain[N_MAX] = { &cpu0, &cpu1, &ref0 };
 static const struct vrt_device_info *const single[N_MAX] = { &cpu0 };
@@ -39,6 +40,8 @@ struct request_case {
     int r;
     uint64_t devices;
     const char *told;               /* part of the warning or the refusal; NULL: no warning */
+    uint64_t unfit;                 /* devices that never worked, and why nothing better did */
+    const char *why;
 };
 
 static const struct request_case cases[] = {
@@ -95,6 +98,27 @@ static const struct request_case cases[] = {
     { oracle, "auto", VRT_FALLBACK_WARN, -ENODEV, 0, "no device for auto; vrtctl devices lists" },
     { oracle, "all", VRT_FALLBACK_WARN, -ENODEV, 0, "no device for all; vrtctl devices lists" },
     { oracle, "cuda", VRT_FALLBACK_WARN, -ENODEV, 0, "no device for cuda; vrtctl devices lists" },
+    { oracle, "auto", VRT_FALLBACK_ALLOW, -ENODEV, 0, "no device for auto" },
+    { oracle, "cuda", VRT_FALLBACK_ALLOW, -ENODEV, 0, "no device for cuda" },
+
+    /* Accelerators that never worked: `auto` goes without, the rest is as it was asked for. */
+    { big, "auto", VRT_FALLBACK_WARN, 0, 0x07, NULL, 0x03 },
+    { big, "auto", VRT_FALLBACK_WARN, 0, 0x18, "no accelerator of this machine has worked yet "
+      "(cuda:0, ...): cpu is used instead; vrtctl doctor tells more", 0x07 },
+    { big, "auto", VRT_FALLBACK_WARN, 0, 0x18, "yet (cuda:0: out of memory, ...): cpu", 0x07,
+      "out of memory" },
+    { big, "auto", VRT_FALLBACK_ALLOW, 0, 0x18, NULL, 0x07 },
+    { big, "auto", VRT_FALLBACK_FORBID, 0, 0x07, NULL, 0x07 },
+    { big, "cuda", VRT_FALLBACK_WARN, 0, 0x03, NULL, 0x07 },
+    { big, "all", VRT_FALLBACK_WARN, 0, 0x1f, NULL, 0x07 },
+    { cards, "auto", VRT_FALLBACK_WARN, 0, 0x07, NULL, 0x07 },
+
+    /* No accelerator, and what is wrong: only where the choice was vrtd's. */
+    { plain, "auto", VRT_FALLBACK_WARN, 0, 0x03, "no accelerator can be used (cuda: no driver): "
+      "cpu is used instead; vrtctl doctor tells more", 0, "cuda: no driver" },
+    { plain, "cpu", VRT_FALLBACK_WARN, 0, 0x03, NULL, 0, "cuda: no driver" },
+    { plain, "auto", VRT_FALLBACK_ALLOW, 0, 0x03, NULL, 0, "cuda: no driver" },
+    { plain, "auto", VRT_FALLBACK_WARN, 0, 0x03, NULL },
 
     /* A number that isn't there is a mistake, whatever the fallback. */
     { big, "cuda:2", VRT_FALLBACK_ALLOW, -ENODEV, 0, "no device cuda:2" },
@@ -114,7 +138,8 @@ static const struct request_case cases[] = {
     { big, "cuda:0x1", VRT_FALLBACK_WARN, -EINVAL, 0, "is no device" },
     { big, "cuda:99999999999999999999", VRT_FALLBACK_WARN, -EINVAL, 0, "is no device" },
     { big, "cuda0", VRT_FALLBACK_WARN, -EINVAL, 0, "is no device" },
-    { big, "CUDA", VRT_FALLBACK_WARN, -EINVAL, 0, "all, a kind (c" },
+    { big, "CUDA", VRT_FALLBACK_WARN, -EINVAL, 0,
+      "all, a kind (cuda, xpu, mps, cpu), or a list such as cuda:0,xpu:1" },
     { big, " cuda", VRT_FALLBACK_WARN, -EINVAL, 0, "is no device" },
     { big, "cuda,auto", VRT_FALLBACK_WARN, -EINVAL, 0, "stand alone" },
     { big, "all,all", VRT_FALLBACK_WARN, -EINVAL, 0, "stand alone" },
@@ -135,8 +160,8 @@ static void check_case(const struct request_case *c)
 {
     struct vrt_device_choice choice = { 0 };
     struct vrt_error error = { 0 };
-    const struct vrt_device_request request = { c->request, c->fallback, c->machine,
-                                                count(c->machine) };
+    const struct vrt_device_request request = {
+        c->request, c->fallback, c->machine, count(c->machine), .unfit = c->unfit, .why = c->why };
     int r = vrt_device_request_resolve(&request, &choice, &error);
 
     fprintf(stderr, "  %s: %s%s\n", c->request, choice.warnings[0], error.message);
@@ -182,79 +207,6 @@ static void test_shared_memory(void)
     expect_true(!vrt_device_info_shares_memory(&cpu0, &cuda0));
     expect_true(!vrt_device_info_shares_memory(&cpu0, &ref0));
     expect_true(vrt_device_info_shares_memory(&xpu0, &xpu0));
-}
-
-static void test_nothing_there(void)
-{
-    struct vrt_device_choice choice;
-    struct vrt_error error = { 0 };
-
-    struct vrt_device_request request = { "auto", VRT_FALLBACK_ALLOW, &plain[2], 1 };
-    expect_int(vrt_device_request_resolve(&request, &choice, &error), -ENODEV);
-    expect_contains(error.message, "no device");
-    request.text = "cuda";
-    expect_int(vrt_device_request_resolve(&request, &choice, &error), -ENODEV);
-}
-
-/* Accelerators that never worked: `auto` goes without, the rest is as it was asked for. */
-/* No accelerator, and what is wrong: only where the choice was vrtd's. */
-static void test_missed(void)
-{
-    struct vrt_device_request request = { "auto", VRT_FALLBACK_WARN, plain, 3 };
-    struct vrt_device_choice choice;
-
-    request.why = "cuda: no driver";
-    expect_int(vrt_device_request_resolve(&request, &choice, NULL), 0);
-    expect_int(choice.devices, 3);
-    expect_str(choice.warnings[0], "no accelerator can be used (cuda: no driver): cpu is used "
-               "instead; vrtctl doctor tells more");
-    request.text = "cpu";
-    expect_int(vrt_device_request_resolve(&request, &choice, NULL), 0);
-    expect_int(choice.n_warnings, 0);
-    request.text = "auto";
-    request.fallback = VRT_FALLBACK_ALLOW;
-    expect_int(vrt_device_request_resolve(&request, &choice, NULL), 0);
-    expect_int(choice.n_warnings, 0);
-    request.why = NULL;
-    request.fallback = VRT_FALLBACK_WARN;
-    expect_int(vrt_device_request_resolve(&request, &choice, NULL), 0);
-    expect_int(choice.n_warnings, 0);
-}
-
-static void test_unfit(void)
-{
-    struct vrt_device_request request = { "auto", VRT_FALLBACK_WARN, big, 6 };
-    struct vrt_device_choice choice;
-
-    request.unfit = 0x03;
-    expect_int(vrt_device_request_resolve(&request, &choice, NULL), 0);
-    expect_int(choice.devices, 0x07);
-    expect_int(choice.n_warnings, 0);
-    request.unfit = 0x07;
-    expect_int(vrt_device_request_resolve(&request, &choice, NULL), 0);
-    expect_int(choice.devices, 0x18);
-    expect_str(choice.warnings[0], "no accelerator of this machine has worked yet (cuda:0, ...): "
-               "cpu is used instead; vrtctl doctor tells more");
-    request.why = "out of memory";
-    expect_int(vrt_device_request_resolve(&request, &choice, NULL), 0);
-    expect_contains(choice.warnings[0], "yet (cuda:0: out of memory, ...): cpu");
-    request.why = NULL;
-    request.fallback = VRT_FALLBACK_ALLOW;
-    expect_int(vrt_device_request_resolve(&request, &choice, NULL), 0);
-    expect_int(choice.devices, 0x18);
-    expect_int(choice.n_warnings, 0);
-    request.fallback = VRT_FALLBACK_FORBID;
-    expect_int(vrt_device_request_resolve(&request, &choice, NULL), 0);
-    expect_int(choice.devices, 0x07);
-    request = (struct vrt_device_request){ "cuda", VRT_FALLBACK_WARN, big, 6, 0x07 };
-    expect_int(vrt_device_request_resolve(&request, &choice, NULL), 0);
-    expect_int(choice.devices, 0x03);
-    request.text = "all";
-    expect_int(vrt_device_request_resolve(&request, &choice, NULL), 0);
-    expect_int(choice.devices, 0x1f);
-    request = (struct vrt_device_request){ "auto", VRT_FALLBACK_WARN, big, 3, 0x07 };
-    expect_int(vrt_device_request_resolve(&request, &choice, NULL), 0);
-    expect_int(choice.devices, 0x07);
 }
 
 /* Every subset of the kinds, every request for one of them or for two: a kind that is there is
@@ -322,10 +274,7 @@ static void test_fallback_names(void)
 TEST_MAIN(
     { "requests", test_requests },
     { "too-long", test_too_long },
-    { "nothing-there", test_nothing_there },
     { "shared-memory", test_shared_memory },
-    { "unfit", test_unfit },
-    { "missed", test_missed },
     { "redirections", test_redirections },
     { "fallback-names", test_fallback_names },
 )

@@ -9,61 +9,46 @@
 #include "workers/plan/output-size.h"
 #include "workers/plan/recipe.h"
 
-struct paced {
-    double frame_s;
-    int clip_frames;
-    int64_t segment_frames;
-};
-
-static void check(const struct vrt_network_info *network, const struct vrt_recipe *recipe,
-                  const struct paced *cases, size_t n)
+/* Shards and segments where a frame takes long. Clips that a network sees stay, and a segment has
+ * one at least. */
+static void test_pace(void)
 {
-    for (size_t i = 0; i < n; i++) {
-        struct vrt_recipe paced = *recipe;
-        vrt_recipe_pace(&paced, network, cases[i].frame_s);
-        expect_int(paced.clip_frames, cases[i].clip_frames);
-        expect_int(paced.segment_frames, cases[i].segment_frames);
-        expect_int(paced.clip_overlap, recipe->clip_overlap);
+    static const struct vrt_recipe still = { .clip_frames = 8, .segment_frames = 96 };
+    static const struct vrt_recipe clips = { .clip_frames = 16, .clip_overlap = 4,
+                                             .segment_frames = 96 };
+    static const struct {
+        const struct vrt_recipe *recipe;
+        double frame_s;
+        int clip_frames;
+        int64_t segment_frames;
+    } cases[] = {
+        { &still, 0, 8, 96 },       /* nobody knows */
+        { &still, 0.01, 8, 96 },
+        { &still, 1.25, 8, 96 },    /* to the second */
+        { &still, 1.26, 8, 48 },
+        { &still, 2.5, 8, 48 },
+        { &still, 3, 4, 24 },
+        { &still, 25, 1, 3 },
+        { &still, 70, 1, 1 },
+        { &still, 10000, 1, 1 },
+        { &clips, 0.5, 16, 96 },
+        { &clips, 3, 16, 24 },
+        { &clips, 100, 16, 12 },
+    };
+
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(cases); i++) {
+        const struct vrt_network_info network = {
+            .window_frames = cases[i].recipe == &still ? 1 : 8 };
+        struct vrt_recipe paced = *cases[i].recipe;
+
         /* Once more changes nothing. */
-        vrt_recipe_pace(&paced, network, cases[i].frame_s);
-        expect_int(paced.segment_frames, cases[i].segment_frames);
+        for (int k = 0; k < 2; k++) {
+            vrt_recipe_pace(&paced, &network, cases[i].frame_s);
+            expect_int(paced.clip_frames, cases[i].clip_frames);
+            expect_int(paced.segment_frames, cases[i].segment_frames);
+            expect_int(paced.clip_overlap, cases[i].recipe->clip_overlap);
+        }
     }
-}
-
-/* A network that restores each frame by itself. */
-static void test_still(void)
-{
-    static const struct vrt_network_info network = { .window_frames = 1 };
-    static const struct vrt_recipe recipe = { .clip_frames = 8, .segment_frames = 96 };
-    static const struct paced cases[] = {
-        { 0, 8, 96 },           /* nobody knows */
-        { 0.01, 8, 96 },
-        { 1.25, 8, 96 },        /* to the second */
-        { 1.26, 8, 48 },
-        { 2.5, 8, 48 },
-        { 3, 4, 24 },
-        { 25, 1, 3 },
-        { 70, 1, 1 },
-        { 10000, 1, 1 },
-    };
-
-    check(&network, &recipe, cases, VRT_ARRAY_SIZE(cases));
-}
-
-/* One that sees clips: they stay, and a segment has one at least. */
-static void test_clips(void)
-{
-    static const struct vrt_network_info network = { .window_frames = 8 };
-    static const struct vrt_recipe recipe = {
-        .clip_frames = 16, .clip_overlap = 4, .segment_frames = 96,
-    };
-    static const struct paced cases[] = {
-        { 0.5, 16, 96 },
-        { 3, 16, 24 },
-        { 100, 16, 12 },
-    };
-
-    check(&network, &recipe, cases, VRT_ARRAY_SIZE(cases));
 }
 
 /* Times as many frames as a network makes; clips as it sees them. */
@@ -388,7 +373,11 @@ static void test_sizes(void)
         { "16385p", { .width = 64, .height = 48 }, 0, 0, { 0, 0 }, "16 to 16384" },
         { "64", { .width = 4096, .height = 4096 }, 0, 0, { 0, 0 }, "16 to 16384" },
         { "big", { .width = 64, .height = 48 }, 0, 0, { 0, 0 }, "no size" },
-        { "", { .width = 8194, .height = 48 }, 0, 0, { 0, 0 }, "enlarged 2 times" },
+        { "", { .width = 8192, .height = 8192 }, 16384, 16384, { 0, 0 }, NULL },
+        { "", { .width = 8193, .height = 48 }, 0, 0, { 0, 0 }, "enlarged 2 times" },
+        { "", { .width = 48, .height = 8193 }, 0, 0, { 0, 0 }, "enlarged 2 times" },
+        { "90x80", { .width = 64, .height = 48, .sample_aspect = { 2147483647, 2147483629 } }, 0, 0,
+          { 0, 0 }, "can't show the shape of the video: ask for 80p" },
     };
 
     for (size_t i = 0; i < VRT_ARRAY_SIZE(cases); i++) {
@@ -401,8 +390,10 @@ static void test_sizes(void)
         if (cases[i].says)
             expect_contains(r < 0 ? error.message : warnings.sentences[0], cases[i].says);
         expect_int(warnings.n, r == 0 && cases[i].says != NULL);
-        if (r < 0)
+        if (r < 0) {
+            expect_str(error.field, cases[i].scale[0] ? "scale" : "");
             continue;
+        }
         expect_int(format.width, cases[i].width);
         expect_int(format.height, cases[i].height);
         expect_int(format.sample_aspect.num, cases[i].aspect.num);
@@ -417,6 +408,5 @@ TEST_MAIN(
     { "sizes", test_sizes },
     { "between", test_between },
     { "rates", test_rates },
-    { "still", test_still },
-    { "clips", test_clips },
+    { "pace", test_pace },
 )

@@ -576,9 +576,8 @@ int vrt_carrier_rife_read_onnx(void *source, struct vrt_planes *planes,
                                struct vrt_carrier_rife *ret_ends)
 {
     struct reader reader = { .onnx = source, .planes = planes, .ends = ret_ends };
-
-    *ret_ends = (struct vrt_carrier_rife){ 0 };
     int r = read_graph(&reader);
+
     free(reader.data);
     return vrt_fold(r);
 }

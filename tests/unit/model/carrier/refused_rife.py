@@ -24,37 +24,32 @@ def of(rife, kind, number=0):
     return [layer for layer in rife.layers if layer[0] == kind][number]
 
 
+def edited(how):
+    """The file, once `how` has changed its layers."""
+    return lambda rife: (how(rife), rife.joined())[1]
+
+
 def change(kind, number, old, new):
     """Layer `number` of a kind, with other parameters."""
-    def changed(rife):
+    def how(rife):
         layer = of(rife, kind, number)
         assert old in layer[4], layer
         layer[4] = layer[4].replace(old, new, 1)
-        return rife.joined()
-    return changed
+    return edited(how)
 
 
 def become(kind, number, other):
-    def changed(rife):
-        of(rife, kind, number)[0] = other
-        return rife.joined()
-    return changed
+    return edited(lambda rife: of(rife, kind, number).__setitem__(0, other))
 
 
 def read(kind, number, place, other):
     """Layer `number` of a kind reads what `other` tells instead."""
-    def changed(rife):
-        of(rife, kind, number)[2][place] = other(rife)
-        return rife.joined()
-    return changed
+    return edited(lambda rife: of(rife, kind, number)[2].__setitem__(place, other(rife)))
 
 
 def weights(kind, number, how):
-    def changed(rife):
-        layer = of(rife, kind, number)
-        layer[5] = how(layer[5])
-        return rife.joined()
-    return changed
+    return edited(lambda rife: of(rife, kind, number).__setitem__(5, how(of(
+        rife, kind, number)[5])))
 
 
 def without_encode(rife):
@@ -76,19 +71,10 @@ def second_encode(rife):
     return RifeNcnn(rife.net, second_encode=tensors).joined()
 
 
-def fewer_blocks(_):
-    return RifeNcnn(Rife(widths=(8, 6), scales=(8, 4))).joined()
-
-
 def slice_of(sizes):
     """What a block makes is cut into these, by ncnn's Slice."""
-    def changed(_):
-        rife = RifeNcnn(Rife(**RIFE['4.22']), 'pnnx')
-        of(rife, 'Slice')[4] = f'-23300=3,{sizes} 1=0'
-        return rife.joined()
-    return changed
-
-
+    return lambda _: change('Slice', 0, '4,1,-233 1=0', f'{sizes} 1=0')(
+        RifeNcnn(Rife(**RIFE['4.22']), 'pnnx'))
 
 
 def behind(kind, more=(), params='', n_out=1):
@@ -121,50 +107,40 @@ def clipped(rife):
 ISNT = "isn't RIFE 4.15 to 4.26 as vrtd runs it"
 
 # What the ncnn file of a RIFE of 4.18 becomes, and what the refusal says.
-BROKEN_RIFE = {
-    'text cut short': (lambda r: r.joined()[:r.joined().index(b'Deconvolution')],
-                       'ends after 47 of 310 layers'),
-    'weights cut short': (lambda r: r.joined()[:-4], 'bytes of weights where the .bin has'),
-    'weights of another': (lambda r: r.joined() + bytes(4), '.bin has 4 bytes more'),
-    'no weights': (lambda r: r.joined()[:r.joined().index(b'out0\n') + 5], 'are missing'),
-    'an ensemble': (become('Sigmoid', 0, 'UnaryOp'), 'UnaryOp "Sigmoid_'),
-    'a slope of the blocks': (change('ReLU', 0, '0=2.0', '0=1.0'), 'block0.convblock.1.conv'),
-    'a slope of the encoding': (change('Convolution', 0, '1,2.0', '1,1.0'), 'its encode.cnn1'),
-    'no activation': (change('Convolution', 1, ' 9=2', ' 9=0'), 'its encode.cnn2'),
-    'no stride': (change('Convolution', 0, '3=2', '3=1'), 'its encode.cnn0'),
-    'fewer weights': (change('Convolution', 0, '6=162', '6=161'), '161 weights, not 6 outputs'),
-    'int8': (weights('Convolution', 0, lambda w: struct.pack('<I', 0x000D4B38) + w[4:]),
-             '8 bit integers'),
-    'not finite': (weights('Convolution', 6, lambda w: NCNN_F32 + packed([math.nan]) + w[8:]),
-                   'not finite'),
-    'a beta not finite': (weights('MemoryData', 0, lambda w: packed([math.inf]) + w[4:]),
-                          'not finite'),
-    'fewer betas': (lambda r: weights('MemoryData', 0, lambda w: w[:-4])(r) and
-                    change('MemoryData', 0, '2=8', '2=7')(r), 'combines 8 channels with 7'),
-    'a residual missing': (read('BinaryOp', 4, 0, lambda r: of(r, 'Convolution', 8)[3][0]),
-                           'its block0.convblock.1.conv'),
-    'another size': (change('Interp', 0, '1=1.250000e-01 2=1.250000e-01',
-                            '1=3.333333e-01 2=3.333333e-01'), 'its block0 '),
-    'flows of another factor': (change('Eltwise', 0, '4.0', '2.0'), 'its result or block2'),
-    'flows the other way': (change('Crop', 6, '9=1,0 -23310=1,2', '9=1,2 -23310=1,4'),
-                            'its result or block1'),
-    'features as they are': (read('rife.Warp', 2, 0, lambda r: r.features[1]),
-                             'its result or block1'),
-    'another mask': (change('Crop', 4, '9=1,4 -23310=1,5', '9=1,5 -23310=1,6'), ISNT),
-    'no sigmoid': (become('Sigmoid', 0, 'Noop'), 'its result or block4'),
-    'another mixture': (change('BinaryOp', -3, '2=1.0', '2=2.0'), 'its result or block4'),
-    'one picture alone': (read('BinaryOp', -2, 0, lambda r: of(r, 'rife.Warp', -2)[3][0]),
-                          'its result or block4'),
-    'encoded differently': (second_encode, 'other weights for the second picture'),
-    'without encode': (without_encode, 'its encode.cnn0'),
-    'two blocks': (fewer_blocks, 'network of 2 blocks'),
-    'what is not there': (read('Sigmoid', 0, 0, lambda _: 'nothing'), 'reads "nothing", which no '
-                          'layer'),
-    'made twice': (lambda r: of(r, 'Sigmoid')[3].__setitem__(0, 'in0') or r.joined(),
-                   'another layer has made'),
-    'no time': (half_a_time, 'network has 2 inputs; RIFE has three: two pictures and the time'),
-    'many layers': (layers(4097), 'has 4097 layers, more than RIFE has'),
-}
+BROKEN_RIFE = [
+    ('ends after 47 of 310 layers', lambda r: r.joined()[:r.joined().index(b'Deconvolution')]),
+    ('bytes of weights where the .bin has', lambda r: r.joined()[:-4]),
+    ('.bin has 4 bytes more', lambda r: r.joined() + bytes(4)),
+    ('are missing', lambda r: r.joined()[:r.joined().index(b'out0\n') + 5]),
+    ('UnaryOp "Sigmoid_', become('Sigmoid', 0, 'UnaryOp')),
+    ('block0.convblock.1.conv', change('ReLU', 0, '0=2.0', '0=1.0')),
+    ('its encode.cnn1', change('Convolution', 0, '1,2.0', '1,1.0')),
+    ('its encode.cnn2', change('Convolution', 1, ' 9=2', ' 9=0')),
+    ('its encode.cnn0', change('Convolution', 0, '3=2', '3=1'), without_encode),
+    ('161 weights, not 6 outputs', change('Convolution', 0, '6=162', '6=161')),
+    ('8 bit integers', weights('Convolution', 0, lambda w: struct.pack('<I', 0x000D4B38) + w[4:])),
+    ('not finite', weights('Convolution', 6, lambda w: NCNN_F32 + packed([math.nan]) + w[8:]),
+     weights('MemoryData', 0, lambda w: packed([math.inf]) + w[4:])),
+    ('combines 8 channels with 7',
+     lambda r: weights('MemoryData', 0, lambda w: w[:-4])(r) and
+     change('MemoryData', 0, '2=8', '2=7')(r)),
+    ('its block0.convblock.1.conv',
+     read('BinaryOp', 4, 0, lambda r: of(r, 'Convolution', 8)[3][0])),
+    ('its block0 ',
+     change('Interp', 0, '1=1.250000e-01 2=1.250000e-01', '1=3.333333e-01 2=3.333333e-01')),
+    ('its result or block2', change('Eltwise', 0, '4.0', '2.0')),
+    ('its result or block1', change('Crop', 6, '9=1,0 -23310=1,2', '9=1,2 -23310=1,4'),
+     read('rife.Warp', 2, 0, lambda r: r.features[1])),
+    (ISNT, change('Crop', 4, '9=1,4 -23310=1,5', '9=1,5 -23310=1,6')),
+    ('its result or block4', become('Sigmoid', 0, 'Noop'), change('BinaryOp', -3, '2=1.0', '2=2.0'),
+     read('BinaryOp', -2, 0, lambda r: of(r, 'rife.Warp', -2)[3][0])),
+    ('other weights for the second picture', second_encode),
+    ('network of 2 blocks', lambda _: RifeNcnn(Rife(widths=(8, 6), scales=(8, 4))).joined()),
+    ('reads "nothing", which no layer', read('Sigmoid', 0, 0, lambda _: 'nothing')),
+    ('another layer has made', edited(lambda r: of(r, 'Sigmoid')[3].__setitem__(0, 'in0'))),
+    ('network has 2 inputs; RIFE has three: two pictures and the time', half_a_time),
+    ('has 4097 layers, more than RIFE has', layers(4097)),
+]
 # Layers that are told otherwise, by what is said of them.
 for part, others in {
         f'{NO_CONV}: 3 by 3, or 4 by 4 transposed, of f32 or f16, with a bias': [
@@ -174,7 +150,7 @@ for part, others in {
                 '2=2', '11=5', '14=0', '18=1', '19=1', '20=1', '21=1')],
             *[('Convolution', 0, old, new) for old, new in (
                 ('1=3', '1=1'), ('1=3', '1=2147483647'), ('3=2', '3=3'), ('4=1', '4=0'),
-                ('5=1', '5=0'), ('0=6 1=3', '0=2147483647 1=2147483647'))],
+                ('5=1', '5=0'), (' 4=1', ''), (' 5=1', ''), ('0=6 1=3', '0=2147483647 1=2147483647'))],
             *[('Deconvolution', 0, old, new) for old, new in (
                 ('1=4', '1=3'), ('3=2', '3=1'), ('4=1', '4=0'))],
             *[('Convolution', 1, ' 9=2', f' 9={n}') for n in (-1, 3)]],
@@ -189,6 +165,8 @@ for part, others in {
         'holds 1 by 2 by 8 numbers': [('MemoryData', 0, '1=1', '1=2')],
         'holds 1 by 1 by 4097 numbers': [('MemoryData', 0, '2=8', '2=4097')],
         'holds 2 by 1 by 8 numbers': [('MemoryData', 0, '0=1', '0=2')],
+        'holds 0 by 1 by 8 numbers': [('MemoryData', 0, '0=1 ', '')],
+        'holds 1 by 0 by 8 numbers': [('MemoryData', 0, ' 1=1', '')],
         'holds 8 by 2 by 0 numbers': [('MemoryData', 0, '0=1 1=1 2=8', '0=8 1=2')],
         'is of kind 4, which RIFE doesn\'t compute': [('BinaryOp', 1, '0=0', '0=4')],
         'is of kind 3 with 2 inputs, which': [('BinaryOp', 2, '0=2', '0=3')],
@@ -204,12 +182,11 @@ for part, others in {
         'moves pixels otherwise than by 2': [('PixelShuffle', 0, '0=2', '0=4'),
                                              ('PixelShuffle', 0, '0=2', '0=2 1=1')],
         'an input of 4 channels, the 1. of all': [('Input', 0, '', '0=8 1=8 2=4')]}.items():
-    for other in others:
-        BROKEN_RIFE[f'other {other}'] = change(*other), part
+    BROKEN_RIFE.append((part, *[change(*other) for other in others]))
 for sizes, part in (('4,3e38,-233', 'cuts 3e+38 of 9 channels'), ('4,nan,-233', 'of 9 channels'),
                     ('4,0,-233', 'cuts 0 of 9 channels'), ('4,1,9', 'cuts 9 of 8 channels'),
                     ('4,1,-233 1=1', 'cuts 4 of 13 channels')):
-    BROKEN_RIFE[f'parts {sizes}'] = slice_of(sizes), part
+    BROKEN_RIFE.append((part, slice_of(sizes)))
 # One more layer behind the others, of the result: its kind, what else it reads, how it is told.
 for kind, more, params, part in (
         ('Sigmoid', ['nothing'], '', 'Sigmoid_265" has 2 inputs'), ('Sigmoid', [], '', 'block4'),
@@ -219,12 +196,12 @@ for kind, more, params, part in (
         ('Interp', ['in0'], '0=2', 'resizes otherwise'), ('Input', [], '', 'has 1 inputs'),
         *[('Clip', [], limits, 'cuts off numbers where RIFE doesn\'t') for limits in (
             '0=0.25 1=1', '0=0.0 1=0.75')]):
-    BROKEN_RIFE[f'{kind} {more} {params}'] = behind(kind, more, params), part
-BROKEN_RIFE |= {
-    'two blobs': (behind('Sigmoid', n_out=2), 'makes 2 blobs'),
-    'a fourth input': (lambda r: r.layer('Input', []) and r.joined(), 'is an input of 1 channels, '
-                       'the 4. of all; RIFE has two of three and one of one'),
-}
+    BROKEN_RIFE.append((part, behind(kind, more, params)))
+BROKEN_RIFE += [
+    ('makes 2 blobs', behind('Sigmoid', n_out=2)),
+    ('is an input of 1 channels, the 4. of all; RIFE has two of three and one of one',
+     edited(lambda rife: rife.layer('Input', []))),
+]
 
 # What is the same RIFE of 4.22: in the manner of which exporter, and what becomes of it.
 SAME_RIFE = {
@@ -293,41 +270,33 @@ def no_beta(value):
 
 
 # What isn't RIFE as ONNX, and what the refusal says.
-BROKEN_RIFE_ONNX = {
-    'another slope': (rife_onnx(slope=0.1), 'its encode.cnn1'),
-    'nearest samples': (rife_onnx(mode='nearest'), 'samples a picture otherwise than RIFE'),
-    'zeros beyond the border': (rife_onnx(edge='zeros'), 'samples a picture otherwise than RIFE'),
-    'corners not aligned': (rife_onnx(corners=0), 'samples a picture otherwise than RIFE'),
-    'another grid': (rife_onnx(grid=0.5), 'plus a flow in pixels'),
-    'flows of another unit': (rife_onnx(step=1.5), 'plus a flow in pixels'),
-    'a stored unit': (rife_onnx('stored', step=1.25), 'plus a flow in pixels'),
-    'flows of twice the unit': (rife_onnx(step=0.5), 'its result or block1'),
-    'flows turned': (rife_onnx(flip=1), 'its result or block1'),
-    'axes turned': (rife_onnx(turn=(0, 3, 1, 2)), ''),
-    'sizes by repeating': (rife_onnx(resize='nearest'), 'resizes otherwise'),
-    'sizes with corners': (rife_onnx(transform='align_corners'), 'resizes otherwise'),
-    'other sizes': (rife_onnx(factor=0.5), ''),
-    'pixels in another order': (rife_onnx(pixels='DCR'), 'in another order'),
-    'a wider mask': (rife_onnx(cut=2), ''),
-    'along rows': (rife_onnx(axis=2), ''),
-    'another time': (rife_onnx('two', time=0.25), 'its block0'),
-    'cut off within': (rife_onnx(clip=(0.1, 1.0)), 'cuts off within 0 and 1'),
-    'padded by what is mirrored': (rife_onnx('padded', pad='reflect'), 'pads otherwise'),
-    'padded to less': (rife_onnx('padded', multiple=16), ''),
-    'padded to more': (rife_onnx('padded', multiple=128), 'where vrtd goes to a multiple of 32'),
-    'padded by grey': (rife_onnx('padded', filled=[0.5]), 'pads otherwise'),
-    'padded at the top': (rife_onnx('padded', before=[0, 0, 1, 0, 0, 0]), 'pads otherwise'),
-    'padded at the left': (rife_onnx('padded', before=[0, 0, 0, 1, 0, 0]), 'pads otherwise'),
-    'the time padded': (rife_onnx('padded', pad_time=True), 'pads otherwise'),
-    'one more operation': (rife_onnx(more='Tanh'), 'Tanh "Tanh_'),
-    'more outputs': (rife_onnx(outputs=2), 'has 2 outputs'),
-    'parts otherwise': (rife_onnx(split=(3, 2, 1)), UNFIT),
-    'parts of rows': (rife_onnx(split=(16, 16, 32), axis=2), 'cuts something else than channels'),
-    'fewer parts': (rife_onnx(split=(4, 2)), UNFIT),
-    'a beta not finite': (lambda: no_beta(math.inf), 'numbers that are not finite'),
-    'plus a picture': (rife_onnx('stored', ended=lambda o, x: o.made('Add', x, o.floats(
-        [1, 1, 1, 128], [0.5] * 127 + [0.75]))), 'numbers that differ from place to place'),
-}
+BROKEN_RIFE_ONNX = [
+    ('numbers that are not finite', lambda: no_beta(math.inf)),
+    ('numbers that differ from place to place',
+     rife_onnx('stored', ended=lambda o, x: o.made('Add', x, o.floats(
+        [1, 1, 1, 128], [0.5] * 127 + [0.75])))),
+]
+# Such as nobody's exporter writes it, by what is said of that.
+for part, more in {
+        'its encode.cnn1': [{'slope': 0.1}],
+        'samples a picture otherwise than RIFE': [
+            {'mode': 'nearest'}, {'edge': 'zeros'}, {'corners': 0}],
+        'plus a flow in pixels': [{'grid': 0.5}, {'step': 1.5}, {'style': 'stored', 'step': 1.25}],
+        'its result or block1': [{'step': 0.5}, {'flip': 1}],
+        "turns axes as RIFE doesn't": [{'turn': (0, 3, 1, 2)}],
+        'resizes otherwise': [{'resize': 'nearest'}, {'transform': 'align_corners'}],
+        'moves pixels otherwise than by 2, or in another order': [{'pixels': 'DCR'}],
+        UNFIT: [{'factor': 0.5}, {'cut': 2}, {'split': (3, 2, 1)}, {'split': (4, 2)},
+                {'style': 'padded', 'multiple': 16}],
+        'cuts something else than channels': [{'axis': 2}, {'split': (16, 16, 32), 'axis': 2}],
+        'its block0': [{'style': 'two', 'time': 0.25}],
+        'cuts off within 0 and 1': [{'clip': (0.1, 1.0)}],
+        'where vrtd goes to a multiple of 32': [{'style': 'padded', 'multiple': 128}],
+        'pads otherwise': [{'style': 'padded', **how} for how in (
+            {'pad': 'reflect'}, {'filled': [0.5]}, {'pad_time': True},
+            {'before': [0, 0, 1, 0, 0, 0]}, {'before': [0, 0, 0, 1, 0, 0]})],
+        'has 2 outputs': [{'outputs': 2}]}.items():
+    BROKEN_RIFE_ONNX.append((part, *[rife_onnx(**changes) for changes in more]))
 # The same with one more operation at its end, by what is said of that.
 P1, P2, S1, S2 = {'pads': [1] * 4}, {'pads': [2] * 4}, {'strides': [1] * 2}, {'strides': [2] * 2}
 for part, more in {
@@ -382,20 +351,19 @@ for part, more in {
         'is an operation that RIFE hasn\'t got': [beside('Tanh')],
         'makes what another has made before': [lambda o, x: o.node(
             'Sigmoid', [x], [x]) or x]}.items():
-    for i, op in enumerate(more):
-        BROKEN_RIFE_ONNX[f'{part}, {i}'] = rife_onnx('stored', ended=op), part
+    BROKEN_RIFE_ONNX.append((part, *[rife_onnx('stored', ended=op) for op in more]))
 PICTURE = 1, 3, 'h', 'w'
 for part, *dims in (
-        ("isn't one of RIFE's, which are two pictures", PICTURE, PICTURE, (1,), (1,)),
-        ("isn't one of RIFE's, which are two pictures", PICTURE, (1, *PICTURE), (1,)),
-        ("isn't one of RIFE's, which are two pictures", PICTURE, (1, 3, 'h', 1 + (1 << 14)), (1,)),
+        ('input "in3" isn\'t one of RIFE\'s, which are two', PICTURE, PICTURE, (1,), (1,)),
+        ('input "in1" isn\'t one of RIFE\'s', PICTURE, (1, *PICTURE), (1,)),
+        ('input "in1" isn\'t one of RIFE\'s', PICTURE, (1, 3, 'h', 1 + (1 << 14)), (1,)),
         ('file has no pictures as its first input', (1,), PICTURE, PICTURE),
         ('file has no pictures as its first input',),
         *[(f'whose file has {len(inputs)} inputs of {n} channels in all; those of RIFE that vrtd '
            'reads have', *[(1, n_each, 'h', 'w') for n_each in inputs]) for n, *inputs in (
                (5, 5), (9, 9), (10, 10), (12, 12), (12, 4096), (9, 3, 3, 3), (8, 7, 1),
                (7, 4, 2, 1), (7, 3, 1, 3))]):
-    BROKEN_RIFE_ONNX[f'inputs {dims}'] = of_inputs(*dims), part
+    BROKEN_RIFE_ONNX.append((part, of_inputs(*dims)))
 
 # What is the same: in the manner of which exporter, and by what changes.
 SAME_RIFE_ONNX = {

@@ -82,114 +82,65 @@ def gathered(rows):
 
 
 # What isn't SwinIR, and what the refusal says.
-BROKEN_SWINIR = {
-    'cut short': (lambda: swinir()()[:-60], 'cut short or damaged'),
-    'another slope': (swinir(slope=0.1), 'its conv_hr '),
-    'another slope of the tail': (swinir(tail_slope=0.2), 'its conv_last '),
-    'another epsilon': (swinir(epsilon=1e-6), 'its patch_embed.norm '),
-    'another epsilon, whole': (swinir('dynamo', epsilon=1e-6), 'its patch_embed.norm '),
-    'another scale': (swinir(scale=0.5), f'its {BLOCK}0.attn '),
-    'no GELU': (swinir(half=1.0), f'its {BLOCK}0.mlp.fc2 '),
-    'another GELU': (swinir(root=2.0), f'its {BLOCK}0.mlp.fc1 '),
-    'rolled further': (swinir(roll=2), f'its {BLOCK}1.attn '),
-    'not rolled back': (swinir(back=1), f'its {BLOCK}1.norm2 '),
-    'not rolled': (swinir(roll=None), f'its {BLOCK}1 '),
-    'no mask': (swinir(masked=None), f'its {BLOCK}1.attn '),
-    'no mask, though one is added': (swinir(masked=(0.0, 0.0)), f'its {BLOCK}1.attn '),
-    'another mask': (swinir('dynamo', masked=(0.0, 1.0)), 'masks other places'),
-    'a weaker mask': (swinir(masked=(0.0, -10.0)), 'masks other places'),
-    'a mask the other way round': (swinir(masked=(-100.0, 0.0)), 'masks other places'),
-    'a mask of another shift': (swinir(end=2), f'its {BLOCK}1.attn '),
-    'a stored mask of another shift': (swinir('dynamo', end=2), f'its {BLOCK}1.attn '),
-    'shares of queries': (swinir(axis=2), 'goes along axis 2'),
-    'shares of heads': (swinir(axis=1), 'goes along axis 1'),
-    'norms of places': (swinir(norm_axis=1), 'goes along axis 1'),
-    'norms of places, whole': (swinir('dynamo', norm_axis=1), 'goes along axis 1'),
-    'other parts': (swinir(parts=(1, 1, 2)), f'its {BLOCK}0.attn '),
-    'keys for values': (swinir(parts=(0, 1, 1)), f'its {BLOCK}0.attn.proj '),
-    'four parts': (swinir(parts=(0, 1, 3)), 'one of three parts'),
-    'windows otherwise': (swinir(windows=(0, 1, 2, 3, 4, 5)), 'compares places otherwise'),
-    'windows turned': (swinir(windows=(0, 1, 3, 4, 2, 5)), 'compares places otherwise'),
-    'parts otherwise': (swinir(parted=(2, 0, 1, 3, 4)), 'compares places otherwise'),
-    'features before parts': (swinir(parted=(3, 0, 2, 1, 4)), 'one of three parts'),
-    'keys not turned': (swinir(turned=(0, 1, 2, 3)), UNFIT),
-    'heads turned with places': (swinir(turned=(0, 3, 1, 2)), ''),
-    'heads not joined': (swinir(joined=(0, 1, 2, 3)), 'another axis than SwinIR'),
-    'places not turned': (swinir(tokens=(0, 1, 2)), ''),
-    'another mean': (swinir(mean=(0.5, 0.5, 0.5)), 'mean and range'),
-    'enlarged by 3': (swinir(factor=3.0), 'repeating samples twice'),
-    'one more operation': (swinir(more='Tanh'), 'Tanh "Tanh_'),
-    'one more product': (swinir(more='Softmax'), 'something else than pairs'),
-    'bilinear': (edited(field(4, 'nearest'), field(4, 'linearX')), 'resizes otherwise'),
-    'fewer biases': (other_tensor(BLOCK + '0.mlp.fc1.bias', lambda s, v: ([7], v[:7])),
-                     UNFIT),
-    'other features': (other_tensor('norm.weight', lambda s, v: ([2], v[:2])), ''),
-    'not finite': (other_tensor('conv_first.bias', lambda s, v: (s, [math.nan] * s[0])),
-                   'not finite'),
-    'a bias of pairs': (other_tensor(BLOCK + '0.attn.relative_position_bias_table',
-                                     lambda s, v: (s, [math.nan] + v[1:])), f'{BLOCK}0.attn '),
-    'rows by no number': (gathered(([0], [])), UNFIT),
-    'one row': (gathered(([], [3])), UNFIT),
-    'rows that are not there': (gathered(([16], [9] * 16)), UNFIT),
-    'rows alone': (gathered(([16], [0] * 16)), UNFIT),
-    'pixels in another order': (lambda: to_pixels('DCR'), 'in another order'),
-    'every second column': (lambda: sliced(2), UNFIT),
-    'what is not there': (edited(field(1, 'm9'), field(1, 'n9')), 'reads "n9", which'),
-    'an input of three axes': (swinir(open='chw'), "has an input that isn't a picture"),
-    'a second output': (lambda: swinir()() + field(7, field(12, field(1, 'more'))),
-                        'has several inputs or outputs; SwinIR has one of both'),
-    'a second input': (lambda: swinir()() + field(7, field(11, field(1, 'more'))),
-                       'has several inputs or outputs; SwinIR has one of both'),
-    'a cube': (swinir(power=3.0), 'is no square'),
-    'a tanh': (swinir('dynamo', gelu='tanh'), "is approximate, which SwinIR's isn't"),
-    'products turned': (swinir('dynamo', gemm=[Onnx.attribute('transA', 2, 3, 1)]), PRODUCT),
-    'products of half': (swinir('dynamo', gemm=[Onnx.attribute('alpha', 1, 2, 0.5)]), PRODUCT),
-    'biases of half': (swinir('dynamo', gemm=[Onnx.attribute('beta', 1, 2, 0.5)]), PRODUCT),
-    'an edge of zeros': (lambda: swinir('dynamo', missing=(0, 0, 1, 1))().replace(
-        field(4, 'reflect'), field(4, 'constan')), 'pads otherwise'),
-    'an edge on top': (swinir('dynamo', missing=(1, 0, 0, 1)), 'pads otherwise'),
-    'an edge of two': (swinir('dynamo', missing=(0, 0, 0, 2)), "that pictures aren't padded"),
-    'an edge that stays': (swinir('dynamo', missing=(0, 0, 1, 1), ended=lambda o, x: o.made(
-        'Identity', f'm{o.n_made - 1}')), "has an output that isn't SwinIR's"),
-    'twice an edge': (ended(lambda o, x: o.made('Pad', x, [0] * 8)), 'pads otherwise'),
-    'cut off within': (ended(lambda o, x: o.made('Clip', x, o.number(0.1))),
-                       'cuts off within 0 and 1'),
-    'cut off below': (ended(lambda o, x: o.made('Clip', x, o.number(0.0), o.number(0.9))),
-                      'cuts off within 0 and 1'),
-    'cut off and more': (swinir(more='Clip', ended=lambda o, x: o.leaky(x, 0.5)), 'reads a part'),
-    'of no picture': (ended(lambda o, x: o.made('Sub', o.number(1.0), x)), 'as its input 1'),
-    'a sum of one': (ended(lambda o, x: o.made('Add', x)), "follow from the picture's size"),
-    'divided by none': (ended(lambda o, x: o.made('Div', x)), 'no picture as its input 2'),
-    'divided by itself': (ended(lambda o, x: o.made('Div', x, x)), 'else than a deviation'),
-    'a part of it': (ended(lambda o, x: o.made('Slice', x, [1], [9], [3])), UNFIT_OUTPUT),
-    'a part, convolved': (ended(lambda o, x: o.leaky(o.made('Slice', x, [1], [9], [3]), 0.5)),
-                          'reads a part of a picture'),
-    'a part of channels': (ended(lambda o, x: o.made('Slice', x, [1], [2], [1])), 'cuts pictures'),
-    'other parts joined': (ended(lambda o, x: o.made('Concat', *[o.made(
-        'Slice', x, [a], [b], [3]) for a, b in ((2, 99), (0, 1))], attributes=[o.int('axis', 3)])),
-        'joins pictures'),
-    'joined with itself': (ended(lambda o, x: o.made('Concat', x, x, attributes=[
-        o.int('axis', 2)])), 'joins pictures'),
-    'turned at the end': (ended(lambda o, x: o.transpose(x, 0, 1, 3, 2)), "isn't SwinIR's"),
-    'turned, convolved': (ended(lambda o, x: o.made('Conv', o.transpose(x, 0, 1, 3, 2), *other_conv(
-        o))), 'whose axes SwinIR has in another order'),
-    'turned by default': (ended(lambda o, x: o.made('Transpose', x)), 'turns axes'),
-    'taken apart': (ended(lambda o, x: o.reshape(x, 1, 3, 28, -1)), UNFIT_OUTPUT),
-    'added, turned': (ended(lambda o, x: turned(o, o.reshape(x, 1, 3, 112, 2, 112))),
-                      'samples that are in another order'),
-    'an edge left out': (ended(lambda o, x: o.made('Conv', x, *other_conv(o))), 'keeps the size'),
-    'a smaller edge': (ended(lambda o, x: o.made('Conv', x, *other_conv(o), attributes=[
-        o.ints('pads', 0, 0, 0, 0)])), 'keeps the size'),
-    'every second': (ended(lambda o, x: o.made('Conv', x, *other_conv(o), attributes=[
-        o.ints('strides', 2, 2), o.ints('pads', 1, 1, 1, 1)])), 'keeps the size'),
-    'a product of planes': (ended(lambda o, x: o.made('MatMul', x, o.floats(
-        [1, 224, 1], [1.0] * 224))), "another axis than SwinIR's features"),
-    'a bias of five': (other_tensor('conv_first.bias', lambda s, v: ([5], [0.0] * 5)),
-                       'its conv_first'),
-    'a kernel of one': (other_tensor('conv_hr.weight', lambda s, v: ([6, 6, 1, 1], v[:36])),
-                        'its conv_hr'),
-    'samples to 254': (lambda: SwinIrOnnx(SwinIr(range_=254)).data(), 'mean and range'),
-}
+BROKEN_SWINIR = [
+    ('cut short or damaged', lambda: swinir()()[:-60]),
+    ('its conv_hr ', swinir(slope=0.1)),
+    ('its conv_last ', swinir(tail_slope=0.2)),
+    ('its patch_embed.norm ', swinir(epsilon=1e-6), swinir('dynamo', epsilon=1e-6)),
+    (f'its {BLOCK}0.attn ', swinir(scale=0.5), swinir(parts=(1, 1, 2))),
+    (f'its {BLOCK}0.mlp.fc2 ', swinir(half=1.0)),
+    (f'its {BLOCK}0.mlp.fc1 ', swinir(root=2.0)),
+    (f'its {BLOCK}1.attn ', swinir(roll=2), swinir(masked=None), swinir(masked=(0.0, 0.0)),
+     swinir(end=2), swinir('dynamo', end=2)),
+    (f'its {BLOCK}1.norm2 ', swinir(back=1)),
+    (f'its {BLOCK}1 ', swinir(roll=None)),
+    ('masks other places', swinir('dynamo', masked=(0.0, 1.0)), swinir(masked=(0.0, -10.0)),
+     swinir(masked=(-100.0, 0.0))),
+    ('goes along axis 2', swinir(axis=2)),
+    ('goes along axis 1', swinir(axis=1), swinir(norm_axis=1), swinir('dynamo', norm_axis=1)),
+    (f'its {BLOCK}0.attn.proj ', swinir(parts=(0, 1, 1))),
+    ('one of three parts', swinir(parts=(0, 1, 3)), swinir(parted=(3, 0, 2, 1, 4))),
+    ('compares places otherwise', swinir(windows=(0, 1, 2, 3, 4, 5)),
+     swinir(windows=(0, 1, 3, 4, 2, 5)), swinir(parted=(2, 0, 1, 3, 4))),
+    (UNFIT, swinir(turned=(0, 1, 2, 3)),
+     other_tensor(BLOCK + '0.mlp.fc1.bias', lambda s, v: ([7], v[:7])), gathered(([0], [])),
+     gathered(([], [3])), gathered(([16], [9] * 16)), gathered(([16], [0] * 16)),
+     lambda: sliced(2)),
+    ('', swinir(turned=(0, 3, 1, 2)), swinir(tokens=(0, 1, 2)),
+     other_tensor('norm.weight', lambda s, v: ([2], v[:2]))),
+    ('another axis than SwinIR', swinir(joined=(0, 1, 2, 3))),
+    ('mean and range', swinir(mean=(0.5, 0.5, 0.5)), lambda: SwinIrOnnx(SwinIr(range_=254)).data()),
+    ('repeating samples twice', swinir(factor=3.0)),
+    ('Tanh "Tanh_', swinir(more='Tanh')),
+    ('something else than pairs', swinir(more='Softmax')),
+    ('resizes otherwise', edited(field(4, 'nearest'), field(4, 'linearX'))),
+    ('not finite', other_tensor('conv_first.bias', lambda s, v: (s, [math.nan] * s[0]))),
+    (f'{BLOCK}0.attn ',
+     other_tensor(BLOCK + '0.attn.relative_position_bias_table',
+                  lambda s, v: (s, [math.nan] + v[1:]))),
+    ('in another order', lambda: to_pixels('DCR')),
+    ('reads "n9", which', edited(field(1, 'm9'), field(1, 'n9'))),
+    ("has an input that isn't a picture", swinir(open='chw')),
+    ('has several inputs or outputs; SwinIR has one of both',
+     lambda: swinir()() + field(7, field(12, field(1, 'more'))),
+     lambda: swinir()() + field(7, field(11, field(1, 'more')))),
+    ('is no square', swinir(power=3.0)),
+    ("is approximate, which SwinIR's isn't", swinir('dynamo', gelu='tanh')),
+    (PRODUCT, swinir('dynamo', gemm=[Onnx.attribute('transA', 2, 3, 1)]),
+     swinir('dynamo', gemm=[Onnx.attribute('alpha', 1, 2, 0.5)]),
+     swinir('dynamo', gemm=[Onnx.attribute('beta', 1, 2, 0.5)])),
+    ('pads otherwise',
+     lambda: swinir('dynamo', missing=(0, 0, 1, 1))().replace(
+        field(4, 'reflect'), field(4, 'constan')), swinir('dynamo', missing=(1, 0, 0, 1)),
+     ended(lambda o, x: o.made('Pad', x, [0] * 8))),
+    ("that pictures aren't padded", swinir('dynamo', missing=(0, 0, 0, 2))),
+    ("has an output that isn't SwinIR's",
+     swinir('dynamo', missing=(0, 0, 1, 1), ended=lambda o, x: o.made(
+        'Identity', f'm{o.n_made - 1}'))),
+    ('reads a part', swinir(more='Clip', ended=lambda o, x: o.leaky(x, 0.5))),
+    ('its conv_first', other_tensor('conv_first.bias', lambda s, v: ([5], [0.0] * 5))),
+    ('its conv_hr', other_tensor('conv_hr.weight', lambda s, v: ([6, 6, 1, 1], v[:36]))),
+]
 
 
 def enlarged(*factors):
@@ -198,11 +149,11 @@ def enlarged(*factors):
         o.string('coordinate_transformation_mode', 'asymmetric')])
 
 
-def conv(*kernel, bias=True):
+def conv(*kernel, bias=True, **attributes):
     """One more convolution."""
-    return lambda o, x: o.made('Conv', x, o.floats([3, 3, *kernel], [0.0] * 9 * math.prod(kernel)),
-                               *[o.floats([3], [0.0] * 3)] * bias, attributes=[o.ints(
-                                   'pads', *[k // 2 for k in kernel * 2])])
+    return lambda o, x: o.made('Conv', x, o.floats([3, 3, *kernel], [0.1] * 9 * math.prod(kernel)),
+                               *[o.floats([3], [0.0] * 3)] * bias, attributes=[
+                                   o.ints(name, *values) for name, values in attributes.items()])
 
 
 def norm(*sizes):
@@ -210,24 +161,42 @@ def norm(*sizes):
                                *[o.floats([n], [1.0] * n) for n in sizes])
 
 
-# The same with one more operation at its end, by what is said of that.
-for part, more in {
-        'its result': [conv(5, 5), conv(3, 3), lambda o, x: o.made('Sqrt', x), lambda o, x: o.made(
-            'Sub', x, o.floats([3, 1, 1], [0.5] * 3))],
-        'is no convolution that keeps the size': [conv(3, 1), conv(1, 3)],
-        'has no constant as its input 3': [conv(3, 3, bias=False)],
-        'has no constant weights and bias': [norm(3), norm(4, 3), norm(3, 4), norm(1, 1)],
-        'resizes otherwise than by repeating samples twice': [
-            enlarged(1.0, 1.0, 2.0, 1.0), enlarged(1.0, 1.0, 1.0, 2.0),
-            enlarged(1.0, 2.0, 2.0, 2.0), enlarged(1.0, 1.0, 3.0, 3.0)],
-        'goes along axis 0, not the last': [lambda o, x: o.made('ReduceMean', x, attributes=[
-            o.ints('axes', 2, 3)])],
-        'compares places otherwise': [lambda o, x: o.made(
-            'MatMul', x, o.transpose(x, 0, 1, 3, 2))],
-        UNFIT_OUTPUT: [lambda o, x: o.made('Slice', x, [0, 0], [112, 112], [2, 3])],
-        }.items():
-    for i, op in enumerate(more):
-        BROKEN_SWINIR[f'{part}, {i}'] = ended(op), part
+# The same with one more operation at its end.
+BROKEN_SWINIR += [(part, *map(ended, more)) for part, *more in (
+    ('cuts off within 0 and 1', lambda o, x: o.made('Clip', x, o.number(0.1)),
+     lambda o, x: o.made('Clip', x, o.number(0.0), o.number(0.9))),
+    ('as its input 1', lambda o, x: o.made('Sub', o.number(1.0), x)),
+    ("follow from the picture's size", lambda o, x: o.made('Add', x)),
+    ('no picture as its input 2', lambda o, x: o.made('Div', x)),
+    ('else than a deviation', lambda o, x: o.made('Div', x, x)),
+    (UNFIT_OUTPUT, lambda o, x: o.made('Slice', x, [1], [9], [3]),
+     lambda o, x: o.reshape(x, 1, 3, 28, -1),
+     lambda o, x: o.made('Slice', x, [0, 0], [112, 112], [2, 3])),
+    ('reads a part of a picture', lambda o, x: o.leaky(o.made('Slice', x, [1], [9], [3]), 0.5)),
+    ('cuts pictures', lambda o, x: o.made('Slice', x, [1], [2], [1])),
+    ('joins pictures',
+     lambda o, x: o.made('Concat', *[o.made('Slice', x, [a], [b], [3]) for a, b in (
+         (2, 99), (0, 1))], attributes=[o.int('axis', 3)]),
+     lambda o, x: o.made('Concat', x, x, attributes=[o.int('axis', 2)])),
+    ("isn't SwinIR's", lambda o, x: o.transpose(x, 0, 1, 3, 2)),
+    ('whose axes SwinIR has in another order',
+     lambda o, x: conv(3, 3)(o, o.transpose(x, 0, 1, 3, 2))),
+    ('turns axes', lambda o, x: o.made('Transpose', x)),
+    ('samples that are in another order', lambda o, x: turned(o, o.reshape(x, 1, 3, 112, 2, 112))),
+    ("another axis than SwinIR's features",
+     lambda o, x: o.made('MatMul', x, o.floats([1, 224, 1], [1.0] * 224))),
+    ('its result', conv(5, 5, pads=[2] * 4), conv(3, 3, pads=[1] * 4),
+     lambda o, x: o.made('Sqrt', x), lambda o, x: o.made('Sub', x, o.floats([3, 1, 1], [0.5] * 3))),
+    ('is no convolution that keeps the size', conv(3, 1, pads=[1, 0, 1, 0]),
+     conv(1, 3, pads=[0, 1, 0, 1]), conv(3, 3), conv(3, 3, pads=[0] * 4),
+     conv(3, 3, pads=[1] * 4, strides=[2, 2])),
+    ('has no constant as its input 3', conv(3, 3, pads=[1] * 4, bias=False)),
+    ('has no constant weights and bias', norm(3), norm(4, 3), norm(3, 4), norm(1, 1)),
+    ('resizes otherwise than by repeating samples twice', enlarged(1.0, 1.0, 2.0, 1.0),
+     enlarged(1.0, 1.0, 1.0, 2.0), enlarged(1.0, 2.0, 2.0, 2.0), enlarged(1.0, 1.0, 3.0, 3.0)),
+    ('goes along axis 0, not the last',
+     lambda o, x: o.made('ReduceMean', x, attributes=[o.ints('axes', 2, 3)])),
+    ('compares places otherwise', lambda o, x: o.made('MatMul', x, o.transpose(x, 0, 1, 3, 2))))]
 
 
 def node(op, *inputs, output='more'):
@@ -260,10 +229,6 @@ def to_pixels(mode):
     onnx.result = onnx.made('DepthToSpace', x, attributes=[onnx.int('blocksize', 2),
                                                            onnx.string('mode', mode)])
     return onnx.data()
-
-
-def other_conv(o):
-    return o.floats([3, 3, 3, 3], [0.1] * 81), o.floats([3], [0.0] * 3)
 
 
 def sliced(step):
@@ -325,8 +290,7 @@ class Carriers(Files):
 
     def test_broken_rife(self):
         self.write('x.npy', pictures(2, 16, 16))
-        self.refuse_each('ncnn', {name: (lambda make=make: make(RifeNcnn(Rife())), part)
-                                  for name, (make, part) in BROKEN_RIFE.items()})
+        self.refuse_each('ncnn', BROKEN_RIFE, lambda: RifeNcnn(Rife()))
 
     @unittest.skipUnless(HAS_ONNX, 'built without libprotobuf-c')
     def test_swinir(self):
@@ -377,8 +341,8 @@ class Carriers(Files):
                  'an edge': {'missing': (0, 0, 1, 1)}, 'cut off': {'more': 'Clip'}}
         self.make_same('onnx', wanted, {name: SwinIrOnnx(SwinIr(), 'dynamo', **changes).data()
                                         for name, changes in ways.items()})
-        self.refuse_each('onnx', {name: (swinir('dynamo', said={'conv_first.weight': how}), UNFIT)
-                                  for name, how in UNKNOWN.items()})
+        self.refuse_each('onnx', [(UNFIT, swinir('dynamo', said={'conv_first.weight': how}))
+                                  for how in UNKNOWN.values()])
 
     @unittest.skipUnless(HAS_ONNX, 'built without libprotobuf-c')
     def test_broken_swinir(self):
@@ -389,8 +353,8 @@ class Carriers(Files):
     def test_broken_graph(self):
         self.write('x.npy', pictures(2, 16, 16))
         for x, whole in ('input', swinir()()), ('in0', RifeOnnx(Rife()).data()):
-            self.refuse_each('onnx', {(part, x): (lambda more=more: whole + field(7, more(x)), part)
-                                      for part, more in BROKEN_GRAPH.items()})
+            self.refuse_each('onnx', [(part, lambda more=more, x=x, whole=whole: whole + field(
+                7, more(x))) for part, more in BROKEN_GRAPH.items()])
 
     def test_scales(self):
         """Of a checkpoint, the sizes that blocks look at pictures in may be told."""

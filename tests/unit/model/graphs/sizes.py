@@ -67,24 +67,21 @@ def reshaped(*dims, size=None):
 
 
 # Files that compute with the picture's size.
-BROKEN_SIZES = {
-    'left out': (lambda: with_node('Add', ['one', '']), 'combines 1 numbers with 0'),
-    'of unlike shapes': (lambda: with_node('Add', ['row', 'column']),
-                         'combines numbers in 1 rows with such in 2'),
-    'of nothing': (lambda: with_node('Mul', ['none', 'one']), 'combines 0 numbers with 1'),
-    'a part that follows from the size': (
-        lambda: with_node('Slice', ['sizes', 'one', 'rows']), 'cuts in a way'),
-    'another edge': (lambda: first(folded(), b'reflect', b'wrapped'), 'pads otherwise'),
-    'no multiple': (lambda: folded(multiple=3).data(), "isn't what is missing to the next"),
-    'an edge that stays': (uncut, 'an edge that stays'),
-    'with and without': (beside, 'reads a picture without the edge'),
-    'behind the cut': (behind, 'reads a picture whose edge was cut off'),
-    'cut elsewhere': (lambda: Onnx(esrgan(n_up=2, unshuffle=2), size=(H, W),
-                                   edge=('dynamo', 2, 1)).data(), 'cuts pictures'),
-    'what is not there': (lambda: first(folded(), field(4, 'Gather'), field(4, 'Einsum')),
-                          'Einsum'),
-    'by zero': (lambda: folded(multiple=0).data(), 'next multiple'),
-}
+BROKEN_SIZES = [
+    ('combines 1 numbers with 0', lambda: with_node('Add', ['one', ''])),
+    ('combines numbers in 1 rows with such in 2', lambda: with_node('Add', ['row', 'column'])),
+    ('combines 0 numbers with 1', lambda: with_node('Mul', ['none', 'one'])),
+    ('cuts in a way', lambda: with_node('Slice', ['sizes', 'one', 'rows'])),
+    ('pads otherwise', lambda: first(folded(), b'reflect', b'wrapped')),
+    ("isn't what is missing to the next", lambda: folded(multiple=3).data()),
+    ('an edge that stays', uncut),
+    ('reads a picture without the edge', beside),
+    ('reads a picture whose edge was cut off', behind),
+    ('cuts pictures',
+     lambda: Onnx(esrgan(n_up=2, unshuffle=2), size=(H, W), edge=('dynamo', 2, 1)).data()),
+    ('Einsum', lambda: first(folded(), field(4, 'Gather'), field(4, 'Einsum'))),
+    ('next multiple', lambda: folded(multiple=0).data()),
+]
 
 
 def one_conv():
@@ -218,52 +215,39 @@ def cube(o):
 
 
 # Those that aren't that, or can't be followed.
-NO_SIZES = {
-    'more': (lambda o, s: o.made('Add', o.made('Slice', s, [2], [4]), 1), 'given size'),
-    'turned round': (lambda o, s: o.made('Gather', s, [3, 2]), 'given size'),
-    'three': (lambda o, s: o.made('Slice', s, [1], [4]), 'given size'),
-    'divided unlike': (lambda o, s: o.made('Mul', o.made('Div', o.made('Slice', s, [2], [4]), 2),
-                                           2), 'given size'),
-    'not there': (lambda o, s: o.made('Gather', s, [4]), "takes what isn't there"),
-    'not there, from the end': (lambda o, s: o.made('Gather', s, [-5]), "takes what isn't there"),
-    'of a table': (lambda o, s: o.made('Gather', o.made('Reshape', s, [2, 2]), [1]),
-                   "takes what isn't there"),
-    'no steps': (lambda o, s: o.made('Slice', s, [2], [4], [0], [0]), 'cuts in a way'),
-    'two cuts': (lambda o, s: o.made('Slice', s, [2, 0], [4, 1]), 'cuts in a way'),
-    'columns of a table': (lambda o, s: o.made('Slice', o.made('Reshape', s, [2, 2]), [0], [1],
-                                               [1]), 'cuts in a way'),
-    'two axes': (lambda o, s: o.made('Slice', s, [2], [4], [0, 0]), 'cuts in a way'),
-    'single numbers joined': (lambda o, s: listed(o, *[o.made('Gather', s, i) for i in (2, 3)]),
-                              'joins numbers that are no list'),
-    'three dimensions': (lambda o, s: o.made('Reshape', s, [1, 2, 2]), 'numbers of 3 dimensions'),
-    'two left over': (lambda o, s: o.made('Reshape', s, [-1, -1]), 'to a constant shape'),
-    'less than none': (lambda o, s: o.made('Reshape', s, [-2]), 'to a constant shape'),
-    'by its own size': (lambda o, s: o.made('Reshape', s, o.made('Gather', s, [2])),
-                        'to a constant shape'),
-    'fewer': (lambda o, s: o.made('Reshape', s, [3]), 'is of 4 numbers, not 3'),
-    'three by what is left': (lambda o, s: o.made('Reshape', s, [3, -1]), 'of 4 numbers, not 3'),
-    'none by what is left': (lambda o, s: o.made('Reshape', s, [0, -1]), 'is of 4 numbers, not 0'),
-    'a list in one': (lambda o, s: o.made('Unsqueeze', s, [0]), 'no single number'),
-    'several as one': (lambda o, s: o.made('Squeeze', s), 'is of 4 numbers, not 1'),
-    'a list turned': (turned, 'no table of numbers'),
-    'not turned': (lambda o, s: turned(o, o.made('Reshape', s, [2, 2]), 0, 1),
-                   'no table of numbers'),
-    'filled by size': (lambda o, s: o.made('ConstantOfShape', o.made('Gather', s, [2])),
-                       'more than 64 numbers'),
-    'many taken': (lambda o, s: o.made('Gather', s, [2] * 65), 'more than 64 numbers'),
-    'many': (lambda o, s: o.made('ConstantOfShape', [65]), 'more than 64 numbers'),
-    'many that are constant': (lambda o, s: o.made('Add', o.made('Gather', s, 2), [1] * 65),
-                               'more than 64 numbers'),
-    'many joined': (lambda o, s: listed(o, *[s] * 17), 'more than 64 numbers'),
-    'many inputs': (lambda o, s: listed(o, *[o.made('Slice', s, [0], [0])] * 65),
-                    'has 65 inputs'),
-    'of what is seen': (lambda o, s: shape(o, o.made('Unsqueeze', 'input', [2])),
-                        "asked of what isn't pictures"),
-    **{f'of three dimensions: {kind}': (
-        lambda o, s, kind=kind: o.made(kind, cube(o), s), 'constants of 3 dimensions')
-       for kind in ('Add', 'Cast', 'Concat', 'ConstantOfShape', 'Gather', 'Reshape', 'Shape',
-                    'Slice', 'Squeeze', 'Transpose', 'Unsqueeze')},
-}
+NO_SIZES = [
+    ('given size', lambda o, s: o.made('Add', o.made('Slice', s, [2], [4]), 1),
+     lambda o, s: o.made('Gather', s, [3, 2]), lambda o, s: o.made('Slice', s, [1], [4]),
+     lambda o, s: o.made('Mul', o.made('Div', o.made('Slice', s, [2], [4]), 2), 2)),
+    ("takes what isn't there", lambda o, s: o.made('Gather', s, [4]),
+     lambda o, s: o.made('Gather', s, [-5]),
+     lambda o, s: o.made('Gather', o.made('Reshape', s, [2, 2]), [1])),
+    ('cuts in a way', lambda o, s: o.made('Slice', s, [2], [4], [0], [0]),
+     lambda o, s: o.made('Slice', s, [2, 0], [4, 1]),
+     lambda o, s: o.made('Slice', o.made('Reshape', s, [2, 2]), [0], [1], [1]),
+     lambda o, s: o.made('Slice', s, [2], [4], [0, 0])),
+    ('joins numbers that are no list',
+     lambda o, s: listed(o, *[o.made('Gather', s, i) for i in (2, 3)])),
+    ('numbers of 3 dimensions', lambda o, s: o.made('Reshape', s, [1, 2, 2])),
+    ('to a constant shape', lambda o, s: o.made('Reshape', s, [-1, -1]),
+     lambda o, s: o.made('Reshape', s, [-2]),
+     lambda o, s: o.made('Reshape', s, o.made('Gather', s, [2]))),
+    ('is of 4 numbers, not 3', lambda o, s: o.made('Reshape', s, [3])),
+    ('of 4 numbers, not 3', lambda o, s: o.made('Reshape', s, [3, -1])),
+    ('is of 4 numbers, not 0', lambda o, s: o.made('Reshape', s, [0, -1])),
+    ('no single number', lambda o, s: o.made('Unsqueeze', s, [0])),
+    ('is of 4 numbers, not 1', lambda o, s: o.made('Squeeze', s)),
+    ('no table of numbers', turned, lambda o, s: turned(o, o.made('Reshape', s, [2, 2]), 0, 1)),
+    ('more than 64 numbers', lambda o, s: o.made('ConstantOfShape', o.made('Gather', s, [2])),
+     lambda o, s: o.made('Gather', s, [2] * 65), lambda o, s: o.made('ConstantOfShape', [65]),
+     lambda o, s: o.made('Add', o.made('Gather', s, 2), [1] * 65),
+     lambda o, s: listed(o, *[s] * 17)),
+    ('has 65 inputs', lambda o, s: listed(o, *[o.made('Slice', s, [0], [0])] * 65)),
+    ("asked of what isn't pictures", lambda o, s: shape(o, o.made('Unsqueeze', 'input', [2]))),
+    *[('constants of 3 dimensions', lambda o, s, kind=kind: o.made(kind, cube(o), s)) for kind in (
+        'Add', 'Cast', 'Concat', 'ConstantOfShape', 'Gather', 'Reshape', 'Shape', 'Slice',
+        'Squeeze', 'Transpose', 'Unsqueeze')],
+]
 
 # Where pixel i of a picture enlarged by f comes from, and how that is rounded.
 WHERE = {
