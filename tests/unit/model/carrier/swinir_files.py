@@ -95,7 +95,7 @@ class SwinIrOnnx(Onnx):
                         'axis': -1, 'norm_axis': -1, 'masked': (0.0, -100.0), 'end': 1,
                         'factor': 2.0, 'more': None, 'said': {}, 'gemm': None, 'gelu': None,
                         'missing': None, 'folded': False, 'ended': None, 'power': 2.0,
-                        'open': ''} | changes
+                        'open': '', 'masks': 1} | changes
         if self.changes['missing']:
             self.size = [n - less for n, less in zip(self.SIZE, self.changes['missing'][2:])]
         self.n_constants = 0
@@ -148,7 +148,8 @@ class SwinIrOnnx(Onnx):
             y, x = window // (w // 2) * 2, window % (w // 2) * 2
             places = [part(y + i // 2, x + i % 2) for i in range(4)]
             values += [kept if a == b else masked for a in places for b in places]
-        return self.floats([1, h * w // 4, 1, 4, 4], values)
+        n = self.changes['masks']
+        return self.floats([n, h * w // 4, 1, 4, 4], values * n)
 
     def computed_mask(self):
         parts = []

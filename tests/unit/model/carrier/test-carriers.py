@@ -73,6 +73,8 @@ class GatherSwinIr(SwinIrOnnx):
     def bias(self, name):
         table = self.net.names[f'{name}.relative_position_bias_table'][1]
         rows = self.changes['rows']
+        if callable(rows):
+            return rows(self)
         rows = self.constant(f'{name}.rows', *rows, 'q') if rows else 0
         return self.made('Gather', self.floats([9, self.net.HEADS], table), rows)
 
@@ -95,7 +97,9 @@ BROKEN_SWINIR = [
     (f'its {BLOCK}1.norm2 ', swinir(back=1)),
     (f'its {BLOCK}1 ', swinir(roll=None)),
     ('masks other places', swinir('dynamo', masked=(0.0, 1.0)), swinir(masked=(0.0, -10.0)),
-     swinir(masked=(-100.0, 0.0))),
+     swinir(masked=(-100.0, 0.0)), swinir('dynamo', masks=2)),
+    ('adds other numbers than SwinIR', gathered(lambda o: o.floats([4, 4], [0.5] * 16)),
+     gathered(lambda o: o.floats([6, 2, 4, 4], [0.5] * 192))),
     ('goes along axis 2', swinir(axis=2)),
     ('goes along axis 1', swinir(axis=1), swinir(norm_axis=1), swinir('dynamo', norm_axis=1)),
     (f'its {BLOCK}0.attn.proj ', swinir(parts=(0, 1, 1))),
