@@ -375,6 +375,7 @@ SAME_RIFE_ONNX = {
     'cut nowhere': rife_onnx(ended=lambda o, x: o.made('Slice', cut(0, 1, 0)(o, x), [0, 0],
                                                        [1, 3])),
     'spread to itself': rife_onnx(ended=lambda o, x: o.made('Expand', x, [1, 1])),
+    'f16': rife_onnx(kind='e'), 'f16, stored': rife_onnx('stored', kind='e'),
     'padded by nothing': rife_onnx('padded', filled=[0.0]),
     'something beside': rife_onnx(ended=beside('Add', [1])),
 }

@@ -194,7 +194,8 @@ class RifeOnnx(Onnx):
     SIZE = 64, 128
 
     def __init__(self, net, style='three', **changes):
-        super().__init__(Net(3), opset=16, size=self.SIZE if style == 'stored' else None)
+        super().__init__(Net(3), changes.pop('kind', 'f'), opset=16,
+                         size=self.SIZE if style == 'stored' else None)
         self.net, self.style, self.n_constants = net, style, 0
         self.changes = {'slope': 0.2, 'mode': 'bilinear', 'edge': 'border', 'corners': 1,
                         'resize': 'linear', 'transform': 'half_pixel', 'pixels': 'CRD', 'flip': 0,
