@@ -52,14 +52,15 @@ struct wanted {
     int64_t n_parameters;
 };
 
-static void check(const char *file, struct fixture *f, const char *architecture,
-                  const struct wanted *wanted)
+static void check(const char *file, struct fixture *f, int kind, const struct wanted *wanted)
 {
+    static const char *const architectures[] = { "compact", "esrgan", "span", "rife", "basicvsr" };
     struct vrt_network *network = fixture_network(f);
     const struct vrt_network_info *info = vrt_network_info(network);
+    char clips[64];
 
     fprintf(stderr, "  %s: %s\n", file, info->description);
-    expect_str(info->architecture, architecture);
+    expect_str(info->architecture, architectures[kind]);
     expect_str(info->description, wanted->description);
     expect_int(info->scale, wanted->scale);
     expect_int(info->multiple, wanted->multiple);
@@ -67,13 +68,20 @@ static void check(const char *file, struct fixture *f, const char *architecture,
     expect_int(info->out_channels, wanted->channels);
     expect_int(info->radius, wanted->radius);
     expect_int(info->n_parameters, wanted->n_parameters);
+    /* What moves from tile to tile is seen in both. */
+    expect_int(info->tile_overlap, kind == RIFE || kind == BASICVSR ? 2 * info->radius : 0);
+    snprintf(clips, sizeof(clips), "%d to %d, %d sharing %d by %d, %d%s", info->min_frames,
+             info->max_frames, info->clip_frames, info->clip_overlap, vrt_network_clip_step(info),
+             info->out_frames, info->any_times ? ", any" : "");
+    expect_str(clips, kind == RIFE ? "2 to 2, 2 sharing 0 by 2, 1, any" :
+               kind == BASICVSR ? "1 to 0, 30 sharing 6 by 1, 0" : "1 to 0, 1 sharing 0 by 1, 0");
+    expect_int(info->window_frames, kind == RIFE ? 2 : kind == BASICVSR ? 5 : 1);
     vrt_network_unref(network);
 }
 
 /* Files that there are. */
 static void test_files(void)
 {
-    static const char *const architectures[] = { "compact", "esrgan", "span", "rife", "basicvsr" };
     static const struct {
         const char *file;
         struct sizes sizes;
@@ -181,30 +189,8 @@ static void test_files(void)
         }
         if (cases[i].sizes.kind == BASICVSR && cases[i].sizes.basicvsr.prefix[0] == 'g')
             fixture_add(&f, "step_counter", (int[]){ 1 }, 1);
-        check(cases[i].file, &f, architectures[cases[i].sizes.kind], &cases[i].wanted);
+        check(cases[i].file, &f, (int)cases[i].sizes.kind, &cases[i].wanted);
     }
-}
-
-static void test_clips_and_tiles(void)
-{
-    struct fixture f = { 0 };
-
-    /* Any number of frames, whatever it looks at together. */
-    fixture_add_basicvsr(&f, &(struct fixture_basicvsr){ 8, 1, 8, 432, false, "" });
-    struct vrt_network *network = fixture_network(&f);
-    const struct vrt_network_info *info = vrt_network_info(network);
-    expect_int(info->clip_frames, 30);
-    expect_int(info->clip_overlap, 6);
-    expect_int(info->min_frames, 1);
-    expect_int(vrt_network_clip_step(info), 1);
-    expect_int(info->tile_overlap, 32);
-    vrt_network_unref(network);
-
-    /* What moves from tile to tile is seen in both. */
-    fixture_add_rife(&f, &(struct fixture_rife){ { 8, 8, 8, 8 }, 4, 2, 0 });
-    network = fixture_network(&f);
-    expect_int(vrt_network_info(network)->tile_overlap, 256);
-    vrt_network_unref(network);
 }
 
 /* Refused with this id, in a sentence that has both parts. */
@@ -435,7 +421,6 @@ static void test_checksum(void)
 TEST_MAIN(
     { "files", test_files },
     { "sizes", test_sizes },
-    { "clips-and-tiles", test_clips_and_tiles },
     { "missing", test_missing },
     { "values", test_values },
     { "made-values", test_made_values },
