@@ -291,15 +291,14 @@ static int op_concat(void *network)
     return put_list(reader, vrt_planes_join(reader->planes, lists, reader->onnx->n_in));
 }
 
-/* Channels, or rows and columns at the end, which the result has more of than the input. */
+/* Channels, or rows and columns at the end, which the result has more of than the input. What goes
+ * backwards ends before it starts. */
 static int op_slice(void *network)
 {
     struct reader *reader = network;
     int64_t starts[VRT_ONNX_DIMS_MAX], ends[VRT_ONNX_DIMS_MAX], axes[VRT_ONNX_DIMS_MAX];
-    int64_t steps[VRT_ONNX_DIMS_MAX];
     const int n = vrt_carrier_onnx_integers(reader->onnx, NULL, 1, starts);
     const int n_axes = vrt_carrier_onnx_integers(reader->onnx, NULL, 3, axes);
-    const int n_steps = vrt_carrier_onnx_integers(reader->onnx, NULL, 4, steps);
     struct data x = any(reader, 0);
     bool fits = !x.is_last && vrt_carrier_onnx_integers(reader->onnx, NULL, 2, ends) == n;
 
@@ -309,8 +308,7 @@ static int op_slice(void *network)
         const int64_t size = shape->dims[axis], start = vrt_carrier_limit(starts[k], size);
         const int64_t end = vrt_carrier_limit(ends[k], size);
 
-        fits = (!n_steps || steps[k] == 1) && shape->n_dims == 4 && (axis == 1 || start == 0) &&
-               end > start;
+        fits = shape->n_dims == 4 && (axis == 1 || start == 0) && end > start;
         if (axis == 1)
             x.list = vrt_planes_cut(x.list, (int)start, (int)(end - start));
         else

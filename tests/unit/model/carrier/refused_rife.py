@@ -314,7 +314,8 @@ for part, more in {
             conv('ConvTranspose', [3, 4, 4, 4], 3, **P1, **S2)],
         'its result or block4': [conv('Conv', [3, 3, 3, 3], 3, **P1), cut(0, 2, 1, 1)],
         'cuts something else than channels': [
-            cut(1, 999, 2, 1), cut(2, 2, 1, 1), lambda o, x: cut(0, 2, 1, 1)(o, last(o, x))],
+            cut(1, 999, 2, 1), cut(2, 2, 1, 1), cut(-1, -999, 1, -1), cut(-1, -999, 2, -1),
+            lambda o, x: cut(0, 2, 1, 1)(o, last(o, x))],
         UNFIT: [cut(0, 999, 2, 2), cut(0, 3, 1, 2), beside('Add', [0] * 5), lambda o, x: o.made(
             'GridSample', x, last(o, x)), beside('Div', [1, 2])],
         'reads what was cut off': [lambda o, x: o.leaky(cut(0, 9, 2, 1)(o, x)),
