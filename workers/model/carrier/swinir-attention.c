@@ -78,8 +78,7 @@ static int read_mask(struct vrt_swinir_reader *reader, int i)
     const int64_t rows = reader->padded[0] / window, columns = reader->padded[1] / window;
     bool is_plain = true, is_shifted = true;
 
-    if (!v || shape->dims[shape->n_dims - 2] != n || vrt_carrier_shape_n(shape) !=
-        rows * columns * n * n)
+    if (!v || vrt_carrier_shape_n(shape) != rows * columns * n * n)
         return -1;
     for (int64_t k = 0; k < rows * columns * n * n; k++) {
         const int64_t at = k / (n * n), a = k / n % n, b = k % n;
