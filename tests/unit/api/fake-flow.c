@@ -370,7 +370,7 @@ void vrt_pipeline_park(struct vrt_pipeline *pipeline)
 
 void vrt_pipeline_set_priority(struct vrt_pipeline *pipeline, int priority)
 {
-    pipeline->params.priority = priority;
+    pipeline->params.priority = fake_flow.priority = priority;
 }
 
 void vrt_pipeline_hold(struct vrt_pipeline *pipeline, bool held)

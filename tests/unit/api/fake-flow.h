@@ -36,6 +36,7 @@ struct fake_flow {
     int n_alive, n_running, n_running_max;      /* pipelines; alive: not freed, profiles too */
     int n_profiles_cancelled;
     int n_frames;                               /* computed by all pipelines */
+    atomic_int priority;                        /* that any was given last */
     int n_starts;
     int n_committed;                            /* segments of which that was told */
     char starts[FAKE_FLOW_STARTS_MAX][64];      /* names of inputs, in order */

@@ -78,6 +78,40 @@ static void play_steps(struct play *play, const struct step *steps, size_t n)
     }
 }
 
+/* Until something of the job is computed. */
+static void await_frames(struct play *play, long long id)
+{
+    struct vrt_job_info info = { .frames_done = 0 };
+
+    for (int i = 0; info.frames_done == 0 && i < 5000; i++) {
+        test_sleep_ms(2);
+        expect_int(play_show(play, id, &info), 200);
+        vrt_job_info_done(&info);
+    }
+    expect_true(info.frames_done > 0);
+}
+
+/* Everything that is told of a job until it is over, what comes twice once. */
+static void expect_told(int fd, const char *all)
+{
+    struct vrt_buf stream = { .limit_bytes = 0 };
+    char told[512] = "", last[64] = "", now[64], state[32];
+    int priority;
+
+    while (play_next_event(fd, &stream) >= 0) {
+        sscanf(strstr(play_answer, "\"state\":"), "\"state\":\"%31[a-z_]", state);
+        sscanf(strstr(play_answer, "\"priority\":"), "\"priority\":%d", &priority);
+        snprintf(now, sizeof(now), "%s %d%s, ", state, priority,
+                 strstr(play_answer, "\"cancelling\":true") ? " cancelling" : "");
+        if (strcmp(now, last) != 0)
+            strncat(told, now, sizeof(told) - strlen(told) - 1);
+        memcpy(last, now, sizeof(last));
+    }
+    expect_str(told, all);
+    vrt_buf_done(&stream);
+    close(fd);
+}
+
 static void test_pause(void)
 {
     static const struct step steps[] = {
@@ -86,8 +120,12 @@ static void test_pause(void)
         { "POST /v1/jobs/1/pause", "{}", 0, 409, "job 1 is paused" },
         { "POST /v1/jobs/1/retry", "", 0, 409, "job 1 is paused: it isn't over" },
         { "PATCH /v1/jobs/1", "{\"priority\":7}", 0, 200, "\"priority\":7" },
+    };
+    static const struct step others[] = {
         { "POST /v1/jobs/2/pause", "", 0, 200, "{\"id\":2,\"state\":\"paused\"" },
+        { "PATCH /v1/jobs/2", "{\"priority\":-3}", 0, 200, "\"priority\":-3" },
         { "POST /v1/jobs/1/resume", "{}", 0, 200, "{\"id\":1,\"state\":\"" },
+        { "POST /v1/jobs/2/resume", "", 0, 200, "{\"id\":2,\"state\":\"queued\"" },
         { "DELETE /v1/jobs/2", "", 0, 200, "{\"id\":2,\"state\":\"" },
     };
     static const struct step after[] = {
@@ -111,18 +149,25 @@ static void test_pause(void)
     play_start(&play, "[jobs]\nmax_running = 1\n");
     expect_int(play_submit(&play, "hang", ""), 1);
     expect_int(play_submit(&play, "hang", ""), 2);
+    int told = play_subscribe(&play, "/v1/events?job=2");
     play_expect_state(&play, 1, VRT_JOB_RUNNING);
     play_steps(&play, steps, VRT_ARRAY_SIZE(steps));
-    play_expect_state(&play, 2, VRT_JOB_CANCELLED);
+    await_frames(&play, 2);
+    play_steps(&play, others, VRT_ARRAY_SIZE(others));
+    expect_told(told, "queued 0, running 0, paused 0, paused -3, queued -3, "
+                "queued -3 cancelling, cancelled -3, ");
+    expect_int(fake_flow.priority, -3);
     play_steps(&play, after, VRT_ARRAY_SIZE(after));
     play_expect_state(&play, 1, VRT_JOB_RUNNING);
     /* That is stored, of one that waits too. */
-    expect_int(play_submit(&play, "hang", ""), 3);
-    expect_int(play_submit(&play, "hang", ""), 4);
+    for (int id = 3; id <= 5; id++)
+        expect_int(play_submit(&play, "hang", ""), id);
     expect_int(send_body(&play, "POST /v1/jobs/3/pause", "", 0), 200);
     expect_int(send_body(&play, "PATCH /v1/jobs/4", "{\"priority\":-5}", 0), 200);
+    expect_int(send_body(&play, "POST /v1/jobs/5/pause", "", 0), 200);
+    expect_int(send_body(&play, "POST /v1/jobs/5/resume", "", 0), 200);
     play_restart_with(&play, "SELECT json('not stored') FROM jobs WHERE (id = 3 AND state <> "
-                      "'paused') OR (id = 4 AND priority <> -5)");
+                      "'paused') OR (id = 4 AND priority <> -5) OR (id = 5 AND state <> 'queued')");
     play_stop(&play);
 }
 
@@ -150,19 +195,6 @@ static void test_pause_holds(void)
     expect_int(info.frames_done, 200);
     vrt_job_info_done(&info);
     play_stop(&play);
-}
-
-/* Until something of the job is computed. */
-static void await_frames(struct play *play, long long id)
-{
-    struct vrt_job_info info = { .frames_done = 0 };
-
-    for (int i = 0; info.frames_done == 0 && i < 5000; i++) {
-        test_sleep_ms(2);
-        expect_int(play_show(play, id, &info), 200);
-        vrt_job_info_done(&info);
-    }
-    expect_true(info.frames_done > 0);
 }
 
 /* The state that follows `state`. */
@@ -208,11 +240,10 @@ static void test_priority(void)
     expect_int(play_submit(&play, "hang-2", ""), 2);
     expect_int(play_submit(&play, "run-3", ""), 3);
     expect_int(send_body(&play, "PATCH /v1/jobs/3", "{\"priority\":1}", 0), 200);
-    expect_int(send_body(&play, "DELETE /v1/jobs/1", "", 0), 200);
     play_expect_state(&play, 3, VRT_JOB_DONE);
+    play_expect_state(&play, 1, VRT_JOB_RUNNING);
+    play_expect_state(&play, 2, VRT_JOB_QUEUED);
     play_stop(&play);
-    /* The first may have been cancelled before its pipeline was made. */
-    expect_str(fake_flow.starts[strcmp(fake_flow.starts[0], "hang-1") == 0], "run-3");
 }
 
 /* What a restart took away, and what a failure or a cancellation gave back, comes along again. */
@@ -236,12 +267,17 @@ static void test_files(void)
         { "POST /v1/jobs/1/retry", "", 0, 409, "job 1 is done: there is nothing to retry" },
         { "POST /v1/jobs/1/resume", "", 0, 409, "job 1 is done: there is nothing to resume" },
         { "POST /v1/jobs/2/retry", "", 0, 409, "job.needs_input" },
-        { "POST /v1/jobs/2/retry", "{" FILES "}", 2, 200, "{\"id\":2,\"state\":\"" },
+        /* Of files one of which doesn't come, none is kept. */
+        { "POST /v1/jobs/2/retry", "{\"input\":{\"fd\":0,\"name\":\"a.mp4\"},"
+          "\"output\":{\"fd\":1,\"name\":\"x.mkv\"}}", 1, 400, "request.descriptors" },
+        { "POST /v1/jobs/2/retry", "{\"output\":{\"fd\":0,\"name\":\"x.mkv\"}}", 1, 409,
+          "no more: give its files again" },
+        { "POST /v1/jobs/2/retry", "{" FILES "}", 2, 200, "\"finished_at\":null" },
     };
     struct play play;
     struct vrt_job_info info;
 
-    play_start(&play, "[jobs]\nmax_running = 1\n");
+    play_start(&play, "[jobs]\nmax_running = 1\nmax_queued = 3\n");
     expect_int(play_submit(&play, "run-30", ""), 1);
     expect_int(play_submit(&play, "fail", ""), 2);
     play_restart(&play);
@@ -475,7 +511,7 @@ static void test_media(void)
     struct play play;
     struct vrt_job_info info;
 
-    play_start(&play, "");
+    play_start(&play, "[access]\nmax_jobs_per_user = 1\n");
     for (int i = 0; i < 2; i++) {
         expect_int(play_submit(&play, i ? "media-3" : "media-6", ""), i + 1);
         play_wait_for(&play, i + 1, VRT_JOB_DONE, &info);
@@ -486,6 +522,17 @@ static void test_media(void)
         expect_contains(info.warnings[0], "went on from its last segment");
         vrt_job_info_done(&info);
     }
+    /* As often as it is retried, which begins without what was told of it. */
+    expect_int(send_body(&play, "POST /v1/jobs/2/retry", "{\"input\":{\"fd\":0,"
+                         "\"name\":\"media-3\"},\"output\":{\"fd\":1,\"name\":\"x.mkv\"}}", 2),
+               200);
+    expect_contains(play_answer, "\"frames_done\":0,");
+    expect_contains(play_answer, "\"bottleneck\":null");
+    expect_contains(play_answer, "\"devices\":[]");
+    play_wait_for(&play, 2, VRT_JOB_DONE, &info);
+    expect_int(info.n_starts, 4);
+    vrt_job_info_done(&info);
+    expect_int(play_submit(&play, "run-1", ""), 3);
     /* Nor was it a start of which the daemon died. */
     play_restart_with(&play, "SELECT json('two starts are counted') FROM jobs WHERE starts > 1");
     play_stop(&play);
