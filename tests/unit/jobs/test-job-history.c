@@ -14,6 +14,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/macro.h"
 #include "daemon/jobs/history/job-history.h"
 #include "daemon/jobs/job-report.h"
@@ -151,16 +152,9 @@ static struct vrt_job *new_job(const char *model_path)
     expect_int(vrt_fields_print(vrt_job_request_fields, &request, &text), 0);
     job->request = vrt_buf_steal(&text);
     job->decision = calloc(1, sizeof(*job->decision));
-    *job->decision = (struct vrt_job_decision){
-        .is_admitted = true,
-        .recipe = { .clip_frames = 5, .segment_frames = 9, .tile_w = 64, .tile_h = 48,
-                    .strength = 0.5, .times = 2, .every = 1 },
-        .fingerprint = { .size_bytes = 4711, .checksum = 0xfedcba9876543210 },
-        .network_checksum = 0x8123456789abcdef,
-        .output_ino = 77,
-        .groups = { 5, 6 },
-        .n_groups = 2,
-        .is_cancelled = true,
+    job->decision->is_admitted = true;
+    job->decision->recipe = (struct vrt_recipe){
+        .clip_frames = 1, .segment_frames = 1, .tile_w = 1, .tile_h = 1, .times = 2,
     };
     return job;
 }
@@ -245,21 +239,111 @@ static void test_record(void)
         odd.priority = columns[i].priority;
         vrt_queue_free_job(expect_read(&odd, columns[i].result));
     }
-    again = expect_read(&row, 0);
-    expect_true(!again->shows_model);
-    const struct vrt_job_decision *decision = again->decision;
-    expect_true(decision->is_admitted && decision->is_cancelled && !decision->notice_due);
-    expect_int(decision->recipe.tile_w, 64);
-    expect_int(decision->recipe.times, 2);
-    expect_near(decision->recipe.strength, 0.5, 0);
-    expect_int(decision->fingerprint.checksum, 0xfedcba9876543210);
-    expect_int(decision->network_checksum, 0x8123456789abcdef);
-    expect_int(decision->output_ino, 77);
-    expect_int(decision->n_groups, 2);
-    expect_int(decision->groups[1], 6);
-    vrt_queue_free_job(again);
     vrt_queue_free_job(job);
     vrt_job_texts_done(&texts);
+}
+
+/* All that the store has of a job is there again, and is stored once more as it was. */
+static void test_whole_record(void)
+{
+    static const char work[] =
+        "{\"recipe\":{\"clip_frames\":5,\"clip_overlap\":2,\"tiling\":1,\"segment_frames\":9,"
+        "\"tile_w\":64,\"tile_h\":48,\"overlap\":8,\"scene_threshold\":0.25,\"sigma\":0.125,"
+        "\"strength\":0.5,\"precision\":2,\"encoder_threads\":3,\"deinterlace\":4,"
+        "\"field_order\":1,\"times\":7,\"every\":6,\"tonemap\":1,\"exact_clip\":true,"
+        "\"exact_tile\":true},\"input_bytes\":4711,\"input_hash\":\"fedcba9876543210\","
+        "\"network_checksum\":\"8123456789abcdef\",\"output_dev\":\"9123456789abcdef\","
+        "\"output_ino\":\"a123456789abcdef\",\"groups\":[{\"gid\":5},{\"gid\":6}],"
+        "\"wants_smaller\":true,\"is_alpha_made\":true,\"uses_cpu_instead\":true,"
+        "\"notice_due\":true,\"is_cancelled\":true,\"ran_s\":1.5}";
+    static const struct {
+        const char *request;
+        bool shows_model, is_remote, keeps_result, has_webhook, overwrite;
+    } rows[] = {
+        { "{\"output\":{\"fd\":1,\"name\":\"x.mkv\"}}", true, false, false, false, false },
+        { "{\"model\":{\"path\":\"/\",\"name\":\"x.pth\"}}", false, false, true, false, false },
+        { "{\"model\":{\"fd\":2,\"name\":\"x.pth\"},\"output\":{\"path\":\"/\",\"name\":"
+          "\"x.mkv\"},\"overwrite\":true}", false, false, false, false, true },
+        { "{\"input\":{\"url\":\"http://x\",\"name\":\"x.mkv\"},\"webhook\":\"http://y\"}", true,
+          true, true, true, false },
+    };
+    struct vrt_job *job = new_job("");
+    struct vrt_job_texts texts, texts_again;
+    struct vrt_store_job row, again;
+
+    job->info.finished_at = VRT_NS_PER_S;
+    expect_int(vrt_job_record_print(job, &texts, &row), 0);
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(rows); i++) {
+        row.request = rows[i].request;
+        row.work = work;
+        row.starts = 2;
+        struct vrt_job *read = expect_read(&row, 0);
+        expect_int(read->shows_model, rows[i].shows_model);
+        expect_int(read->is_remote, rows[i].is_remote);
+        expect_int(read->keeps_result, rows[i].keeps_result);
+        expect_int(read->has_webhook, rows[i].has_webhook);
+        expect_int(read->info.overwrite, rows[i].overwrite);
+        expect_int(vrt_job_record_print(read, &texts_again, &again), 0);
+        expect_str(again.work, work);
+        expect_str(again.request, row.request);
+        expect_int(again.starts, 2);
+        expect_int(again.finished_at, VRT_NS_PER_S);
+        vrt_job_texts_done(&texts_again);
+        vrt_queue_free_job(read);
+    }
+    vrt_queue_free_job(job);
+    vrt_job_texts_done(&texts);
+}
+
+/* Files that a job is given again are what it is told to have from then on. */
+static void test_given_again(void)
+{
+    static const struct {
+        bool overwrote, gives_output, is_another, overwrites, wanted;
+    } rows[] = {
+        { true, false, true, false, true }, { true, true, false, false, true },
+        { true, true, true, false, false }, { true, true, true, true, true },
+        { false, true, false, false, false }, { false, false, false, true, true },
+    };
+    struct vrt_job_files_request given;
+    struct vrt_job_request request;
+    struct vrt_error error = { .id = NULL };
+
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(rows); i++) {
+        struct vrt_job *job = new_job("");
+        struct vrt_job_info *info = &job->info;
+        free(job->request);
+        job->request = strdup(rows[i].overwrote ? "{\"overwrite\":true}" : "{}");
+        snprintf(info->output_path, sizeof(info->output_path), rows[i].is_another ? "/x" : "/1");
+        vrt_job_files_request_init(&given);
+        given.overwrite = rows[i].overwrites;
+        for (int k = 0; k < VRT_JOB_FILE_COUNT; k++) {
+            if (k == VRT_JOB_OUTPUT && !rows[i].gives_output)
+                continue;
+            given.files[k].fd = k;
+            snprintf(given.files[k].name, sizeof(given.files[k].name), "%d", k);
+            snprintf(given.files[k].path, sizeof(given.files[k].path), "/%d", k);
+        }
+        expect_int(vrt_job_record_give(job, &given, &error), 0);
+        expect_int(vrt_job_record_request(job, &request, &error), 0);
+        expect_int(request.overwrite, rows[i].wanted);
+        expect_int(info->overwrite, rows[i].wanted);
+        expect_int(job->keeps_result, !rows[i].gives_output);
+        expect_true(!job->shows_model);
+        const char *const texts[][2] = {
+            { info->input_name, request.input.name }, { info->input_path, request.input.path },
+            { info->output_name, request.output.name }, { info->output_path, request.output.path },
+            { info->model.name, request.model.name }, { info->model_path, request.model.path },
+            { info->reference_name, request.reference.name },
+            { info->reference_path, request.reference.path },
+        };
+        for (size_t k = 0; k < VRT_ARRAY_SIZE(texts); k++) {
+            expect_str(texts[k][0], texts[k][1]);
+            expect_int(strlen(texts[k][0]), k / 2 != VRT_JOB_OUTPUT || rows[i].gives_output ?
+                       1 + k % 2 : 0);
+        }
+        vrt_queue_free_job(job);
+    }
 }
 
 /* Whether anything new is told of the job whose pipeline stands as `now` says. */
@@ -586,6 +670,8 @@ TEST_MAIN_AFTER(signal(SIGPIPE, SIG_IGN),
     { "going-back", test_going_back },
     { "texts", test_texts },
     { "record", test_record },
+    { "whole-record", test_whole_record },
+    { "given-again", test_given_again },
     { "progress", test_progress },
     { "alpha-pass", test_alpha_pass },
     { "kept-files", test_kept_files },
