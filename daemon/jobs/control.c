@@ -173,7 +173,6 @@ static void requeue(struct vrt_control *control, struct vrt_job *job, enum vrt_j
     vrt_assert(vrt_jobs_move(&context->jobs, job, event));
     job->info.has_error = false;
     job->info.finished_at = 0;
-    vrt_job_touch(job);
     vrt_queue_tell(context, job);
     vrt_job_store_save(control->store, job, NULL);
     vrt_queue_proceed(context);
@@ -290,7 +289,6 @@ int vrt_control_cancel(struct vrt_control *control, struct vrt_job *job)
     if (job->decision && !vrt_list_is_empty(&job->link)) {
         job->decision->is_cancelled = true;
         job->info.cancelling = true;
-        vrt_job_touch(job);
         vrt_queue_tell(control->context, job);
         vrt_job_store_save(control->store, job, NULL);
     }

@@ -46,7 +46,6 @@ void vrt_job_report_admitted(struct vrt_job *job)
     /* Of the video that only transparency becomes nobody is told. */
     if (vrt_job_report_is_alpha_due(job)) {
         report_size(&info->recipe, &found->recipe);
-        vrt_job_touch(job);
         return;
     }
     snprintf(info->model.architecture, sizeof(info->model.architecture), "%s",
@@ -87,7 +86,6 @@ void vrt_job_report_admitted(struct vrt_job *job)
     snprintf(info->video.codec, sizeof(info->video.codec), "%s", found->codec);
     snprintf(info->video.pixel_format, sizeof(info->video.pixel_format), "%s",
              found->pixel_format);
-    vrt_job_touch(job);
 }
 
 static void report_devices(struct vrt_job *job, const struct vrt_pipeline_snapshot *now)
@@ -281,7 +279,6 @@ void vrt_job_report_error(struct vrt_job *job, const struct vrt_error *error)
     snprintf(told->id, sizeof(told->id), "%s", error->id ? error->id : VRT_E(INTERNAL));
     snprintf(told->message, sizeof(told->message), "%s", error->message);
     snprintf(told->field, sizeof(told->field), "%s", error->field);
-    vrt_job_touch(job);
 }
 
 void vrt_job_report_idle(struct vrt_job *job)

@@ -188,7 +188,7 @@ int vrt_store_db_load_measures(struct vrt_store_db *db,
 {
     VRT_CLEANUP(finalize) sqlite3_stmt *row = NULL;
     bool is_row = false;
-    int rc = prepare(db, MEASURES, &row), r = 0;
+    int rc = prepare(db, MEASURES, &row), r;
 
     if (rc != SQLITE_OK)
         return vrt_store_db_refuse(db, rc, error);

@@ -283,14 +283,20 @@ static void copy_file(const char *from, const char *to)
 /* Files put into the folder while it runs are known at once, by name. */
 static void test_models(void)
 {
+    /* A model whose network is the built-in one: name, source, what else is known of it. */
+    static const char model[] = "{\"name\":\"%s\",\"state\":\"ready\",\"architecture\":\"compact\","
+        "\"scale\":2,\"parameters\":45156,\"source\":\"%s\",\"checksum\":\"d8bdd6e23a34f850\",%s"
+        "\"url\":null,\"sha256\":null,\"verified\":false,\"size_bytes\":183184,"
+        "\"done_bytes\":null,\"error\":null}";
     struct play play;
-    char path[160], *body;
+    char path[160], wanted[600], *body;
 
     play_start(&play, "[jobs]\nmodel = mine\n");
     expect_int(play_ask(&play, "GET", "/v1/models", "", &body), 200);
-    expect_contains(body, "{\"models\":[{\"name\":\"compact-x2\",\"state\":\"ready\","
-                          "\"architecture\":\"compact\"");
-    expect_contains(body, "\"is_default\":false");
+    snprintf(wanted, sizeof(wanted), model, "compact-x2", "built-in", "\"is_default\":false,"
+             "\"description\":\"small and fast: twice the size of any video\","
+             "\"license\":\"MIT\",");
+    expect_contains(body, wanted);
     expect_contains(body, "\"error\":null}],\"replicas\":[{\"device\":\"cpu:0\",\"model\":null,"
                           "\"checksum\":\"000000000000feed\",\"precision\":\"bf16\","
                           "\"bytes\":4096,\"state\":\"packing\"},{\"device\":\"cuda:1\","
@@ -307,9 +313,13 @@ static void test_models(void)
     snprintf(path, sizeof(path), "%s/folder.pth", play.models);
     expect_int(mkdir(path, 0700), 0);
     expect_int(play_ask(&play, "GET", "/v1/models", "", &body), 200);
-    expect_contains(body, "{\"name\":\"broken\",\"state\":\"ready\",\"architecture\":null");
-    expect_contains(body, "{\"name\":\"mine\",\"state\":\"ready\",\"architecture\":\"compact\"");
-    expect_contains(body, "\"is_default\":true");
+    expect_contains(body, "{\"name\":\"broken\",\"state\":\"ready\",\"architecture\":null,"
+                          "\"scale\":null,\"parameters\":null,");
+    expect_contains(body, "\"error\":\"broken.pth is neither");
+    snprintf(path, sizeof(path), "%s/mine.safetensors", play.models);
+    snprintf(wanted, sizeof(wanted), model, "mine", path,
+             "\"is_default\":true,\"description\":null,\"license\":null,");
+    expect_contains(body, wanted);
     expect_true(!strstr(body, "fifo") && !strstr(body, "\"folder"));
     expect_int(play_submit(&play, "run-1", ""), 1);
     expect_int(play_submit(&play, "run-1", ",\"model\":{\"name\":\"mine.safetensors\"}"), 2);

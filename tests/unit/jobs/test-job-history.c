@@ -155,6 +155,7 @@ static struct vrt_job *new_job(const char *model_path)
     job->decision->is_admitted = true;
     job->decision->recipe = (struct vrt_recipe){
         .clip_frames = 1, .segment_frames = 1, .tile_w = 1, .tile_h = 1, .times = 2,
+        .strength = NAN,
     };
     return job;
 }
@@ -225,7 +226,9 @@ static void test_record(void)
         odd = row;
         odd.work = work;
         again = expect_read(&odd, rows[i].makes_sense ? 0 : -EINVAL);
-        /* Of one that was stored before there were such: 0. */
+        /* Of one that was stored before there were such: 0; of a strength, none. */
+        if (rows[i].makes_sense)
+            expect_near(again->decision->recipe.strength, 1, 0);
         if (rows[i].makes_sense && strcmp(rows[i].member, "times") == 0)
             expect_int(again->decision->recipe.times, VRT_MAX(rows[i].value, 1));
         if (rows[i].makes_sense && strcmp(rows[i].member, "every") == 0)
@@ -299,7 +302,7 @@ static void test_whole_record(void)
 static void test_given_again(void)
 {
     static const struct {
-        bool overwrote, gives_output, is_another, overwrites, wanted;
+        bool overwrote, gives_all, is_another, overwrites, wanted;
     } rows[] = {
         { true, false, true, false, true }, { true, true, false, false, true },
         { true, true, true, false, false }, { true, true, true, true, true },
@@ -318,7 +321,7 @@ static void test_given_again(void)
         vrt_job_files_request_init(&given);
         given.overwrite = rows[i].overwrites;
         for (int k = 0; k < VRT_JOB_FILE_COUNT; k++) {
-            if (k == VRT_JOB_OUTPUT && !rows[i].gives_output)
+            if (k != VRT_JOB_INPUT && !rows[i].gives_all)
                 continue;
             given.files[k].fd = k;
             snprintf(given.files[k].name, sizeof(given.files[k].name), "%d", k);
@@ -328,8 +331,8 @@ static void test_given_again(void)
         expect_int(vrt_job_record_request(job, &request, &error), 0);
         expect_int(request.overwrite, rows[i].wanted);
         expect_int(info->overwrite, rows[i].wanted);
-        expect_int(job->keeps_result, !rows[i].gives_output);
-        expect_true(!job->shows_model);
+        expect_int(job->keeps_result, !rows[i].gives_all);
+        expect_int(job->shows_model, !rows[i].gives_all);
         const char *const texts[][2] = {
             { info->input_name, request.input.name }, { info->input_path, request.input.path },
             { info->output_name, request.output.name }, { info->output_path, request.output.path },
@@ -339,8 +342,7 @@ static void test_given_again(void)
         };
         for (size_t k = 0; k < VRT_ARRAY_SIZE(texts); k++) {
             expect_str(texts[k][0], texts[k][1]);
-            expect_int(strlen(texts[k][0]), k / 2 != VRT_JOB_OUTPUT || rows[i].gives_output ?
-                       1 + k % 2 : 0);
+            expect_int(strlen(texts[k][0]), k < 2 || rows[i].gives_all ? 1 + k % 2 : 0);
         }
         vrt_queue_free_job(job);
     }
@@ -429,6 +431,18 @@ static void test_progress(void)
     expect_near(info->elapsed_s, 10, 0);
     expect_int(info->devices[0].shards_running + info->devices[1].shards_running, 0);
     expect_true(isnan(info->fps) && isnan(info->left_s) && isnan(info->frames_underway));
+    /* Of what is stored the last segment says how long it took, but of an earlier version. */
+    job->n_segments = 2;
+    for (int ran_ms = 0; ran_ms <= 2500; ran_ms += 2500) {
+        struct vrt_segment_record segments[] = {
+            { .n_frames = 4 }, { .n_frames = 3, .ran_ms = ran_ms },
+        };
+        job->segments = segments;
+        vrt_job_report_stored(job);
+        expect_int(info->frames_done, 7);
+        expect_near(info->elapsed_s, ran_ms ? 2.5 : 10, 0);
+    }
+    job->segments = NULL;
     fake_flow.has_snapshot = false;
     vrt_queue_free_job(job);
 }

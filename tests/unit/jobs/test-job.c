@@ -250,6 +250,14 @@ static void test_crowding(void)
     /* Not for one of lower priority. */
     vrt_jobs_set_priority(&jobs, job, -1);
     expect_room(&jobs, 0, false);
+    /* Who has none running is the next, though his last one began after all others. */
+    job = vrt_jobs_find(&jobs, 4);
+    expect_contains(vrt_job_short_text(job, VRT_JOB_VIEW_FULL)->data, "\"state\":\"running\"");
+    expect_true(vrt_jobs_move(&jobs, job, VRT_JOB_SUCCEED));
+    expect_contains(vrt_job_short_text(job, VRT_JOB_VIEW_FULL)->data, "\"state\":\"done\"");
+    add_of(&jobs, 7, 1, 0);
+    add_of(&jobs, 8, 2, 0);
+    expect_int(vrt_jobs_next(&jobs)->info.id, 8);
     VRT_LIST_FOREACH(job, &jobs.all, link)
         drop(&jobs, job);
     vrt_jobs_done(&jobs);
@@ -348,6 +356,7 @@ static void test_text(void)
     expect_int(vrt_job_new(7, 0, &job), 0);
     const struct vrt_buf *text = vrt_job_short_text(job, VRT_JOB_VIEW_FULL);
     expect_contains(text->data, "\"id\":7,\"state\":\"queued\"");
+    expect_contains(text->data, "\"warnings_total\":0");
     expect_true(vrt_job_short_text(job, VRT_JOB_VIEW_FULL)->data == text->data);
     job->info.frames_done = 12;
     expect_int(vrt_job_set_n_devices(job, 2), 0);
