@@ -266,6 +266,30 @@ void play_expect_state(struct play *play, long long id, int state)
     vrt_job_info_done(&info);
 }
 
+void play_await_frames(struct play *play, long long id)
+{
+    struct vrt_job_info info = { .frames_done = 0 };
+
+    for (int i = 0; info.frames_done == 0 && i < 5000; i++) {
+        test_sleep_ms(2);
+        expect_int(play_show(play, id, &info), 200);
+        vrt_job_info_done(&info);
+    }
+    expect_true(info.frames_done > 0);
+}
+
+int64_t play_wait_for_segments(struct play *play, long long id, int n)
+{
+    struct vrt_job_info info;
+
+    do
+        expect_int(play_show(play, id, &info), 200);
+    while (info.segments_done < n && (vrt_job_info_done(&info), true));
+    int64_t n_starts = info.n_starts;
+    vrt_job_info_done(&info);
+    return n_starts;
+}
+
 int play_subscribe(struct play *play, const char *path)
 {
     char request[128];

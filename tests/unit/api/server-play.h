@@ -81,6 +81,12 @@ void play_wait_for(struct play *play, long long id, int state, struct vrt_job_in
 /* The same; it must be that state. */
 void play_expect_state(struct play *play, long long id, int state);
 
+/* Waits until something of the job is computed. */
+void play_await_frames(struct play *play, long long id);
+
+/* Waits until so many segments of the job are stored. Return: how many starts it had. */
+int64_t play_wait_for_segments(struct play *play, long long id, int n);
+
 /* Opens a stream and reads past its header. Return: the connection. */
 int play_subscribe(struct play *play, const char *path);
 

@@ -78,19 +78,6 @@ static void play_steps(struct play *play, const struct step *steps, size_t n)
     }
 }
 
-/* Until something of the job is computed. */
-static void await_frames(struct play *play, long long id)
-{
-    struct vrt_job_info info = { .frames_done = 0 };
-
-    for (int i = 0; info.frames_done == 0 && i < 5000; i++) {
-        test_sleep_ms(2);
-        expect_int(play_show(play, id, &info), 200);
-        vrt_job_info_done(&info);
-    }
-    expect_true(info.frames_done > 0);
-}
-
 /* Everything that is told of a job until it is over, what comes twice once. */
 static void expect_told(int fd, const char *all)
 {
@@ -152,7 +139,7 @@ static void test_pause(void)
     int told = play_subscribe(&play, "/v1/events?job=2");
     play_expect_state(&play, 1, VRT_JOB_RUNNING);
     play_steps(&play, steps, VRT_ARRAY_SIZE(steps));
-    await_frames(&play, 2);
+    play_await_frames(&play, 2);
     play_steps(&play, others, VRT_ARRAY_SIZE(others));
     expect_told(told, "queued 0, running 0, paused 0, paused -3, queued -3, "
                 "queued -3 cancelling, cancelled -3, ");
@@ -222,7 +209,7 @@ static void test_pause_of_the_last(void)
 
     play_start(&play, "");
     expect_int(play_submit(&play, "last", ""), 1);
-    await_frames(&play, 1);
+    play_await_frames(&play, 1);
     expect_int(send_body(&play, "POST /v1/jobs/1/pause", "", 0), 200);
     expect_int(state_after(&play, 1, VRT_JOB_PAUSED), VRT_JOB_FINISHING);
     play_steps(&play, steps, VRT_ARRAY_SIZE(steps));
@@ -261,6 +248,8 @@ static void test_files(void)
         { "POST /v1/jobs/1/pause", "", 0, 409, "job.state" },
         { "POST /v1/jobs", "{\"input\":{\"url\":\"http://x/a.mp4\",\"name\":\"a.mp4\"},"
           "\"output\":{\"fd\":0,\"name\":\"a.mkv\"}}", 1, 403, "fetches no inputs from elsewhere" },
+        { "POST /v1/jobs", "{\"input\":{\"fd\":0,\"name\":\"a.mp4\"},\"output\":{\"fd\":1,"
+          "\"name\":\"a\\u001bfull.mkv\"}}", 2, 422, "a?full.mkv exists" },
         { "POST /v1/jobs/1/resume", "{" FILES "}", 2, 200, "{\"id\":1,\"state\":\"" },
     };
     static const struct step over[] = {
@@ -426,19 +415,6 @@ static void hand_over(struct play *play, int id, const char *name)
     expect_int(send_body(play, route, body, 2), 200);
 }
 
-/* Waits until so many segments of the job are stored. Return: how many starts it had. */
-static int64_t wait_for_segments(struct play *play, int id, int n)
-{
-    struct vrt_job_info info;
-
-    do
-        expect_int(play_show(play, id, &info), 200);
-    while (info.segments_done < n && (vrt_job_info_done(&info), true));
-    int64_t n_starts = info.n_starts;
-    vrt_job_info_done(&info);
-    return n_starts;
-}
-
 /* Two jobs had begun when the daemon died: each is alone until it has stored something. */
 static void test_suspects(void)
 {
@@ -461,9 +437,9 @@ static void test_suspects(void)
     play_expect_state(&play, 4, VRT_JOB_QUEUED);
     atomic_store(&fake_flow.n_let, 1);
     /* The first one makes room for the second as soon as it is cleared, and comes back. */
-    expect_int(wait_for_segments(&play, 2, 1), 2);
-    expect_int(wait_for_segments(&play, 4, 1), 1);
-    expect_int(wait_for_segments(&play, 1, 1), 3);
+    expect_int(play_wait_for_segments(&play, 2, 1), 2);
+    expect_int(play_wait_for_segments(&play, 4, 1), 1);
+    expect_int(play_wait_for_segments(&play, 1, 1), 3);
     play_expect_state(&play, 2, VRT_JOB_RUNNING);
     play_stop(&play);
     expect_str(fake_flow.starts[0], "run-4");
@@ -546,15 +522,15 @@ static void test_held(void)
     play_start(&play, "[jobs]\nmax_running = 1\n");
     for (int id = 1; id <= 2; id++) {
         expect_int(play_submit(&play, "hang", ""), id);
-        await_frames(&play, id);
+        play_await_frames(&play, id);
         expect_int(send_body(&play, id == 1 ? "POST /v1/jobs/1/pause" : "POST /v1/jobs/2/pause",
                              "", 0), 200);
     }
     expect_int(send_body(&play, "POST /v1/jobs/2/resume", "", 0), 200);
-    expect_int(wait_for_segments(&play, 2, 5), 1);
+    expect_int(play_wait_for_segments(&play, 2, 5), 1);
     expect_int(send_body(&play, "DELETE /v1/jobs/2", "", 0), 200);
     expect_int(send_body(&play, "POST /v1/jobs/1/resume", "", 0), 200);
-    expect_int(wait_for_segments(&play, 1, 5), 2);
+    expect_int(play_wait_for_segments(&play, 1, 5), 2);
     play_stop(&play);
 }
 
@@ -583,11 +559,7 @@ static void test_history(void)
     expect_true(before.n_points >= 1);
     expect_near(before.points[before.n_points - 1].frames, 30, 0);
     expect_int(play_submit(&play, "run-4000", ""), 2);
-    do
-        expect_int(play_show(&play, 2, &info), 200);
-    while (info.segments_done < 3 && (vrt_job_info_done(&info), true));
-    vrt_job_info_done(&info);
-
+    play_wait_for_segments(&play, 2, 3);
     play_restart(&play);
     struct vrt_job_history after = ask_history(&play, 1);
     expect_int(after.n_points, before.n_points);
@@ -605,7 +577,7 @@ static void test_history(void)
     const int n_segments = (int)info.segments_done;
     vrt_job_info_done(&info);
     hand_over(&play, 2, "run-4000");
-    wait_for_segments(&play, 2, n_segments + 1);
+    play_wait_for_segments(&play, 2, n_segments + 1);
     expect_int(play_show(&play, 2, &info), 200);
     expect_near(info.elapsed_s, 2, 1e-9);
     vrt_job_info_done(&info);

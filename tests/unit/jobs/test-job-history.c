@@ -177,31 +177,16 @@ static void test_record(void)
 {
     static const struct {
         const char *member;             /* of the recipe */
-        long long value;
-        bool makes_sense;
+        long long from, to;             /* what makes sense */
     } rows[] = {
-        { "segment_frames", 1, true }, { "segment_frames", 0, false },
-        { "clip_frames", 1, true }, { "clip_frames", 0, false },
-        { "clip_frames", INT32_MAX, true }, { "clip_frames", INT32_MAX + 1LL, false },
-        { "tile_w", 1, true }, { "tile_w", 0, false }, { "tile_w", INT32_MAX + 1LL, false },
-        { "tile_h", 1, true }, { "tile_h", 0, false },
-        { "overlap", 0, true }, { "overlap", -1, false }, { "clip_overlap", -1, false },
-        { "encoder_threads", -1, false }, { "encoder_threads", INT32_MAX, true },
-        { "encoder_threads", INT32_MAX + 1LL, false },
-        { "tiling", -1, false }, { "tiling", VRT_TILING_COUNT - 1, true },
-        { "tiling", VRT_TILING_COUNT, false },
-        { "precision", -1, false }, { "precision", VRT_PRECISION_COUNT - 1, true },
-        { "precision", VRT_PRECISION_COUNT, false },
-        { "deinterlace", -1, false }, { "deinterlace", VRT_DEINTERLACE_AUTO, false },
-        { "deinterlace", VRT_DEINTERLACE_COUNT - 1, true },
-        { "deinterlace", VRT_DEINTERLACE_COUNT, false },
-        { "field_order", -1, false }, { "field_order", VRT_FIELD_ORDER_COUNT - 1, true },
-        { "field_order", VRT_FIELD_ORDER_COUNT, false },
-        { "tonemap", -1, false }, { "tonemap", VRT_TONEMAP_COUNT - 1, true },
-        { "tonemap", VRT_TONEMAP_COUNT, false },
-        { "times", -1, false }, { "times", 0, true }, { "times", VRT_RECIPE_TIMES_MAX, true },
-        { "times", VRT_RECIPE_TIMES_MAX + 1, false },
-        { "every", -1, false }, { "every", 0, true }, { "every", 2, true }, { "every", 3, false },
+        { "segment_frames", 1, INT64_MAX }, { "clip_frames", 1, INT32_MAX },
+        { "tile_w", 1, INT32_MAX }, { "tile_h", 1, INT32_MAX }, { "overlap", 0, INT32_MAX },
+        { "clip_overlap", 0, INT32_MAX }, { "encoder_threads", 0, INT32_MAX },
+        { "tiling", 0, VRT_TILING_COUNT - 1 }, { "precision", 0, VRT_PRECISION_COUNT - 1 },
+        { "deinterlace", 0, VRT_DEINTERLACE_AUTO - 1 },
+        { "deinterlace", VRT_DEINTERLACE_AUTO + 1, VRT_DEINTERLACE_COUNT - 1 },
+        { "field_order", 0, VRT_FIELD_ORDER_COUNT - 1 }, { "tonemap", 0, VRT_TONEMAP_COUNT - 1 },
+        { "times", 0, VRT_RECIPE_TIMES_MAX }, { "every", 0, 2 },
     };
     static const struct {
         int64_t id;
@@ -217,22 +202,28 @@ static void test_record(void)
     struct vrt_store_job row, odd;
 
     expect_int(vrt_job_record_print(job, &texts, &row), 0);
-    for (size_t i = 0; i < VRT_ARRAY_SIZE(rows); i++) {
+    for (size_t i = 0; i < 4 * VRT_ARRAY_SIZE(rows); i++) {
+        const char *name = rows[i / 4].member;
+        const long long from = rows[i / 4].from, to = rows[i / 4].to;
+        const long long values[] = { from - 1, from, to, to < INT64_MAX ? to + 1 : -1 };
+        const long long value = values[i % 4];
+        const bool makes_sense = value >= from && value <= to;
         char member[32], work[4096];
-        snprintf(member, sizeof(member), "\"%s\":", rows[i].member);
+        snprintf(member, sizeof(member), "\"%s\":", name);
         const char *at = strstr(row.work, member) + strlen(member);
-        snprintf(work, sizeof(work), "%.*s%lld%s", (int)(at - row.work), row.work, rows[i].value,
+        snprintf(work, sizeof(work), "%.*s%lld%s", (int)(at - row.work), row.work, value,
                  at + strcspn(at, ",}"));
         odd = row;
         odd.work = work;
-        again = expect_read(&odd, rows[i].makes_sense ? 0 : -EINVAL);
+        again = expect_read(&odd, makes_sense ? 0 : -EINVAL);
         /* Of one that was stored before there were such: 0; of a strength, none. */
-        if (rows[i].makes_sense)
-            expect_near(again->decision->recipe.strength, 1, 0);
-        if (rows[i].makes_sense && strcmp(rows[i].member, "times") == 0)
-            expect_int(again->decision->recipe.times, VRT_MAX(rows[i].value, 1));
-        if (rows[i].makes_sense && strcmp(rows[i].member, "every") == 0)
-            expect_int(again->decision->recipe.every, VRT_MAX(rows[i].value, 1));
+        const struct vrt_recipe *recipe = &again->decision->recipe;
+        if (makes_sense)
+            expect_near(recipe->strength, 1, 0);
+        if (makes_sense && strcmp(name, "times") == 0)
+            expect_int(recipe->times, VRT_MAX(value, 1));
+        if (makes_sense && strcmp(name, "every") == 0)
+            expect_int(recipe->every, VRT_MAX(value, 1));
         vrt_queue_free_job(again);
     }
     for (size_t i = 0; i < VRT_ARRAY_SIZE(columns); i++) {

@@ -3,7 +3,6 @@
 
 #include "tests/unit/test.h"
 
-#include <fcntl.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -14,8 +13,6 @@
 #include "tests/unit/api/fake-flow.h"
 #include "tests/unit/http/http-client.h"
 #include "tests/unit/api/server-play.h"
-
-#define HOST "Host: x\r\n"
 
 static void test_life(void)
 {
@@ -155,43 +152,6 @@ static void test_done_stays(void)
     play_stop(&play);
 }
 
-static void test_overwrite(void)
-{
-    static const char body[] = "{\"input\":{\"fd\":0,\"name\":\"run-1\"},"
-        "\"output\":{\"fd\":1,\"name\":\"a\\u001bb.mkv\"}}";
-    struct play play;
-    char head[256];
-    int fds[2] = { play_file("video", O_RDONLY), play_file("precious", O_RDWR) };
-
-    play_start(&play, "");
-    int fd = http_client_connect(play.socket);
-    snprintf(head, sizeof(head), "POST /v1/jobs HTTP/1.1\r\n" HOST "Content-Length: %zu\r\n\r\n",
-             sizeof(body) - 1);
-    http_client_send_files(fd, "\r\n", fds, 2);
-    http_client_send_text(fd, head);
-    http_client_send(fd, body, sizeof(body) - 1);
-    expect_int(http_client_read(fd, play_answer, sizeof(play_answer)), 422);
-    expect_contains(play_answer, "a?b.mkv exists");
-    close(fd);
-    close(fds[0]);
-    close(fds[1]);
-    play_stop(&play);
-}
-
-/* Waits until the job has computed something: its pipeline was begun. */
-static void wait_begun(struct play *play, long long id)
-{
-    struct vrt_job_info info;
-    int64_t n_frames;
-
-    do {
-        expect_int(play_show(play, id, &info), 200);
-        n_frames = info.frames_done;
-        vrt_job_info_done(&info);
-        usleep(1000);
-    } while (n_frames == 0);
-}
-
 static void cancel(struct play *play, long long id)
 {
     char path[64], *body;
@@ -208,7 +168,7 @@ static void test_order(void)
 
     play_start(&play, "[jobs]\nmax_running = 1\n");
     expect_int(play_submit(&play, "hang", ""), 1);
-    wait_begun(&play, 1);
+    play_await_frames(&play, 1);
     expect_int(play_submit(&play, "run-2", ""), 2);
     expect_int(play_submit(&play, "run-3", ",\"priority\":-1"), 3);
     expect_int(play_submit(&play, "run-4", ",\"priority\":5"), 4);
@@ -232,7 +192,7 @@ static void test_order(void)
     for (int i = 0; i < 12; i++)
         expect_int(play_submit(&play, i < 3 ? "hang" : "run-9", ""), i + 1);
     for (long long id = 1; id <= 3; id++)
-        wait_begun(&play, id);
+        play_await_frames(&play, id);
     for (long long id = 1; id <= 3; id++)
         cancel(&play, id);
     for (long long id = 4; id <= 12; id++)
@@ -420,11 +380,7 @@ static void test_restart(void)
     expect_int(play_submit(&play, "run-5", ""), 3);
     expect_int(play_submit(&play, "fail", ""), 4);
     expect_int(play_ask(&play, "DELETE", "/v1/jobs/4", "", &body), 200);
-    do
-        expect_int(play_show(&play, 2, &info), 200);
-    while (info.segments_done < 3 && (vrt_job_info_done(&info), true));
-    vrt_job_info_done(&info);
-
+    play_wait_for_segments(&play, 2, 3);
     play_restart(&play);
     expect_int(play_show(&play, 1, &info), 200);
     expect_int(info.state, VRT_JOB_DONE);
@@ -570,7 +526,6 @@ TEST_MAIN_AFTER(signal(SIGPIPE, SIG_IGN),
     { "refused", test_refused },
     { "dry-run", test_dry_run },
     { "done-stays", test_done_stays },
-    { "overwrite", test_overwrite },
     { "order", test_order },
     { "cancel", test_cancel },
     { "queue-full", test_queue_full },

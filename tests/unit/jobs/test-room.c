@@ -21,53 +21,40 @@
 #include "tests/unit/api/fake-flow.h"
 #include "tests/unit/api/server-play.h"
 
-static struct vrt_segment_record segments[] = {
-    { .number = 0, .n_frames = 10, .size_bytes = 1000 },
-    { .number = 1, .n_frames = 10, .size_bytes = 3000 },
-};
-
-static void test_nothing_is_known(void)
+/* What a job takes: its segments, and all of them joined. What is stored says more than the
+ * estimate does; the number of frames may be wrong, or unknown. */
+static void test_takes(void)
 {
-    const struct vrt_job job = { .info.frames_total = -1, .output_bytes = -1 };
+    static struct vrt_segment_record segments[] = {
+        { .number = 0, .n_frames = 10, .size_bytes = 1000 },
+        { .number = 1, .n_frames = 10, .size_bytes = 3000 },
+    };
+    static const struct {
+        int64_t frames_total, estimate;
+        size_t n_segments;
+        int64_t stored, output, needed, next;
+    } rows[] = {
+        { -1, -1, 0, 0, 0, 0, 0 },
+        { 100, 5000, 0, 0, 5000, 10000, 0 },
+        { 100, 7, 2, 4000, 20000, 36000, 6000 },
+        { 20, 7, 2, 4000, 4000, 4000, 6000 },
+        { 3, 7, 2, 4000, 4000, 4000, 6000 },
+        { -1, 9000, 2, 4000, 9000, 14000, 6000 },
+        { -1, -1, 2, 4000, 4000, 4000, 6000 },
+    };
 
-    expect_int(vrt_spool_stored_bytes(&job), 0);
-    expect_int(vrt_spool_output_bytes(&job), 0);
-    expect_int(vrt_spool_needed_bytes(&job), 0);
-    expect_int(vrt_spool_next_bytes(&job), 0);
-}
-
-/* The segments, and all of them joined. */
-static void test_estimate(void)
-{
-    const struct vrt_job job = { .info.frames_total = 100, .output_bytes = 5000 };
-
-    expect_int(vrt_spool_output_bytes(&job), 5000);
-    expect_int(vrt_spool_needed_bytes(&job), 10000);
-    expect_int(vrt_spool_next_bytes(&job), 0);
-}
-
-/* What is stored says more than the estimate, and has to be joined too. */
-static void test_stored(void)
-{
-    struct vrt_job job = { .info.frames_total = 100, .output_bytes = 7, .segments = segments,
-                           .n_segments = VRT_ARRAY_SIZE(segments) };
-
-    expect_int(vrt_spool_stored_bytes(&job), 4000);
-    expect_int(vrt_spool_output_bytes(&job), 20000);
-    expect_int(vrt_spool_needed_bytes(&job), 36000);
-    expect_int(vrt_spool_next_bytes(&job), 6000);
-    /* All there is: only the join is left. */
-    job.info.frames_total = 20;
-    expect_int(vrt_spool_output_bytes(&job), 4000);
-    expect_int(vrt_spool_needed_bytes(&job), 4000);
-    /* The number of frames was wrong, or isn't known. */
-    job.info.frames_total = 3;
-    expect_int(vrt_spool_output_bytes(&job), 4000);
-    job.info.frames_total = -1;
-    job.output_bytes = 9000;
-    expect_int(vrt_spool_output_bytes(&job), 9000);
-    job.output_bytes = -1;
-    expect_int(vrt_spool_needed_bytes(&job), 4000);
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(rows); i++) {
+        const struct vrt_job job = {
+            .info.frames_total = rows[i].frames_total,
+            .output_bytes = rows[i].estimate,
+            .segments = segments,
+            .n_segments = rows[i].n_segments,
+        };
+        expect_int(vrt_spool_stored_bytes(&job), rows[i].stored);
+        expect_int(vrt_spool_output_bytes(&job), rows[i].output);
+        expect_int(vrt_spool_needed_bytes(&job), rows[i].needed);
+        expect_int(vrt_spool_next_bytes(&job), rows[i].next);
+    }
 }
 
 /* A job is tried again before its old result is removed, which takes its time. */
@@ -540,10 +527,7 @@ static void test_pause_full(void)
     play_start(&play, "");
     expect_int(play_submit(&play, "fill", ""), 1);
     play_expect_state(&play, 1, VRT_JOB_RUNNING);
-    do
-        expect_int(play_show(&play, 1, &info), 200);
-    while (info.frames_done < 1 && (vrt_job_info_done(&info), true));
-    vrt_job_info_done(&info);
+    play_await_frames(&play, 1);
     expect_int(post(&play, "/v1/jobs/1/pause"), 200);
     usleep(20 * FAKE_FLOW_TICK_MS * 1000);
     play_expect_state(&play, 1, VRT_JOB_PAUSED);
@@ -581,9 +565,7 @@ static void test_extremes(void)
 }
 
 TEST_MAIN_AFTER(signal(SIGPIPE, SIG_IGN),
-    { "nothing-is-known", test_nothing_is_known },
-    { "estimate", test_estimate },
-    { "stored", test_stored },
+    { "takes", test_takes },
     { "extremes", test_extremes },
     { "result-made-again", test_result_made_again },
     { "taken-back", test_taken_back },
