@@ -198,7 +198,8 @@ int play_file(const char *text, int flags)
     return fd;
 }
 
-int play_submit_begin(struct play *play, const char *name, const char *more)
+/* Sends a POST with an input called `name`, and an output. Return: the connection. */
+static int send_files(struct play *play, const char *path, const char *name, const char *more)
 {
     char body[1024], head[256];
     int fds[2] = { play_file("video", O_RDONLY), play_file("", O_RDWR) };
@@ -209,11 +210,26 @@ int play_submit_begin(struct play *play, const char *name, const char *more)
     http_client_send_files(fd, "\r\n", fds, 2);
     close(fds[0]);
     close(fds[1]);
-    snprintf(head, sizeof(head), "POST /v1/jobs HTTP/1.1\r\n" HOST
-             "Content-Type: application/json\r\nContent-Length: %d\r\n\r\n", n);
+    snprintf(head, sizeof(head), "POST %s HTTP/1.1\r\n" HOST
+             "Content-Type: application/json\r\nContent-Length: %d\r\n\r\n", path, n);
     http_client_send_text(fd, head);
     http_client_send(fd, body, (size_t)n);
     return fd;
+}
+
+int play_submit_begin(struct play *play, const char *name, const char *more)
+{
+    return send_files(play, "/v1/jobs", name, more);
+}
+
+void play_hand_over(struct play *play, long long id, const char *why, const char *name)
+{
+    char path[64];
+
+    snprintf(path, sizeof(path), "/v1/jobs/%lld/%s", id, why);
+    int fd = send_files(play, path, name, "");
+    expect_int(http_client_read(fd, play_answer, sizeof(play_answer)), 200);
+    close(fd);
 }
 
 long long play_submit(struct play *play, const char *name, const char *more)

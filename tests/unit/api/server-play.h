@@ -72,6 +72,9 @@ int play_submit_begin(struct play *play, const char *name, const char *more);
 /* The same, to the end. Return: the job's number, or the status where it is refused, negative. */
 long long play_submit(struct play *play, const char *name, const char *more);
 
+/* Hands a job's files over again, as an input called `name`, to "resume" or "retry" it. */
+void play_hand_over(struct play *play, long long id, const char *why, const char *name);
+
 /* The job as GET shows it; to be freed by vrt_job_info_done(). Return: the HTTP status. */
 int play_show(struct play *play, long long id, struct vrt_job_info *ret_info);
 

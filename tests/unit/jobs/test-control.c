@@ -9,9 +9,7 @@
 #include <unistd.h>
 
 #include "base/macro.h"
-#include "daemon/jobs/history/job-history.h"
 #include "daemon/jobs/queue-context.h"
-#include "history/msg_history.h"
 #include "tests/unit/api/fake-flow.h"
 #include "tests/unit/http/http-client.h"
 #include "tests/unit/api/server-play.h"
@@ -404,17 +402,6 @@ static void test_one_output(void)
     play_stop(&play);
 }
 
-/* Hands the job's files over again, as an input called `name`. */
-static void hand_over(struct play *play, int id, const char *name)
-{
-    char route[64], body[160];
-
-    snprintf(route, sizeof(route), "POST /v1/jobs/%d/resume", id);
-    snprintf(body, sizeof(body), "{\"input\":{\"fd\":0,\"name\":\"%s\"},"
-             "\"output\":{\"fd\":1,\"name\":\"x.mkv\"}}", name);
-    expect_int(send_body(play, route, body, 2), 200);
-}
-
 /* Two jobs had begun when the daemon died: each is alone until it has stored something. */
 static void test_suspects(void)
 {
@@ -428,8 +415,8 @@ static void test_suspects(void)
     /* Suspects that can't start are in nobody's way. */
     expect_int(play_submit(&play, "run-4", ""), 3);
     play_expect_state(&play, 3, VRT_JOB_DONE);
-    hand_over(&play, 1, "slow");
-    hand_over(&play, 2, "run-4000");
+    play_hand_over(&play, 1, "resume", "slow");
+    play_hand_over(&play, 2, "resume", "run-4000");
     expect_int(play_submit(&play, "hang", ""), 4);
     wait_for_slow(1);
     play_expect_state(&play, 1, VRT_JOB_RUNNING);
@@ -471,7 +458,7 @@ static void test_crash_loop(void)
     /* A suspect that comes late puts back what runs, and gives way again. */
     expect_int(play_submit(&play, "hang", ""), 5);
     play_expect_state(&play, 5, VRT_JOB_RUNNING);
-    hand_over(&play, 2, "slow");
+    play_hand_over(&play, 2, "resume", "slow");
     play_expect_state(&play, 2, VRT_JOB_RUNNING);
     play_expect_state(&play, 5, VRT_JOB_QUEUED);
     /* Whoever gives his job up lets the others go on. */
@@ -499,12 +486,9 @@ static void test_media(void)
         vrt_job_info_done(&info);
     }
     /* As often as it is retried, which begins without what was told of it. */
-    expect_int(send_body(&play, "POST /v1/jobs/2/retry", "{\"input\":{\"fd\":0,"
-                         "\"name\":\"media-3\"},\"output\":{\"fd\":1,\"name\":\"x.mkv\"}}", 2),
-               200);
+    play_hand_over(&play, 2, "retry", "media-3");
     expect_contains(play_answer, "\"frames_done\":0,");
-    expect_contains(play_answer, "\"bottleneck\":null");
-    expect_contains(play_answer, "\"devices\":[]");
+    expect_contains(play_answer, "\"bottleneck\":null,\"devices\":[]");
     play_wait_for(&play, 2, VRT_JOB_DONE, &info);
     expect_int(info.n_starts, 4);
     vrt_job_info_done(&info);
@@ -534,60 +518,6 @@ static void test_held(void)
     play_stop(&play);
 }
 
-/* What is told of a job's history; the caller's. */
-static struct vrt_job_history ask_history(struct play *play, int64_t id)
-{
-    struct vrt_job_history history = { .n_points = 0 };
-    char path[64], *body;
-
-    snprintf(path, sizeof(path), "/v1/jobs/%lld/history", (long long)id);
-    expect_int(play_ask(play, "GET", path, "", &body), 200);
-    expect_int(vrt_job_history_read(body, &history), 0);
-    return history;
-}
-
-/* A history is there in the next daemon: of a job that is over all of it. */
-static void test_history(void)
-{
-    struct play play;
-    struct vrt_job_info info;
-
-    play_start(&play, "[jobs]\nmax_running = 1\n");
-    expect_int(play_submit(&play, "run-30", ""), 1);
-    play_expect_state(&play, 1, VRT_JOB_DONE);
-    struct vrt_job_history before = ask_history(&play, 1);
-    expect_true(before.n_points >= 1);
-    expect_near(before.points[before.n_points - 1].frames, 30, 0);
-    expect_int(play_submit(&play, "run-4000", ""), 2);
-    play_wait_for_segments(&play, 2, 3);
-    play_restart(&play);
-    struct vrt_job_history after = ask_history(&play, 1);
-    expect_int(after.n_points, before.n_points);
-    for (size_t i = 0; i < after.n_points; i++) {
-        expect_near(after.points[i].elapsed_s, before.points[i].elapsed_s, 1e-9);
-        expect_near(after.points[i].frames, before.points[i].frames, 1e-9);
-    }
-    vrt_job_history_done(&before);
-    vrt_job_history_done(&after);
-    after = ask_history(&play, 2);
-    expect_true(after.n_points >= 1);
-    vrt_job_history_done(&after);
-    /* Its time goes on from what was stored; of what it made nothing stays. */
-    expect_int(play_show(&play, 2, &info), 200);
-    const int n_segments = (int)info.segments_done;
-    vrt_job_info_done(&info);
-    hand_over(&play, 2, "run-4000");
-    play_wait_for_segments(&play, 2, n_segments + 1);
-    expect_int(play_show(&play, 2, &info), 200);
-    expect_near(info.elapsed_s, 2, 1e-9);
-    vrt_job_info_done(&info);
-    expect_int(send_body(&play, "DELETE /v1/jobs/2", "", 0), 200);
-    play_wait_for(&play, 2, VRT_JOB_CANCELLED, &info);
-    expect_int(info.segments_done, 0);
-    vrt_job_info_done(&info);
-    play_stop(&play);
-}
-
 TEST_MAIN_AFTER(signal(SIGPIPE, SIG_IGN),
     { "pause", test_pause },
     { "pause-holds", test_pause_holds },
@@ -602,5 +532,4 @@ TEST_MAIN_AFTER(signal(SIGPIPE, SIG_IGN),
     { "media", test_media },
     { "held", test_held },
     { "files", test_files },
-    { "history", test_history },
 )

@@ -14,8 +14,34 @@
 #include "tests/unit/http/http-client.h"
 #include "tests/unit/api/server-play.h"
 
+/* Of a job all is told that its pipeline says. */
 static void test_life(void)
 {
+    static const char *const told[] = {
+        "\"input_name\":\"run-5\",\"output_name\":\"out.mkv\",\"model\":{\"name\":\"compact-x2\","
+        "\"architecture\":\"compact\",\"scale\":2,\"checksum\":\"000000000000feed\"},"
+        "\"device\":\"auto\",\"priority\":3,",
+        "\"elapsed_s\":1.0,\"fetched_bytes\":null,\"fetch_bytes\":null,\"frames_total\":5,"
+        "\"frames_done\":5,\"frames_estimated\":false,\"frames_underway\":null,\"percent\":100.0,"
+        "\"segments_done\":1,\"fps\":5.0,\"left_s\":null,\"cancelling\":false,"
+        "\"bottleneck\":\"compute\",\"devices\":[{\"name\":\"cpu:0\",\"shards_done\":2,"
+        "\"shards_running\":0,\"frames_done\":5,\"frames_underway\":null,\"fps\":12.5,"
+        "\"replica_bytes\":400,\"workspace_bytes\":600,\"peak_bytes\":1000}],"
+        "\"warnings_total\":1,\"result_bytes\":null,\"error\":null,\"frames_compared\":0,"
+        "\"comparison\":null,\"stages\":{\"decode\":0.1,\"upload\":0.2,\"compute\":0.3,"
+        "\"download\":0.4,\"encode\":0.5},\"recipe\":{\"clip_frames\":4,\"clip_overlap\":1,"
+        "\"tile_width\":64,\"tile_height\":48,\"overlap\":8,\"tiling\":\"official\","
+        "\"scene_cuts\":0.5,\"strength\":0.75,\"denoise\":null,\"sigma\":null,"
+        "\"precision\":\"f32\",\"codec\":\"h264\",\"quality\":7,\"preset\":\"medium\","
+        "\"bitrate\":9,\"target_size_bytes\":null,\"scale\":null,\"pixel_format\":null,"
+        "\"encoder_options\":null,\"streams\":null,\"encoder_threads\":2,"
+        "\"deinterlace\":\"field\",\"times\":3,\"times_every\":2,\"alpha\":\"drop\","
+        "\"tonemap\":\"hable\",\"hwaccel\":\"nvenc\",\"hwdec\":\"vaapi\"},\"video\":{\"width\":64,"
+        "\"height\":48,\"output_width\":128,\"output_height\":96,\"fps\":25.0,\"start_s\":1.5,"
+        "\"duration_s\":null,\"codec\":\"mpeg4\",\"pixel_format\":\"yuv410p\"},"
+        "\"reproducible\":true,\"n_starts\":1,\"frames_repeated\":0,",
+        "\"warnings\":[\"this is a fake\"]}",
+    };
     struct play play;
     struct vrt_job_info info;
     char *body;
@@ -24,26 +50,9 @@ static void test_life(void)
     long long id = play_submit(&play, "run-5", ",\"priority\":3,\"quality\":7");
     expect_int(id, 1);
     play_wait_for(&play, id, VRT_JOB_DONE, &info);
-    expect_int(info.state, VRT_JOB_DONE);
-    expect_int(info.frames_done, 5);
-    expect_int(info.frames_total, 5);
-    expect_int(info.priority, 3);
-    expect_str(info.input_name, "run-5");
-    expect_str(info.model.name, "compact-x2");
-    expect_int(info.model.scale, 2);
-    expect_int(info.recipe.quality, 7);
-    expect_int(info.recipe.codec, VRT_CODEC_H264);
-    expect_int(info.recipe.precision, VRT_PRECISION_F32);
-    expect_str(info.recipe.preset, "medium");
-    expect_int(info.n_warnings, 1);
-    expect_str(info.warnings[0], "this is a fake");
-    expect_int(info.n_devices, 1);
-    expect_int(info.devices[0].replica_bytes, 400);
-    expect_int(info.devices[0].workspace_bytes, 600);
-    expect_int(info.devices[0].peak_bytes, 1000);
-    expect_true(info.percent == 100 && info.fps > 0);
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(told); i++)
+        expect_contains(play_answer, told[i]);
     expect_true(info.created_at <= info.started_at && info.started_at <= info.finished_at);
-    expect_true(!info.has_error && isnan(info.left_s));
     vrt_job_info_done(&info);
 
     expect_int(play_ask(&play, "DELETE", "/v1/jobs/1", "", &body), 409);
