@@ -492,7 +492,11 @@ static void test_media(void)
     play_wait_for(&play, 2, VRT_JOB_DONE, &info);
     expect_int(info.n_starts, 4);
     vrt_job_info_done(&info);
-    expect_int(play_submit(&play, "run-1", ""), 3);
+    expect_int(play_submit(&play, "run-1", ",\"codec\":\"ffv1\""), 3);
+    play_wait_for(&play, 3, VRT_JOB_DONE, &info);
+    expect_near(info.fps, 1, 0);
+    expect_str(info.recipe.preset, "");
+    vrt_job_info_done(&info);
     /* Nor was it a start of which the daemon died. */
     play_restart_with(&play, "SELECT json('two starts are counted') FROM jobs WHERE starts > 1");
     play_stop(&play);

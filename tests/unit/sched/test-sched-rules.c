@@ -452,7 +452,7 @@ static void disturb_job(struct world *w, struct job *job)
         vrt_sched_kind_set_devices(job->sched.kind, &may);
         break;
     case 3: {
-        double sample_s = 0.5 + draw(w, 1000) / 100.;
+        double sample_s = 0.1 + draw(w, 1000) / 200.;
         job->measured_s[d] = vrt_sched_measure(job->measured_s[d], sample_s);
         vrt_sched_kind_measure(job->sched.kind, d, sample_s);
         break;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* daemon/sched: each rule by itself. Whole plays are in test-sched-play.c. */
+/* daemon/sched: each rule by itself. All of them together, whoever comes and goes, are in
+ * test-sched-rules.c, whole plays in test-sched-play.c. */
 
 #include "tests/unit/test.h"
 
@@ -183,46 +184,6 @@ static void test_turns(void)
     }
 }
 
-/* Who comes is last at first; who has nothing ready costs nobody a turn, and keeps his place. */
-static void test_coming_and_going(void)
-{
-    static const double second = 1;
-    static const struct device device = { .ready = true };
-    struct setting s;
-
-    set_up(&s, &device, 1);
-    for (int j = 0; j < 2; j++)
-        add_job(&s, &(struct vrt_sched_job){
-            .uid = (uid_t)j, .n_ready = 1, .n_left = 9, .n_window = ALWAYS }, &second, 1);
-    expect_int(take_turn(&s), 0);
-    struct vrt_sched_job *late = add_job(&s, &(struct vrt_sched_job){
-        .uid = 7, .n_ready = 1, .n_left = 9, .n_window = ALWAYS }, &second, 1);
-    expect_int(take_turn(&s), 1);
-    s.jobs[0].n_ready = 0;
-    vrt_sched_job_update(s.sched, &s.jobs[0]);
-    expect_int(take_turn(&s), 2);
-    expect_int(take_turn(&s), 1);
-    expect_int(take_turn(&s), 2);
-    s.jobs[0].n_ready = 1;
-    vrt_sched_job_update(s.sched, &s.jobs[0]);
-    expect_int(take_turn(&s), 0);
-    /* A change of priority is heard at once, upwards and downwards. */
-    late->priority = 1;
-    vrt_sched_job_update(s.sched, late);
-    expect_int(take_turn(&s), 2);
-    expect_int(take_turn(&s), 2);
-    late->priority = -1;
-    vrt_sched_job_update(s.sched, late);
-    for (int i = 0; i < 6; i++)
-        expect_true(take_turn(&s) < 2);
-    for (int j = 0; j < 2; j++) {
-        s.jobs[j].n_ready = 0;
-        vrt_sched_job_update(s.sched, &s.jobs[j]);
-    }
-    expect_int(take_turn(&s), 2);
-    tear_down(&s);
-}
-
 static void test_device_choice(void)
 {
     static const struct {
@@ -264,46 +225,6 @@ static void test_device_choice(void)
         bool found = vrt_sched_pick(s.sched, 0, &choice);
         if ((found ? (int)choice.device : -1) != cases[i].device)
             test_fail("case %zu: device %d", i, found ? (int)choice.device : -1);
-        tear_down(&s);
-    }
-}
-
-/* What goes before it, of whatever priority, keeps the others busy too: then the slow one helps. */
-static void test_jobs_before(void)
-{
-    static const struct {
-        struct vrt_sched_job jobs[3];
-        int job;                        /* -1: the slow device takes nothing */
-    } cases[] = {
-        /* The fast one does seven in that time. */
-        { { { .n_left = 2 }, { .n_left = 2 }, { .n_left = 3 } }, -1 },
-        { { { .n_left = 2 }, { .n_left = 2 }, { .n_left = 4 } }, 2 },
-        { { { .n_left = 7 }, { .n_left = 1 }, { .n_left = 1 } }, 1 },
-        { { { .n_left = 8 }, { .n_left = 1 }, { .n_left = 1 } }, 0 },
-        { { { .n_left = 4 }, { .n_left = 3, .priority = 1 }, { .n_left = 1, .priority = -1 } },
-          2 },
-        { { { .n_left = 3 }, { .n_left = 3, .priority = 1 }, { .n_left = 1, .priority = -1 } },
-          -1 },
-        /* One of each user, and again: his second comes last. */
-        { { { .n_left = 4 }, { .n_left = 1 }, { .n_left = 3, .uid = 2 } }, 1 },
-    };
-    static const struct device devices[2] = { { true, 2, 2, 0 }, { true, 0, 0, 1 } };
-    static const double shard_s[2] = { 1, 10 };
-
-    for (size_t i = 0; i < VRT_ARRAY_SIZE(cases); i++) {
-        struct vrt_sched_choice choice;
-        struct setting s;
-        set_up(&s, devices, 2);
-        for (int j = 0; j < 3; j++) {
-            struct vrt_sched_job like = cases[i].jobs[j];
-            like.n_ready = 1;
-            like.n_window = ALWAYS;
-            add_job(&s, &like, shard_s, 2);
-        }
-        bool found = vrt_sched_pick(s.sched, 0, &choice);
-        int job = found ? (int)(choice.job - s.jobs) : -1;
-        if (job != cases[i].job || (found && choice.device != 1))
-            test_fail("case %zu: job %d", i, job);
         tear_down(&s);
     }
 }
@@ -440,56 +361,6 @@ static void test_straggler(void)
     }
 }
 
-/* A run that was dropped counts for the device, and no longer for the job, which may be gone. */
-static void test_dropped(void)
-{
-    static const struct device devices[2] = { { true, 1, 50, 0 }, { true, 0, 0, 1 } };
-    struct vrt_sched_choice choice;
-    struct setting s;
-
-    set_up(&s, devices, 2);
-    struct vrt_sched_job *job = add_job(&s, &(struct vrt_sched_job){
-        .n_window = ALWAYS, .is_held_up = true }, (double[]){ 50, 1 }, 2);
-    struct vrt_sched_run *run = &s.runs[s.n_runs++];
-    vrt_sched_set_put(&run->copiers, 1, true);
-    vrt_sched_run_begin(s.sched, run, &(struct vrt_sched_choice){
-        .job = job, .device = 0, .expected_s = 50 }, 0);
-    expect_true(vrt_sched_pick(s.sched, 0, &choice) && choice.straggler == run);
-    vrt_sched_run_drop(run);
-    expect_true(!vrt_sched_pick(s.sched, 0, &choice));
-    expect_int(vrt_sched_n_in_flight(s.sched, 0), 2);
-    vrt_sched_job_remove(s.sched, job);
-    vrt_sched_kind_free(job->kind);
-    s.n_jobs--;
-    expect_true(!vrt_sched_pick(s.sched, 7, &choice));
-    tear_down(&s);
-}
-
-/* A copy goes before the shards of jobs of lower priority, and after those of all others. */
-static void test_straggler_order(void)
-{
-    static const struct device devices[2] = { { true, 0, 0, 0 }, { true, 0, 0, 1 } };
-    static const double shard_s[2] = { 1, 9 };
-    struct vrt_sched_choice choice;
-
-    for (int priority = -1; priority <= 1; priority++) {
-        struct setting s;
-        set_up(&s, devices, 2);
-        struct vrt_sched_job *job = add_job(&s, &(struct vrt_sched_job){
-            .n_window = ALWAYS, .is_held_up = true }, shard_s, 2);
-        struct vrt_sched_run *run = &s.runs[s.n_runs++];
-        vrt_sched_set_put(&run->copiers, 0, true);
-        vrt_sched_run_begin(s.sched, run, &(struct vrt_sched_choice){
-            .job = job, .device = 1, .expected_s = 9 }, 0);
-        add_job(&s, &(struct vrt_sched_job){
-            .priority = priority, .n_ready = 1, .n_left = 1, .n_window = ALWAYS }, shard_s, 2);
-        expect_true(vrt_sched_pick(s.sched, 0, &choice));
-        expect_int(choice.job - s.jobs, priority < 0 ? 0 : 1);
-        expect_int(choice.straggler != NULL, priority < 0);
-        tear_down(&s);
-    }
-}
-
 /* What was measured is believed until it is late; what wasn't is taken to be half way. */
 static void test_left(void)
 {
@@ -534,14 +405,10 @@ static void test_set(void)
 TEST_MAIN(
     { "nothing", test_nothing },
     { "turns", test_turns },
-    { "coming-and-going", test_coming_and_going },
     { "device-choice", test_device_choice },
-    { "jobs-before", test_jobs_before },
     { "many-small-jobs", test_many_small_jobs },
     { "late-device", test_late_device },
     { "straggler", test_straggler },
-    { "dropped", test_dropped },
-    { "straggler-order", test_straggler_order },
     { "left", test_left },
     { "measure", test_measure },
     { "set", test_set },
