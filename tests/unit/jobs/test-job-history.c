@@ -331,7 +331,7 @@ static void test_left_out(void)
 {
     struct play play;
     struct vrt_job_info info;
-    char path[96], orphan[96];
+    char path[96], orphan[96], *body;
 
     play_start(&play, "");
     for (int id = 1; id <= 12; id++)
@@ -349,6 +349,12 @@ static void test_left_out(void)
     expect_int(play_show(&play, 12, &info), 200);
     expect_int(info.segments_done, 1);
     vrt_job_info_done(&info);
+    /* Who forgets it wants none of it any more. */
+    expect_int(play_ask(&play, "POST", "/v1/jobs/12/forget", "Content-Length: 0\r\n", &body), 200);
+    for (int i = 0; i < 5000 && access(path, F_OK) == 0; i++)
+        test_sleep_ms(1);
+    expect_int(access(path, F_OK), -1);
+    play_restart_with(&play, "SELECT json('not forgotten') FROM jobs WHERE id = 12");
     play_stop(&play);
 }
 
