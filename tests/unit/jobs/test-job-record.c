@@ -193,7 +193,8 @@ static void test_given_again(void)
         struct vrt_buf text = { .limit_bytes = 0 };
         free(job->request);
         job->request = strdup(rows[i].overwrote ? "{\"overwrite\":true}" : "{}");
-        snprintf(job->info.output_path, sizeof(job->info.output_path), rows[i].former_output);
+        snprintf(job->info.output_path, sizeof(job->info.output_path), "%s",
+                 rows[i].former_output);
         vrt_job_files_request_init(&given);
         given.overwrite = rows[i].overwrites;
         for (int k = 0; k < (rows[i].gives_all ? VRT_JOB_FILE_COUNT : 1); k++) {
