@@ -42,10 +42,8 @@ struct vrt_pipeline {
     char name[64];
     uv_timer_t timer;
     enum vrt_pipeline_phase phase;
-    int frames_done, frames_total;
-    int n_ticks;
-    bool was_let;               /* it needn't wait to be admitted any more */
-    bool cancelled, freed, held;
+    int frames_done, frames_total, n_ticks;
+    bool cancelled, freed, held, was_let;       /* the last: it needn't wait to be admitted */
     struct vrt_error reason;            /* of its end */
 };
 
@@ -412,15 +410,13 @@ void vrt_pipeline_snapshot(const struct vrt_pipeline *pipeline,
     *ret_snapshot = fake_flow.has_snapshot ? fake_flow.snapshot : (struct vrt_pipeline_snapshot){
         .phase = pipeline->phase,
         .frames_total = is(pipeline, "run-") ? pipeline->frames_total : -1,
-        .frames_done = pipeline->frames_done,
-        .fps = 25, .left_s = -1, .elapsed_s = 1,
+        .frames_done = pipeline->frames_done, .fps = 25, .left_s = -1, .elapsed_s = 1,
         .bottleneck = VRT_STAGE_COMPUTE, .busy = { 0.1, 0.2, 0.3, 0.4, 0.5 },
-        .n_devices = 1,
+        .n_devices = 1, .n_warnings = is(pipeline, "run-") ? 1 : 0,
         .devices[0] = { .info = &device_infos[0], .precision = VRT_PRECISION_F32,
                         .frames_done = pipeline->frames_done, .planned_bytes = 1000,
                         .replica_bytes = 400, .shards_done = 2, .fps = 12.5,
                         .flops_per_s = pipeline->params.wants_speed ? 1e9 : NAN },
-        .n_warnings = is(pipeline, "run-") ? 1 : 0,
     };
 }
 

@@ -176,7 +176,7 @@ static void expect_answers(struct play *play)
         expect_true(sscanf(at + 1, "> %15s %255s%*[ ]%511[^\n]", method, path, body) >= 2);
         ask(play, method, path, body);
         if (!is_answer(play_answer, strchr(at + 1, '\n') + 1))
-            test_fail("%s\n%s", at, play_answer);
+            test_fail("%s\n%s", at + 1, play_answer);
     }
 }
 

@@ -42,21 +42,6 @@ int64_t fixture_size(const char *path);
 /* Opens a file for reading, or fails. */
 int fixture_open(const char *path);
 
-/* What a reader gave out. */
-#define FIXTURE_FRAMES_MAX 1024
-struct fixture_reading {
-    int n;
-    uint64_t hashes[FIXTURE_FRAMES_MAX];
-    int64_t pts[FIXTURE_FRAMES_MAX], durations[FIXTURE_FRAMES_MAX];
-    bool can_go_on[FIXTURE_FRAMES_MAX];
-    struct vrt_reader_info info;        /* at last */
-    struct vrt_error error;
-};
-
-/* Reads all, and leaves the descriptor open. Return: what the last call did. */
-int fixture_read(int fd, const struct vrt_reader_params *params,
-                 struct fixture_reading *ret_reading);
-
 /* Whether one of the sentences has this in it. */
 bool fixture_warns(const struct vrt_warnings *warnings, const char *part);
 

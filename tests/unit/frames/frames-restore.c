@@ -166,3 +166,26 @@ void restore_ok(const char *in, const char *out, const struct restore_params *pa
     if (restore(in, out, params, ret_result, &error) != 0)
         test_fail("%s to %s: %s", in, out, error.message);
 }
+
+int fixture_read(int fd, const struct vrt_reader_params *params,
+                 struct fixture_reading *ret_reading)
+{
+    VRT_CLEANUP(vrt_reader_closep) struct vrt_reader *reader = NULL;
+    struct vrt_frame *frame = NULL;
+
+    *ret_reading = (struct fixture_reading){ .n = 0 };
+    int r = vrt_reader_open(fd, params, &reader, &ret_reading->error);
+    while (r == 0 && (r = vrt_reader_next(reader, &frame, &ret_reading->error)) == 0) {
+        const int n = ret_reading->n++;
+        expect_true(n < FIXTURE_FRAMES_MAX);
+        expect_int(frame->index, params->first + n);
+        ret_reading->hashes[n] = fixture_hash(frame);
+        ret_reading->pts[n] = frame->pts;
+        ret_reading->durations[n] = frame->duration;
+        ret_reading->can_go_on[n] = vrt_reader_info(reader)->can_go_on;
+        frame = vrt_frame_unref(frame);
+    }
+    if (reader)
+        ret_reading->info = *vrt_reader_info(reader);
+    return r;
+}

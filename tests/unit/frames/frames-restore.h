@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* A whole restoration whose network changes nothing: reader, encoder, joiner. */
+/* A video read, and a whole restoration whose network changes nothing: reader, encoder, joiner. */
 
 #include "frames/encode/encoder.h"
 #include "frames/join/joiner.h"
@@ -34,3 +34,18 @@ int restore(const char *in, const char *out, const struct restore_params *params
 /* As restore(), but the test fails where it does. */
 void restore_ok(const char *in, const char *out, const struct restore_params *params,
                 struct restore_result *ret_result);
+
+/* What a reader gave out. */
+#define FIXTURE_FRAMES_MAX 1024
+struct fixture_reading {
+    int n;
+    uint64_t hashes[FIXTURE_FRAMES_MAX];
+    int64_t pts[FIXTURE_FRAMES_MAX], durations[FIXTURE_FRAMES_MAX];
+    bool can_go_on[FIXTURE_FRAMES_MAX];
+    struct vrt_reader_info info;        /* at last */
+    struct vrt_error error;
+};
+
+/* Reads all, and leaves the descriptor open. Return: what the last call did. */
+int fixture_read(int fd, const struct vrt_reader_params *params,
+                 struct fixture_reading *ret_reading);

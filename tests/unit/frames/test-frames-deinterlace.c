@@ -13,6 +13,7 @@
 #include "frames/decode/interlacing.h"
 #include "frames/filter/deinterlacer.h"
 #include "tests/unit/frames/frames-fixture.h"
+#include "tests/unit/frames/frames-restore.h"
 #include "tests/unit/test.h"
 
 /* A film, of which each four frames became five, of 30 a second. */

@@ -17,6 +17,7 @@
 #include "frames/av.h"
 #include "frames/decode/source.h"
 #include "tests/unit/frames/frames-fixture.h"
+#include "tests/unit/frames/frames-restore.h"
 #include "tests/unit/test.h"
 
 #define CLIP "-f lavfi -i testsrc2=size=320x180:rate=25:duration=3 "

@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "frames/decode/part.h"
 #include "tests/unit/frames/frames-fixture.h"
+#include "tests/unit/frames/frames-restore.h"
 #include "tests/unit/test.h"
 
 #define LONG_CLIP "-f lavfi -i testsrc2=size=96x64:rate=10:duration=40 "

@@ -15,6 +15,7 @@
 #include "frames/process/child-spawn.h"
 #include "frames/process/child.h"
 #include "tests/unit/frames/frames-fixture.h"
+#include "tests/unit/frames/frames-restore.h"
 #include "tests/unit/test.h"
 
 #define CLIP "-f lavfi -i testsrc2=size=160x90:rate=25 "
