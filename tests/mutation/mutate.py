@@ -3,7 +3,7 @@
 """Do the tests notice plausible mistakes? Makes them, one at a time, in a copy of the tree.
 
 usage: mutate.py [--seed N] [--count N] [--minutes M] [--limit S] [--suites NAMES] [--again]
-                 [--report] [FILE-PATTERN...]
+                 [--sanitize] [--report] [FILE-PATTERN...]
 
   --seed N      which mistakes are taken (default 1)
   --count N     how many (default 50)
@@ -11,6 +11,8 @@ usage: mutate.py [--seed N] [--count N] [--minutes M] [--limit S] [--suites NAME
   --limit S     a mistake's tests are stopped after S seconds (default 180)
   --suites A,B  only tests of these suites (default: all that need no simulated card)
   --again       try those anew that survived or were uncovered, with the tests as they are now
+  --sanitize    try them in a build with check.sh's sanitizers: --again --sanitize --limit 1200
+                says which of those that survived check.sh notices
   --report      only print what was found so far with this seed
 
 FILE-PATTERN is for example 'daemon/jobs/*.c'; without one all of daemon/, workers/, proto/ and
@@ -58,6 +60,8 @@ QUICK_MAX = 30
 
 OPTIONS = ['-Dcuda=disabled', '-Dsimulated_cuda=disabled', '-Dsimulated_mps=disabled',
            '-Dxpu=disabled', '-Dsimulated_xpu=disabled', '-Ddebug=false', '-Doptimization=1']
+SANITIZED = ['-Db_sanitize=address,undefined', '-Db_lundef=false']
+SLOWER = 4                      # times as long as without sanitizers
 COVERAGE = ['-fprofile-instr-generate', '-fcoverage-mapping', '-mllvm',
             '-runtime-counter-relocation']
 
@@ -99,11 +103,11 @@ def kill_what_is_left(folder):
 
 
 class Build:
-    def __init__(self, name, cc, suites, flags=()):
+    def __init__(self, name, cc, suites, flags=(), options=()):
         # Where builds usually are: what is logged names sources by their place.
         self.folder, self.running = os.path.join(TREE, 'build-' + name), set()
         if not os.path.exists(os.path.join(self.folder, 'build.ninja')):
-            subprocess.run(['meson', 'setup', self.folder, TREE, *OPTIONS,
+            subprocess.run(['meson', 'setup', self.folder, TREE, *OPTIONS, *options,
                             '-Dc_args=' + ' '.join(flags), '-Dc_link_args=' + ' '.join(flags)],
                            check=True, env=dict(os.environ, CC=cc), stdout=subprocess.DEVNULL)
         assert self.ninja('all', 'meson-test-prereq'), f'{self.folder} does not build: see ninja'
@@ -251,9 +255,10 @@ def choose(told, patterns, seed, count):
 class Mill:
     """The plain build, which gets one mistake after the other."""
 
-    def __init__(self, told, suites, limit):
-        self.told, self.limit = told, limit
-        self.build = Build('plain', 'gcc', suites)
+    def __init__(self, told, suites, limit, sanitize):
+        self.told, self.limit, self.slower = told, limit, SLOWER if sanitize else 1
+        self.build = Build('sanitized', 'clang', suites, options=SANITIZED) if sanitize \
+            else Build('plain', 'gcc', suites)
         self.sound = {f: self.digest(f) for t in self.build.tests.values() for f in t['files']}
 
     def digest(self, file):
@@ -281,7 +286,7 @@ class Mill:
             left = end - time.monotonic()
             if verdict[0] != 'survived' or left <= 0:
                 return
-            patience = 30 + 5 * self.told[name][0]
+            patience = self.slower * (30 + 5 * self.told[name][0])
             status, _ = self.build.run(name, min(patience, left + 30))
             if status is None and patience <= left + 30 or status not in (None, 0, 77):
                 with one:
@@ -331,7 +336,8 @@ def work(arguments, told, found):
     again = ('survived', 'uncovered') if arguments.again else ()
     todo = [m for m in mutants if m.key() not in found or found[m.key()][0] in again]
     end = time.monotonic() + (arguments.minutes or 1e6) * 60
-    mill = Mill(told, arguments.suites, arguments.limit) if todo and not arguments.report else None
+    mill = Mill(told, arguments.suites, arguments.limit, arguments.sanitize) \
+        if todo and not arguments.report else None
     with open(os.path.join(WORK, 'found.jsonl'), 'a', encoding='utf-8') as log:
         for mutant in todo if mill else []:
             if time.monotonic() > end:
@@ -354,11 +360,15 @@ def main():
     parser.add_argument('--suites', type=lambda s: set(s.split(',')), default=SUITES)
     parser.add_argument('--limit', type=float, default=180)
     parser.add_argument('--again', action='store_true')
+    parser.add_argument('--sanitize', action='store_true')
     parser.add_argument('--report', action='store_true')
     parser.add_argument('patterns', nargs='*')
     arguments = parser.parse_args()
     # In the background it is ignored, by what is started too, and tests end programs by it.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    if arguments.sanitize:      # as in check.sh
+        os.environ['ASAN_OPTIONS'] = 'detect_leaks=1:strict_string_checks=1'
+        os.environ['UBSAN_OPTIONS'] = 'halt_on_error=1'
     # Of programs that run while others are built nothing is kept.
     os.environ['LLVM_PROFILE_FILE'] = os.devnull
     os.makedirs(TREE, exist_ok=True)
