@@ -190,23 +190,6 @@ class SmallDevice(harness.Case):
         self.refused('profile', '--size', '1920x1080', 'compact-x2', says='MiB to give')
 
 
-class SlowDevice(harness.Case):
-    """Each step of a frame takes a moment: several seconds in sum."""
-
-    config = {'devices': {'fault': 'cpu:0 submit:1- delay=500ms'},
-              'cpu': {'devices': 1, 'threads': 1}}
-    few_jobs = True
-
-    def test_short_shards(self):
-        """So that something is seen to move, and a crash costs little."""
-        source = clip(self.path('slow.mp4'), frames=30, size='640x360')
-        plan = json.loads(self.vrtctl('submit', '--dry-run', '--json', source).stdout)
-        n, shard_s = plan['recipe']['clip_frames'], plan['devices'][0]['seconds_per_shard']
-        self.assertIn(n, (1, 2))
-        self.assertEqual(plan['shards'], -(-30 // n))
-        self.assertTrue(shard_s <= 20 or n == 1, (n, shard_s))
-
-
 class Profile(harness.Case):
     config = {'cpu': {'devices': 1, 'threads': 2}}
     small = True
