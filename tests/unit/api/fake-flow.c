@@ -52,8 +52,7 @@ static const struct vrt_device_info device_infos[2] = {
     { .kind = "cpu", .name = "cpu:0", .description = "a fake", .n_threads = 1 },
     { .kind = "cuda", .name = "cuda:0", .description = "a fake", .card = 3, .uuid = "GPU-1",
       .pci_address = "0000:0a:00.0", .compute_capability = "9.0", .driver_version = "550.1",
-      .runtime_version = "12.4" },
-};
+      .runtime_version = "12.4" } };
 
 /* What differs of the second: no number twice. */
 static const struct vrt_device_snapshot second = {
@@ -373,7 +372,8 @@ void vrt_pipeline_park(struct vrt_pipeline *pipeline)
 
 void vrt_pipeline_set_priority(struct vrt_pipeline *pipeline, int priority)
 {
-    pipeline->params.priority = fake_flow.priority = priority;
+    pipeline->params.priority = priority;
+    fake_flow.priority = priority;
 }
 
 void vrt_pipeline_hold(struct vrt_pipeline *pipeline, bool held)
