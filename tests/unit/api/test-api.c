@@ -217,6 +217,7 @@ static void test_profile(void)
     struct play play;
 
     play_start(&play, "");
+    expect_int(ask(&play, "GET", "/healthz", ""), 200);
     /* One at a time; who goes away makes room. */
     int n_before = atomic_load(&fake_flow.n_profiles);
     int fd = ask_begin(&play, "POST", "/v1/profile", "{\"width\":16000}");
