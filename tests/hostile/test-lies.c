@@ -7,7 +7,6 @@
  * VRT_LIES=N seeds (400); VRT_LIES_FIRST=N is the first of them (1), to play one again.
  */
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -343,19 +342,6 @@ static bool ask_what_is_missing(struct vrt_child *child, struct vrt_error *error
     return judge(missing ? 0 : -EPIPE, 0, error);
 }
 
-static long n_descriptors(void)
-{
-    DIR *dir = opendir("/proc/self/fd");
-    long n = 0;
-
-    if (!dir)
-        return 0;
-    while (readdir(dir))
-        n++;
-    closedir(dir);
-    return n;
-}
-
 static long number_of(const char *name, long otherwise)
 {
     const char *text = getenv(name);
@@ -373,7 +359,7 @@ static void test_lies(void)
     input_fd = memfd_create("input", MFD_CLOEXEC);
     output_fd = memfd_create("output", MFD_CLOEXEC);
     segment_fd = memfd_create("segment", MFD_CLOEXEC);
-    long n_before = 0;
+    const int n_before = test_open_fds();
     for (long seed = first; seed < first + n; seed++) {
         struct vrt_error error = { .id = NULL };
         char how[40];
@@ -389,9 +375,7 @@ static void test_lies(void)
             expect_true(size_of(output_fd) < FILE_BYTES_MAX);
             expect_true(size_of(segment_fd) < FILE_BYTES_MAX);
         }
-        /* From the first one on the program stays open. */
-        n_before = seed == first ? n_descriptors() : n_before;
-        expect_int(n_descriptors(), n_before);
+        expect_int(test_open_fds(), n_before);
         expect_int(waitpid(-1, NULL, WNOHANG), -1);
     }
     printf("%ld seeds: %ld good answers, %ld refusals, %ld of them for what can't be\n", n,
@@ -399,6 +383,9 @@ static void test_lies(void)
     for (size_t i = 0; i < VRT_ARRAY_SIZE(asks); i++)
         expect_true(n < 100 || seen.n_ends[i] > 0);
     expect_true(n < 100 || seen.n_distrusted > n / 4);
+    close(input_fd);
+    close(output_fd);
+    close(segment_fd);
 }
 
 /* What was said of a video holds at its end. */
@@ -417,6 +404,7 @@ static void test_changes(void)
         expect_int(read_film(child, &error), what == 0);
     }
     expect_int(seen.n_distrusted, n_before + 4);
+    close(input_fd);
 }
 
 /* Who may use cards may ask them, and do nothing else. */

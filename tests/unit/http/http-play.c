@@ -2,7 +2,6 @@
 
 #include "tests/unit/http/http-play.h"
 
-#include <dirent.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <sys/socket.h>
@@ -40,19 +39,6 @@ struct later {
     uv_timer_t timer;
     struct vrt_buf text;
 };
-
-static int count_fds(void)
-{
-    DIR *folder = opendir("/proc/self/fd");
-    int n = 0;
-
-    if (!folder)
-        return 0;
-    while (readdir(folder))
-        n++;
-    closedir(folder);
-    return n;
-}
 
 static void on_later_closed(uv_handle_t *handle)
 {
@@ -243,7 +229,7 @@ struct http_play *http_play_start(const struct vrt_conn_limits *limits,
     /* The first loop of a process opens descriptors for all that follow. */
     expect_int(uv_loop_init(&play->loop), 0);
     expect_int(uv_loop_close(&play->loop), 0);
-    play->n_fds_before = count_fds();
+    play->n_fds_before = test_open_fds();
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     expect_true(fd >= 0);
     expect_int(bind(fd, (struct sockaddr *)&address, sizeof(address)), 0);
@@ -285,7 +271,7 @@ void http_play_stop(struct http_play *play)
     expect_int(uv_loop_close(&play->loop), 0);
     for (int i = 0; i < play->n_kept; i++)
         close(play->kept[i]);
-    expect_int(count_fds(), play->n_fds_before);
+    expect_int(test_open_fds(), play->n_fds_before);
     unlink(play->path);
     rmdir(play->folder);
     free(play);

@@ -196,6 +196,13 @@ static const char *field(const char *data, size_t size, const char *name, char *
     return NULL;
 }
 
+/* Leaves what lines went to. */
+static void close_log(void)
+{
+    expect_int(vrt_log_open(&(struct vrt_log_target){ .file = "" }, NULL), 0);
+    vrt_log_set_output(NULL);
+}
+
 static void test_journal(void)
 {
     struct sockaddr_un address = { .sun_family = AF_UNIX };
@@ -238,7 +245,7 @@ static void test_journal(void)
     expect_true(!field(data, (size_t)n, "VRTD_USER", text));
     expect_int(recv(fd, data, sizeof(data), MSG_DONTWAIT), -1);
     close(fd);
-    vrt_log_set_output(NULL);
+    close_log();
 }
 
 #define N_WRITERS 4
@@ -301,7 +308,7 @@ static void test_rotation(void)
     }
     for (int i = 0; i < N_WRITERS; i++)
         pthread_join(threads[i], NULL);
-    vrt_log_set_output(NULL);
+    close_log();
     dup2(aside, STDERR_FILENO);
     close(aside);
     expect_int(lseek(fd, 0, SEEK_END), 0);
@@ -381,7 +388,7 @@ static void test_unfit(void)
     expect_true(st.st_size > 10);
     expect_int(st.st_mode & 0777, 0640 & st.st_mode);
     expect_aside();
-    vrt_log_set_output(NULL);
+    close_log();
 }
 
 static void take_line(void *ctx, const struct vrt_log_record *record)

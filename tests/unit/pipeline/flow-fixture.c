@@ -313,5 +313,6 @@ void flow_done(struct flow *flow)
     expect_true(flow->stopped);
     expect_int(uv_loop_close(&flow->loop), 0);
     close(flow->spool_fd);
+    vrt_child_keep_zygote(false);
     vrt_network_unref(flow->network);
 }

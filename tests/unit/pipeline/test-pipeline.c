@@ -20,7 +20,7 @@ static const char *video(void)
     static char path[160];
 
     snprintf(path, sizeof(path), "%s",
-             fixture_make("in.mp4", "-f lavfi -i testsrc2=s=96x64:r=25 -f lavfi -i sine "
+             fixture_make("in.mp4", "-f lavfi -i testsrc2=s=48x32:r=25 -f lavfi -i sine "
                           "-frames:v %d -shortest -pix_fmt yuv420p", N_FRAMES));
     return path;
 }
@@ -83,13 +83,13 @@ static void test_restores(void)
     expect_str(job.error.message, "");
     expect_int(job.last.frames_done, N_FRAMES);
     expect_int(job.last.frames_total, N_FRAMES);
-    expect_int(job.info.out_width, 192);
+    expect_int(job.info.out_width, 96);
     expect_int(job.last.n_devices, 1);
     expect_int(job.last.devices[0].frames_done, N_FRAMES);
     expect_true(job.last.devices[0].planned_bytes > 0);
     expect_true(job.last.fps > 0);
     expect_bottleneck(&job.last);
-    expect_file("out.mp4", "192,128", N_FRAMES);
+    expect_file("out.mp4", "96,64", N_FRAMES);
     expect_contains(fixture_run("ffprobe -v error -show_entries stream=codec_type -of csv=p=0 "
                                 "out.mp4"), "audio");
     /* What is left is complete: the folder is the caller's. */
@@ -257,6 +257,7 @@ static void test_stop(void)
             expect_true(jobs[i].is_done);
             expect_str(jobs[i].error.id, "job.interrupted");
             close(jobs[i].output_fd);
+            close(jobs[i].folder_fd);
         }
     }
 }

@@ -47,7 +47,7 @@ static void refuse(const struct vrt_catalogue *catalogue, const struct vrt_model
     uv_loop_t loop;
 
     set_up((struct vrt_pulls_params){
-        .folder = "/nowhere",
+        .folder = "/dev/null",
         .catalogue = catalogue,
         .catalogue_path = "/usr/share/vrtd/catalogue.json",
     }, &loop, &pulls);
@@ -182,7 +182,7 @@ static void test_kept(void)
     struct vrt_pulls *pulls;
     uv_loop_t loop;
 
-    set_up((struct vrt_pulls_params){ .folder = "/nowhere/models" }, &loop, &pulls);
+    set_up((struct vrt_pulls_params){ .folder = "/dev/null/models" }, &loop, &pulls);
     fail(pulls, &loop, 0, VRT_PULLS_KEPT);
     expect_told(pulls, 0);
     fail(pulls, &loop, VRT_PULLS_KEPT, 2);
