@@ -12,54 +12,7 @@
 #include "backend/backend.h"
 #include "engine/graph-executor.h"
 #include "engine/graph.h"
-
-/* Linked with --wrap: all calls of this program, its libraries' apart, come here. */
-void *__real_malloc(size_t size);
-void *__real_calloc(size_t n, size_t size);
-void *__real_reallocarray(void *old, size_t n, size_t size);
-int __real_posix_memalign(void **ret, size_t align, size_t size);
-char *__real_strdup(const char *text);
-void *__wrap_malloc(size_t size);
-void *__wrap_calloc(size_t n, size_t size);
-void *__wrap_reallocarray(void *old, size_t n, size_t size);
-int __wrap_posix_memalign(void **ret, size_t align, size_t size);
-char *__wrap_strdup(const char *text);
-
-static int n_until_failure;             /* 0: none fails */
-static bool failed;
-
-static bool fails(void)
-{
-    const bool now = n_until_failure > 0 && --n_until_failure == 0;
-
-    failed = failed || now;
-    return now;
-}
-
-void *__wrap_malloc(size_t size)
-{
-    return fails() ? NULL : __real_malloc(size);
-}
-
-void *__wrap_calloc(size_t n, size_t size)
-{
-    return fails() ? NULL : __real_calloc(n, size);
-}
-
-void *__wrap_reallocarray(void *old, size_t n, size_t size)
-{
-    return fails() ? NULL : __real_reallocarray(old, n, size);
-}
-
-int __wrap_posix_memalign(void **ret, size_t align, size_t size)
-{
-    return fails() ? ENOMEM : __real_posix_memalign(ret, align, size);
-}
-
-char *__wrap_strdup(const char *text)
-{
-    return fails() ? NULL : __real_strdup(text);
-}
+#include "tests/unit/engine/nomem.h"
 
 #define N_GRAPHS 3
 
@@ -148,11 +101,9 @@ static void test_host(void)
     int n_refused = 0;
 
     for (int n = 1; n < 1000; n++) {
-        n_until_failure = n;
-        failed = false;
+        nomem_begin(n);
         int r = run_all("");
-        n_until_failure = 0;
-        if (!failed) {
+        if (!nomem_end()) {
             expect_int(r, 0);
             expect_true(n_refused > 20);
             return;

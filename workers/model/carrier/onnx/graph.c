@@ -185,14 +185,13 @@ struct vrt_carrier_value *vrt_carrier_onnx_in(const struct vrt_carrier_onnx *onn
     return i < onnx->n_in && onnx->places[i] >= 0 ? &onnx->values[onnx->places[i]] : NULL;
 }
 
-int64_t vrt_carrier_shape_n(const struct vrt_carrier_shape *shape)
+float *vrt_carrier_onnx_alloc(const struct vrt_carrier_onnx *onnx, int64_t n)
 {
-    int64_t n = 1;
+    float *values = malloc((size_t)VRT_MAX(n, 1) * sizeof(*values));
 
-    for (int d = 0; d < shape->n_dims; d++)
-        if (__builtin_mul_overflow(n, shape->dims[d], &n))
-            return INT64_MAX;
-    return n;
+    if (!values)
+        (void)refuse_memory(onnx, vrt_raise(-ENOMEM));
+    return values;
 }
 
 const float *vrt_carrier_onnx_numbers(struct vrt_carrier_onnx *onnx, int i)
@@ -413,6 +412,9 @@ int vrt_carrier_onnx_read(struct vrt_carrier_onnx *onnx, const struct vrt_carrie
     for (size_t i = 0; i < onnx->graph->n_node && r == 0; i++) {
         onnx->node = onnx->graph->node[i];
         r = read_node(onnx, ops, network, network_r);
+        /* What can't be followed without these numbers is not the file's fault. */
+        if (vrt_error_is(onnx->onnx.file->error, "out_of_memory"))
+            r = -ENOMEM;
     }
     return vrt_fold(r);
 }

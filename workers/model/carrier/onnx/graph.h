@@ -101,7 +101,11 @@ const struct vrt_carrier_value *vrt_carrier_onnx_result(const struct vrt_carrier
 /* Input `i`: NULL where it is left out. It stays where it is until the operation is read. */
 struct vrt_carrier_value *vrt_carrier_onnx_in(const struct vrt_carrier_onnx *onnx, int i);
 
-/* The numbers of input i: NULL where it has none, or there is no memory for them. */
+/* Room for n numbers, the caller's to free; NULL: there is no memory, with the sentence said. */
+float *vrt_carrier_onnx_alloc(const struct vrt_carrier_onnx *onnx, int64_t n);
+
+/* The numbers of input i: NULL where it has none, or there is no memory for them, with the sentence
+ * said. */
 const float *vrt_carrier_onnx_numbers(struct vrt_carrier_onnx *onnx, int i);
 
 /* A copy of them, the caller's to free. Return: 0; -EINVAL, -ENOMEM with the sentence said. */
@@ -121,7 +125,15 @@ bool vrt_carrier_onnx_number(struct vrt_carrier_onnx *onnx, int i, float *ret_nu
 /* Whether it cuts off nothing but what isn't from 0 to 1. */
 bool vrt_carrier_onnx_is_clip(struct vrt_carrier_onnx *onnx);
 
-int64_t vrt_carrier_shape_n(const struct vrt_carrier_shape *shape);
+static inline int64_t vrt_carrier_shape_n(const struct vrt_carrier_shape *shape)
+{
+    int64_t n = 1;
+
+    for (int d = 0; d < shape->n_dims; d++)
+        if (__builtin_mul_overflow(n, shape->dims[d], &n))
+            return INT64_MAX;
+    return n;
+}
 
 /* Places onnx->shape by the operation's type. Return: whether it is known. */
 bool vrt_carrier_onnx_shape(struct vrt_carrier_onnx *onnx);

@@ -98,7 +98,7 @@ static float combine(char op, float a, float b, bool is_whole)
 
 static bool binary(struct job *job, char op)
 {
-    VRT_CLEANUP(vrt_freep) float *other = malloc((size_t)job->n * sizeof(*other));
+    VRT_CLEANUP(vrt_freep) float *other = vrt_carrier_onnx_alloc(job->onnx, job->n);
 
     if (!other || job->onnx->n_in != 2 || !spread(job, 0, job->to) || !spread(job, 1, other))
         return false;
@@ -112,7 +112,7 @@ static bool binary(struct job *job, char op)
 
 static bool where(struct job *job, char op)
 {
-    VRT_CLEANUP(vrt_freep) float *others = malloc(2 * (size_t)job->n * sizeof(*others));
+    VRT_CLEANUP(vrt_freep) float *others = vrt_carrier_onnx_alloc(job->onnx, 2 * job->n);
 
     (void)op;
     if (!others || !spread(job, 0, job->to) || !spread(job, 1, others) ||
@@ -411,7 +411,7 @@ bool vrt_carrier_onnx_compute(struct vrt_carrier_onnx *onnx, struct vrt_carrier_
     if (i == VRT_ARRAY_SIZE(kinds) || job.n > VRT_CARRIER_NUMBERS_MAX - onnx->n_live ||
         job.n > COMPUTED_MAX - onnx->n_computed)
         return false;
-    job.to = malloc((size_t)VRT_MAX(job.n, 1) * sizeof(*job.to));
+    job.to = vrt_carrier_onnx_alloc(onnx, job.n);
     if (!job.to)
         return false;
     onnx->n_computed += job.n;
