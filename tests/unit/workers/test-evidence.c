@@ -79,7 +79,7 @@ static const struct vrt_frame_format formats[] = {
     { .width = 64, .height = 48, .depth = 10, .layout = VRT_LAYOUT_YUV,
       .matrix = VRT_FRAME_MATRIX_BT2020_NCL, .full_range = true,
       .chroma_location = VRT_CHROMA_LOCATION_LEFT },
-    { .width = 1281, .height = 719, .depth = 8, .layout = VRT_LAYOUT_YUV, .chroma_shift_x = 1,
+    { .width = 321, .height = 239, .depth = 8, .layout = VRT_LAYOUT_YUV, .chroma_shift_x = 1,
       .matrix = VRT_FRAME_MATRIX_BT601, .chroma_location = VRT_CHROMA_LOCATION_LEFT },
     { .width = 7, .height = 5, .depth = 8, .layout = VRT_LAYOUT_YUV,
       .matrix = VRT_FRAME_MATRIX_BT601, .chroma_location = VRT_CHROMA_LOCATION_LEFT },
@@ -121,37 +121,179 @@ static void test_refused(void)
         }
 }
 
-/* Pixels that are still to be blended are judged like samples. */
-static void test_pixels(void)
-{
-    const struct change none = { .gain = 1 };
-    struct vrt_frame *in = paint(formats[0], 1, &none);
-    const struct change flat = { .gain = 1, .is_flat = true };
-    struct vrt_frame *gray = paint(formats[0], 1, &flat);
-    struct vrt_picture *picture = NULL;
-    struct vrt_means seen, seen_gray, made;
-    const int width = 2 * formats[0].width, height = 2 * formats[0].height;
+#define COLUMNS 4
+#define ROWS 3
 
-    expect_int(vrt_picture_new(width, height, &picture), 0);
-    for (int i = 0; i < width * height; i++)
+static void expect_means(const struct vrt_means *means, const float colours[4][3], bool is_gray)
+{
+    expect_int(means->columns, COLUMNS);
+    expect_int(means->rows, ROWS);
+    for (int i = 0; i < COLUMNS * ROWS; i++)
         for (int c = 0; c < 3; c++)
-            picture->rgb[3 * i + c] = c == 1 ? 0.9f : 0.01f * (float)(i % 7);
-    expect_int(vrt_means_of_input(in, &seen), 0);
-    expect_int(vrt_means_of_input(gray, &seen_gray), 0);
-    vrt_means_of_pixels(picture, &seen, &made);
-    expect_int(vrt_means_judge(&seen, &made), VRT_FLAW_BLANK);
-    expect_int(vrt_means_judge(&seen_gray, &made), VRT_FLAW_CAST);
-    for (int i = 0; i < 3 * width * height; i++)
-        picture->rgb[i] = 0.5f + 0.001f * (float)(i % 20);
-    vrt_means_of_pixels(picture, &seen, &made);
-    expect_int(vrt_means_judge(&seen_gray, &made), VRT_FLAW_NONE);
+            expect_near(means->rgb[i][c], colours[i % 4 ^ i / 4][is_gray ? 0 : c], 0.006);
+}
+
+/* Each part of a picture has its own colour: red, green, blue or white, by the samples that each
+ * standard gives them, and as pixels that are still to be blended. */
+static void test_means(void)
+{
+    static const float colours[4][3] = { { 1, 0, 0 }, { 0, 1, 0 }, { 0, 0, 1 }, { 1, 1, 1 } };
+    static const struct {
+        struct vrt_frame_format format;
+        int samples[4][3];          /* by plane */
+    } cases[] = {
+        { { .depth = 8, .layout = VRT_LAYOUT_YUV, .chroma_shift_x = 1, .chroma_shift_y = 1,
+            .matrix = VRT_FRAME_MATRIX_BT709 },
+          { { 63, 102, 240 }, { 173, 42, 26 }, { 32, 240, 118 }, { 235, 128, 128 } } },
+        { { .depth = 10, .layout = VRT_LAYOUT_YUV, .matrix = VRT_FRAME_MATRIX_BT601 },
+          { { 81, 90, 240 }, { 145, 54, 34 }, { 41, 240, 110 }, { 235, 128, 128 } } },
+        { { .depth = 8, .layout = VRT_LAYOUT_YUV, .full_range = true },
+          { { 76, 85, 255 }, { 150, 44, 21 }, { 29, 255, 107 }, { 255, 128, 128 } } },
+        { { .depth = 8, .layout = VRT_LAYOUT_GBR, .full_range = true },
+          { { 0, 0, 255 }, { 255, 0, 0 }, { 0, 255, 0 }, { 255, 255, 255 } } },
+        { { .depth = 10, .layout = VRT_LAYOUT_GBR },
+          { { 16, 16, 235 }, { 235, 16, 16 }, { 16, 235, 16 }, { 235, 235, 235 } } },
+        { { .depth = 8, .layout = VRT_LAYOUT_GRAY }, { { 235 }, { 16 }, { 16 }, { 235 } } },
+    };
+    const int width = 64, height = 48;
+    struct vrt_picture *picture = NULL;
+    struct vrt_means means, made;
+
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(cases); i++) {
+        struct vrt_frame_format format = cases[i].format;
+        struct vrt_frame *frame = NULL;
+        format.width = width;
+        format.height = height;
+        expect_int(vrt_frame_new(&format, &frame), 0);
+        for (int p = 0; p < vrt_frame_format_n_planes(&format); p++) {
+            const struct vrt_plane *plane = &frame->planes[p];
+            for (int y = 0; y < plane->height; y++)
+                for (int x = 0; x < plane->width; x++)
+                    fill(frame, p, x, y, cases[i].samples[x * COLUMNS / plane->width ^
+                                                          y * ROWS / plane->height][p]);
+        }
+        expect_int(vrt_means_of_input(frame, &means), 0);
+        expect_means(&means, colours, format.layout == VRT_LAYOUT_GRAY);
+        expect_int(vrt_means_of_result(frame, &means, &made), 0);
+        expect_means(&made, colours, format.layout == VRT_LAYOUT_GRAY);
+        expect_true(!means.is_blank && !made.is_blank);
+        vrt_frame_unref(frame);
+    }
+    expect_int(vrt_picture_new(2 * width, 2 * height, &picture), 0);
+    for (int i = 0; i < 4 * width * height; i++)
+        for (int c = 0; c < 3; c++)
+            picture->rgb[3 * i + c] = -1 + 3 * colours[i % 128 / 32 ^ i / 128 / 32][c];
+    vrt_means_of_pixels(picture, &means, &made);
+    expect_means(&made, colours, false);
+    expect_true(!made.is_blank);
     vrt_picture_unref(picture);
-    vrt_frame_unref(gray);
-    vrt_frame_unref(in);
+}
+
+/* Whether there is contrast: strict of what comes in, generous of what goes out. */
+static void test_blank(void)
+{
+    static const struct {
+        int steps;                  /* of 255, by which one pixel is darker */
+        bool in, out;
+    } cases[] = { { 0, true, true }, { 1, true, false }, { 15, true, false }, { 16 } };
+    struct vrt_picture *picture = NULL;
+    struct vrt_means means, made;
+
+    for (size_t i = 0; i < 2 * VRT_ARRAY_SIZE(cases); i++) {
+        const struct vrt_frame_format format = { .width = 32, .height = 31,
+                                                 .depth = i % 2 ? 10 : 8 };
+        struct vrt_frame *frame = NULL;
+        expect_int(vrt_frame_new(&format, &frame), 0);
+        const int darker = i % 2 ? 0 : 32 * 31 - 1;
+        for (int k = 0; k < 32 * 31; k++)
+            fill(frame, 0, k % 32, k / 32, k == darker ? 100 - cases[i / 2].steps : 100);
+        expect_int(vrt_means_of_input(frame, &means), 0);
+        expect_int(means.columns, 2);
+        expect_int(means.rows, 1);
+        expect_int(means.is_blank, cases[i / 2].in);
+        expect_int(vrt_means_of_result(frame, &means, &made), 0);
+        expect_int(made.is_blank, cases[i / 2].out);
+        vrt_frame_unref(frame);
+    }
+    expect_int(vrt_picture_new(2, 2, &picture), 0);
+    for (int i = 0; i < 12; i++)
+        picture->rgb[i] = i % 3 == 1 ? 0.5f : (float)i;
+    for (int is_blank = 0; is_blank < 2; is_blank++) {
+        picture->rgb[10] = is_blank ? 0.4962f : 0.496f;
+        vrt_means_of_pixels(picture, &means, &made);
+        expect_int(made.is_blank, is_blank);
+    }
+    vrt_picture_unref(picture);
+}
+
+/* One of two cells changes. */
+static void test_compare(void)
+{
+    static const struct {
+        struct vrt_means was, is;
+        int n_lost;
+        float cast;
+    } cases[] = {
+#define WAS(r, g, b) { 2, 1, { { 0.5f, 0.5f, 0.5f }, { r, g, b } }, false }
+        { WAS(0.151f, 0, 0), WAS(0.019f, 0, 0), 1, 0.066f },
+        { WAS(0, 0.151f, 0), WAS(0, 0.019f, 0), 1, 0.066f },
+        { WAS(0, 0, 0.151f), WAS(0, 0, 0.019f), 1, 0.066f },
+        { WAS(0.149f, 0, 0), WAS(0.019f, 0, 0), 0, 0.065f },
+        { WAS(0.151f, 0, 0), WAS(0.021f, 0, 0), 0, 0.065f },
+        { WAS(0, 0.151f, 0), WAS(0, 0.021f, 0), 0, 0.065f },
+        { WAS(0, 0, 0.151f), WAS(0, 0, 0.021f), 0, 0.065f },
+        { WAS(0.1f, 0.1f, 0.1f), WAS(0.5f, 0.5f, -0.251f), 1, 0.3755f },
+        { WAS(0.1f, 0.1f, 0.1f), WAS(0.5f, -0.251f, 0.5f), 1, 0.3755f },
+        { WAS(0.1f, 0.1f, 0.1f), WAS(-0.251f, 0.5f, 0.5f), 1, 0.3755f },
+        { WAS(0.1f, 0.1f, 0.1f), WAS(0.5f, 0.5f, -0.249f), 0, 0.3745f },
+        { WAS(-0.1f, 0.3f, 0.3f), WAS(-0.349f, 0.3f, 0.3f), 0, 0.1245f },
+        { WAS(-0.1f, 0.3f, 0.3f), WAS(-0.351f, 0.3f, 0.3f), 1, 0.1255f },
+#undef WAS
+    };
+
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(cases); i++) {
+        const struct vrt_deviation d = vrt_means_compare(&cases[i].was, &cases[i].is);
+        expect_int(d.n_lost, cases[i].n_lost);
+        expect_near(d.cast, cases[i].cast, 1e-5);
+    }
+}
+
+/* The worst flaw is told; of a frame between two, what neither of them has. */
+static void test_judges(void)
+{
+    static const struct {
+        struct vrt_means last, next, out;
+        enum vrt_flaw of_last, of_both;
+    } cases[] = {
+#define CELL(r, gb, blank) { 1, 1, { { r, gb, gb } }, blank }
+#define PLAIN CELL(0.3f, 0.3f, false)
+        { PLAIN, PLAIN, CELL(0.74f, 0.3f, false), VRT_FLAW_NONE, VRT_FLAW_NONE },
+        { PLAIN, PLAIN, CELL(0.76f, 0.3f, false), VRT_FLAW_CAST, VRT_FLAW_CAST },
+        { PLAIN, CELL(0.5f, 0.3f, false), CELL(0.76f, 0.3f, false), VRT_FLAW_CAST, VRT_FLAW_NONE },
+        { CELL(0.5f, 0.3f, false), PLAIN, CELL(0.76f, 0.3f, false), VRT_FLAW_NONE, VRT_FLAW_NONE },
+        { PLAIN, PLAIN, CELL(0.01f, 0, false), VRT_FLAW_BLACK, VRT_FLAW_BLACK },
+        { PLAIN, CELL(0.1f, 0, false), CELL(0.01f, 0, false), VRT_FLAW_BLACK, VRT_FLAW_NONE },
+        { CELL(0.1f, 0, false), PLAIN, CELL(0.01f, 0, false), VRT_FLAW_NONE, VRT_FLAW_NONE },
+        { PLAIN, PLAIN, CELL(0.8f, -1, true), VRT_FLAW_BLANK, VRT_FLAW_BLANK },
+        { PLAIN, PLAIN, CELL(0.8f, -1, false), VRT_FLAW_CAST, VRT_FLAW_CAST },
+        { PLAIN, CELL(0.3f, 0.3f, true), CELL(0.3f, 0.3f, true), VRT_FLAW_BLANK, VRT_FLAW_NONE },
+        { CELL(0.3f, 0.3f, true), PLAIN, CELL(0.3f, 0.3f, true), VRT_FLAW_NONE, VRT_FLAW_NONE },
+#undef PLAIN
+#undef CELL
+    };
+
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(cases); i++) {
+        expect_int(vrt_means_judge(&cases[i].last, &cases[i].out), cases[i].of_last);
+        expect_int(vrt_means_judge_between(&cases[i].last, &cases[i].next, &cases[i].out),
+                   cases[i].of_both);
+    }
 }
 
 TEST_MAIN(
     { "taken", test_taken },
     { "refused", test_refused },
-    { "pixels", test_pixels },
+    { "means", test_means },
+    { "blank", test_blank },
+    { "compare", test_compare },
+    { "judges", test_judges },
 )

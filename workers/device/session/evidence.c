@@ -88,7 +88,7 @@ static void average(const struct vrt_frame *frame, int p, struct vrt_means *mean
                 sum += is_wide ? sum_wide_row((const uint16_t *)(const void *)row + left,
                                               right - left) : sum_row(row + left, right - left);
             }
-            means->rgb[j * means->columns + i][p] = n ? (float)(sum / n) : 0;
+            means->rgb[j * means->columns + i][p] = (float)(sum / n);
         }
     }
 }
@@ -198,7 +198,7 @@ static void average_pixels(const struct vrt_picture *picture, int i, int j, stru
                 sums[c] += fminf(fmaxf(row[3 * x + c], 0), 1);
     }
     for (int c = 0; c < 3; c++)
-        means->rgb[j * means->columns + i][c] = n ? (float)(sums[c] / n) : 0;
+        means->rgb[j * means->columns + i][c] = (float)(sums[c] / n);
 }
 
 void vrt_means_of_pixels(const struct vrt_picture *picture, const struct vrt_means *in,
