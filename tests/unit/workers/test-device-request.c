@@ -107,6 +107,7 @@ static const struct request_case cases[] = {
       "(cuda:0, ...): cpu is used instead; vrtctl doctor tells more", 0x07 },
     { big, "auto", VRT_FALLBACK_WARN, 0, 0x18, "yet (cuda:0: out of memory, ...): cpu", 0x07,
       "out of memory" },
+    { arc, "auto", VRT_FALLBACK_WARN, 0, 0x02, "yet (xpu:0): cpu is used", 0x01 },
     { big, "auto", VRT_FALLBACK_ALLOW, 0, 0x18, NULL, 0x07 },
     { big, "auto", VRT_FALLBACK_FORBID, 0, 0x07, NULL, 0x07 },
     { big, "cuda", VRT_FALLBACK_WARN, 0, 0x03, NULL, 0x07 },
@@ -167,6 +168,8 @@ static void check_case(const struct request_case *c)
     fprintf(stderr, "  %s: %s%s\n", c->request, choice.warnings[0], error.message);
     expect_int(r, c->r);
     expect_int(choice.devices, c->devices);
+    if (c->unfit)
+        expect_int(choice.is_redirected, !(c->devices & c->unfit));
     if (r) {
         expect_contains(error.message, c->told);
         expect_str(error.id, "device.unknown");
@@ -252,6 +255,7 @@ static void test_redirections(void)
         }
         expect_int(r, 0);
         expect_int(choice.devices, wanted);
+        expect_int(choice.is_redirected, n_warnings > 0);
         expect_int(choice.n_warnings, fallback == VRT_FALLBACK_WARN ? n_warnings : 0);
         for (size_t i = 0; i < choice.n_warnings; i++)
             expect_contains(choice.warnings[i], warnings[i]);

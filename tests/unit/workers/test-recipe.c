@@ -61,15 +61,15 @@ static void test_between(void)
     static const struct {
         bool restores;
         int64_t times, clip, clip_overlap;
-        const char *field;          /* NULL: it is good */
+        const char *field, *says;   /* NULL: it is good */
     } cases[] = {
-        { false, VRT_UNKNOWN, VRT_UNKNOWN, VRT_UNKNOWN, NULL },
-        { false, 2, VRT_UNKNOWN, VRT_UNKNOWN, NULL },
-        { false, 4, VRT_UNKNOWN, VRT_UNKNOWN, "times" },
-        { false, 2, 4, VRT_UNKNOWN, "clip" },
-        { false, 2, VRT_UNKNOWN, 1, "clip_overlap" },
-        { true, VRT_UNKNOWN, VRT_UNKNOWN, VRT_UNKNOWN, NULL },
-        { true, 2, VRT_UNKNOWN, VRT_UNKNOWN, "times" },
+        { false, VRT_UNKNOWN, VRT_UNKNOWN, VRT_UNKNOWN, NULL, NULL },
+        { false, 2, VRT_UNKNOWN, VRT_UNKNOWN, NULL, NULL },
+        { false, 4, VRT_UNKNOWN, VRT_UNKNOWN, "times", "N makes 2 times as many frames of" },
+        { false, 2, 4, VRT_UNKNOWN, "clip", "of the 4 around it: leave clip out" },
+        { false, 2, VRT_UNKNOWN, 1, "clip_overlap", "leave clip_overlap out" },
+        { true, VRT_UNKNOWN, VRT_UNKNOWN, VRT_UNKNOWN, NULL, NULL },
+        { true, 2, VRT_UNKNOWN, VRT_UNKNOWN, "times", "makes none between them" },
     };
 
     for (size_t i = 0; i < VRT_ARRAY_SIZE(cases); i++) {
@@ -89,6 +89,7 @@ static void test_between(void)
         expect_int(r, cases[i].field ? -EINVAL : 0);
         if (cases[i].field) {
             expect_str(error.field, cases[i].field);
+            expect_contains(error.message, cases[i].says);
             continue;
         }
         expect_int(recipe.times, cases[i].restores ? 1 : 2);
@@ -162,6 +163,7 @@ static void test_rates(void)
         }
         expect_int(recipe.times, cases[i].times);
         expect_int(recipe.every, cases[i].every);
+        expect_str(error.field, "");
         expect_near(recipe.strength, 1, 0);
         asked.strength = 0.5;
         expect_int(vrt_recipe_choose(&asked, &params, &recipe, &error), -EINVAL);
@@ -257,7 +259,7 @@ static void test_choices(void)
         expect_int(recipe.clip_frames, cases[i].clip_frames);
         expect_int(recipe.clip_overlap, cases[i].shared);
         expect_int(recipe.tile_w, cases[i].tile_w);
-        expect_near(recipe.sigma, cases[i].is_noisy ? 10 : 0, 0);
+        expect_near(vrt_recipe_noise(&recipe), cases[i].is_noisy ? 10 / 255.0 : 0, 1e-7);
     }
 }
 
@@ -277,7 +279,7 @@ static void test_all(void)
           "segments 96, precision 0, 16 threads; 24 4 1, 1, least 6, by 1, 1 of 1" },
         { true, false, true, 2, "clips 3 0, tiles 640x480 16, scenes 0, strength 0.5, "
           "segments 7, precision 2, 4 threads; 3 0 0, 0, least 1, by 1, 0 of 0" },
-        { false, true, true, 2, "clips 24 4, tiles 160x160 12, scenes 0.25, strength 0.5, "
+        { false, true, true, 2, "clips 24 4, tiles 160x160 0, scenes 0.25, strength 0.5, "
           "segments 7, precision 2, 4 threads; 24 4 1, 1, least 6, by 1, 1 of 1" },
     };
 
@@ -300,7 +302,7 @@ static void test_all(void)
             asked.strength = 0.5;
             asked.segment_frames = 7;
             asked.precision = VRT_PRECISION_F16;
-            asked.overlap = 12;
+            asked.overlap = cases[i].is_still ? 12 : 0;
         }
         expect_int(vrt_recipe_choose(&asked, &params, &r, &(struct vrt_error){ .id = NULL }), 0);
         const struct vrt_clip_rule rule = vrt_recipe_rule(&r, &network);
@@ -359,7 +361,7 @@ static void test_sizes(void)
     } cases[] = {
         { "", { .width = 853, .height = 480 }, 1706, 960, { 0, 0 }, NULL },
         { "1.5", { .width = 853, .height = 480 }, 1280, 720, { 0, 0 }, NULL },
-        { "0.5", { .width = 64, .height = 48, .sample_aspect = { 16, 15 } }, 32, 24, { 16, 15 },
+        { "0.5", { .width = 68, .height = 50, .sample_aspect = { 16, 15 } }, 34, 24, { 16, 15 },
           NULL },
         { "1080p", { .width = 1280, .height = 720 }, 1920, 1080, { 0, 0 }, NULL },
         { "1080p", { .width = 853, .height = 480 }, 1920, 1080, { 0, 0 }, NULL },
@@ -367,7 +369,12 @@ static void test_sizes(void)
         { "1920x1080", { .width = 853, .height = 480 }, 1920, 1080, { 0, 0 }, NULL },
         { "1920x1080", { .width = 720, .height = 576, .sample_aspect = { 16, 15 } }, 1920, 1080,
           { 3, 4 }, "1080p makes 1350 x 1080" },
-        { "100x100", { .width = 64, .height = 48 }, 100, 100, { 4, 3 }, "shown 4:3" },
+        { "100x100", { .width = 64, .height = 48, .sample_aspect = { 1, 2 } }, 100, 100, { 2, 3 },
+          "shown 2:3" },
+        { "129x96", { .width = 64, .height = 48 }, 129, 96, { 0, 0 }, NULL },
+        { "130x96", { .width = 64, .height = 48 }, 130, 96, { 64, 65 }, "shown 64:65" },
+        { "16p", { .width = 64, .height = 64 }, 16, 16, { 0, 0 }, NULL },
+        { "16384p", { .width = 64, .height = 64 }, 16384, 16384, { 0, 0 }, NULL },
         { "15x16", { .width = 64, .height = 48 }, 0, 0, { 0, 0 }, "15 x 16" },
         { "0.1", { .width = 64, .height = 48 }, 0, 0, { 0, 0 }, "6 x 4" },
         { "16385p", { .width = 64, .height = 48 }, 0, 0, { 0, 0 }, "16 to 16384" },
