@@ -112,9 +112,10 @@ static void test_containers(void)
         begin(&buf);
         pth_ops(&buf, "}");
         for (int k = 0; cases[i].containers[k]; k++) {
+            pth_ops(&buf, "(X\5\0\0\0epochK\3");
             pth_text(&buf, cases[i].containers[k]);
             put_dict(&buf, cases[i].tensor ? cases[i].tensor : cases[i].containers[k], 3);
-            pth_ops(&buf, "s");
+            pth_ops(&buf, "u");
         }
         open_good(&buf, cases[i].found, &opened);
         expect_int(vrt_checkpoint_n_tensors(opened.checkpoint), 1);
@@ -301,7 +302,7 @@ static void test_several_storages(void)
 {
     static const float values[] = { -1, -2, 1, 2, 3, 4 };
     static const float wanted[] = { 2, 3, 4 };
-    struct pth_tensor momentum = { .name = "exp_avg", .key = "10", .n_storage = 2, .n_dims = 1,
+    struct pth_tensor momentum = { .name = "exp_avg", .key = "9", .n_storage = 2, .n_dims = 1,
                                    .dims = { 2 }, .strides = { 1 } };
     struct vrt_buf buf;
     struct pth_opened opened;
@@ -320,8 +321,8 @@ static void test_several_storages(void)
     pth_global(&buf, "torch._utils", "_rebuild_tensor");
     pth_ops(&buf, "((X\7\0\0\0storage");
     pth_global(&buf, "torch.cuda", "FloatStorage");
-    pth_ops(&buf, "U\0019U\6cuda:0K\4(U\1vK\1K\3ttQK\0K\3\x85K\1\x85tRsu."
-                  "\x80\x02](U\00210U\0019e.");
+    pth_ops(&buf, "U\00210U\6cuda:0K\4(U\1vK\1K\3ttQK\0K\3\x85K\1\x85tRsu."
+                  "\x80\x02](U\0019U\00210e.");
     pth_u64(&buf, 2);
     pth_bytes(&buf, values, 2 * sizeof(values[0]));
     pth_u64(&buf, 4);
