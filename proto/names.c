@@ -32,8 +32,8 @@ const char *vrt_time_print(int64_t wall_ns, char *buffer, size_t size)
     int ms = (int)(wall_ns % VRT_NS_PER_S / VRT_NS_PER_MS);
     struct tm tm;
 
-    if (!gmtime_r(&seconds, &tm))
-        memset(&tm, 0, sizeof(tm));
+    /* All that 64 bits of nanoseconds reach are years of four digits. */
+    gmtime_r(&seconds, &tm);
     size_t n = strftime(buffer, size, "%Y-%m-%dT%H:%M:%S", &tm);
     snprintf(buffer + n, size - n, ".%03dZ", ms);
     return buffer;
