@@ -48,7 +48,6 @@ static void find_driver(const char *folder, char *driver, size_t size)
 {
     char path[PATH_BYTES], target[PATH_BYTES];
 
-    driver[0] = '\0';
     if (snprintf(path, sizeof(path), "%s/driver", folder) >= PATH_BYTES)
         return;
     ssize_t n = readlink(path, target, sizeof(target) - 1);

@@ -101,6 +101,7 @@ static void test_about(void)
     expect_about(0, 3, "a job of uid %d was refused: %s", 3, "job 9");
     expect_about(12, -1, "job %s: shard %" PRId64 " goes to %s", "12", INT64_C(3), "cpu:0");
     expect_about(0, 5, "job %s: uid %d asked", "being submitted", 5);
+    expect_about(0, -1, "job %d of uid %d", -1, -1);
     expect_about(8, 0, "%5.1f %-*d %zu %lld %c%% of job %lld by uid %d", 1.5, 3, 4, (size_t)5, 6LL,
                  'x', 8LL, 0);
     expect_about(4, 2, "%.*s %Lf %jd %p %hhd job %ld: uid %d", 2, "ab", 1.0L, (intmax_t)1, NULL,

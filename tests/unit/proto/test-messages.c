@@ -228,6 +228,7 @@ static void test_request_refusals(void)
         { "{" FILES ",\"scale\":\"-2\"}", "scale", "is no size" },
         { "{" FILES ",\"scale\":\"123456x10\"}", "scale", "is no size" },
         { "{" FILES ",\"scale\":\"65\"}", "scale", "is no size" },
+        { "{" FILES ",\"scale\":\"0\"}", "scale", "\"0\" is no size" },
         { "{" FILES ",\"quality\":true}", "quality", "from 0 to 63, got true" },
         { "{" FILES ",\"target_size_bytes\":999}", "target_size_bytes", "from 1000 to" },
         { "{" FILES ",\"target_size_bytes\":9999,\"quality\":9}", "target_size_bytes",
