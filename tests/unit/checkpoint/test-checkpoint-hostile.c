@@ -13,15 +13,19 @@
 #define SHAPE "an impossible shape"
 #define EMPTY "holds no tensors"
 
-/* A file whose tree is made by these opcodes. */
-static void make_file(struct vrt_buf *buf, const char *ops, size_t n_ops)
+/* A file whose tree is made by these opcodes, which are freed, is refused. */
+static void expect_refused(struct vrt_buf *ops, const char *what, const char *part)
 {
-    *buf = (struct vrt_buf){ 0 };
-    pth_prologue(buf, 1);
-    pth_ops(buf, "\x80\x02");
-    pth_bytes(buf, ops, n_ops);
-    pth_ops(buf, ".");
-    pth_epilogue(buf, N_FLOATS);
+    struct vrt_buf file = { 0 };
+
+    pth_prologue(&file, 1);
+    pth_ops(&file, "\x80\x02");
+    pth_bytes(&file, ops->data, ops->size_bytes);
+    pth_ops(&file, ".");
+    pth_epilogue(&file, N_FLOATS);
+    pth_expect_refused(&file, what, part);
+    vrt_buf_done(ops);
+    vrt_buf_done(&file);
 }
 
 static void test_tensors(void)
@@ -70,17 +74,14 @@ static void test_tensors(void)
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct pth_tensor tensor = cases[i].tensor;
-        struct vrt_buf ops = { 0 }, file;
+        struct vrt_buf ops = { 0 };
 
         if (!tensor.n_storage)
             tensor.n_storage = N_FLOATS;
         pth_ops(&ops, "}");
         pth_entry(&ops, &tensor);
         pth_ops(&ops, "s");
-        make_file(&file, ops.data, ops.size_bytes);
-        pth_expect_refused(&file, tensor.name, cases[i].part);
-        vrt_buf_done(&ops);
-        vrt_buf_done(&file);
+        expect_refused(&ops, tensor.name, cases[i].part);
     }
 }
 
@@ -192,13 +193,12 @@ static const struct {
 static void test_opcodes(void)
 {
     for (size_t i = 0; i < sizeof(opcodes) / sizeof(opcodes[0]); i++) {
-        struct vrt_buf file;
+        struct vrt_buf ops = { 0 };
         char what[32];
 
         snprintf(what, sizeof(what), "pickle %zu", i);
-        make_file(&file, opcodes[i].ops, opcodes[i].n_ops);
-        pth_expect_refused(&file, what, opcodes[i].part);
-        vrt_buf_done(&file);
+        pth_bytes(&ops, opcodes[i].ops, opcodes[i].n_ops);
+        expect_refused(&ops, what, opcodes[i].part);
     }
 }
 
@@ -220,23 +220,20 @@ static void test_repetition(void)
     };
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        struct vrt_buf ops = { 0 }, file;
+        struct vrt_buf ops = { 0 };
 
         pth_bytes(&ops, cases[i].first, strlen(cases[i].first));
         for (int k = 0; k < cases[i].n; k++)
             pth_bytes(&ops, cases[i].again, strlen(cases[i].again));
         pth_bytes(&ops, cases[i].last, strlen(cases[i].last));
-        make_file(&file, ops.data, ops.size_bytes);
-        pth_expect_refused(&file, cases[i].what, cases[i].part);
-        vrt_buf_done(&ops);
-        vrt_buf_done(&file);
+        expect_refused(&ops, cases[i].what, cases[i].part);
     }
 }
 
 /* Each of many short calls copies one long list: more memory than any honest file needs. */
 static void test_copies(void)
 {
-    struct vrt_buf ops = { 0 }, file;
+    struct vrt_buf ops = { 0 };
 
     pth_ops(&ops, "]\x94(");
     for (int i = 0; i < 10000; i++)
@@ -244,16 +241,13 @@ static void test_copies(void)
     pth_ops(&ops, "e");
     for (int i = 0; i < 10000; i++)
         pth_ops(&ops, "ccollections\nOrderedDict\nh\0\x85R0");
-    make_file(&file, ops.data, ops.size_bytes);
-    pth_expect_refused(&file, "copies", "asks for more memory");
-    vrt_buf_done(&ops);
-    vrt_buf_done(&file);
+    expect_refused(&ops, "copies", "asks for more memory");
 }
 
 /* A dictionary of many references to one large dictionary, all to be searched. */
 static void test_search(void)
 {
-    struct vrt_buf ops = { 0 }, file;
+    struct vrt_buf ops = { 0 };
 
     pth_ops(&ops, "}\x94(");
     for (int i = 0; i < 100000; i++)
@@ -262,10 +256,7 @@ static void test_search(void)
     for (int i = 0; i < 100000; i++)
         pth_ops(&ops, "Nh\0");
     pth_ops(&ops, "u");
-    make_file(&file, ops.data, ops.size_bytes);
-    pth_expect_refused(&file, "references", EMPTY);
-    vrt_buf_done(&file);
-    vrt_buf_done(&ops);
+    expect_refused(&ops, "references", EMPTY);
 }
 
 /* What stands before the tree and after it. */
@@ -312,16 +303,13 @@ static void test_frame(void)
 static void test_twice(void)
 {
     struct pth_tensor tensor = { .name = "w", .n_storage = N_FLOATS };
-    struct vrt_buf ops = { 0 }, file;
+    struct vrt_buf ops = { 0 };
 
     pth_ops(&ops, "}(");
     pth_entry(&ops, &tensor);
     pth_entry(&ops, &tensor);
     pth_ops(&ops, "u");
-    make_file(&file, ops.data, ops.size_bytes);
-    pth_expect_refused(&file, "a name twice", "two tensors named \"w\"");
-    vrt_buf_done(&ops);
-    vrt_buf_done(&file);
+    expect_refused(&ops, "a name twice", "two tensors named \"w\"");
 }
 
 /* Two storages of one key and different sizes; two containers that might be meant. */
@@ -329,16 +317,13 @@ static void test_ambiguous(void)
 {
     struct pth_tensor a = { .name = "a", .n_storage = N_FLOATS };
     struct pth_tensor b = { .name = "b", .n_storage = N_FLOATS + 1 };
-    struct vrt_buf ops = { 0 }, file;
+    struct vrt_buf ops = { 0 };
 
     pth_ops(&ops, "}(");
     pth_entry(&ops, &a);
     pth_entry(&ops, &b);
     pth_ops(&ops, "u");
-    make_file(&file, ops.data, ops.size_bytes);
-    pth_expect_refused(&file, "two sizes", DAMAGED);
-    vrt_buf_done(&ops);
-    vrt_buf_done(&file);
+    expect_refused(&ops, "two sizes", DAMAGED);
 
     pth_ops(&ops, "}(");
     for (int i = 0; i < 2; i++) {
@@ -348,10 +333,7 @@ static void test_ambiguous(void)
         pth_ops(&ops, "s");
     }
     pth_ops(&ops, "u");
-    make_file(&file, ops.data, ops.size_bytes);
-    pth_expect_refused(&file, "two sets", "holds 2 sets of tensors");
-    vrt_buf_done(&ops);
-    vrt_buf_done(&file);
+    expect_refused(&ops, "two sets", "holds 2 sets of tensors");
 }
 
 TEST_MAIN(
