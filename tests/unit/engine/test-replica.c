@@ -89,7 +89,7 @@ static void setup_cpu(struct bench *bench, const char *fault, int n)
 static void teardown(struct bench *bench)
 {
     expect_true(!vrt_replica_store_unref(bench->store));
-    expect_true(!vrt_replica_store_unref(NULL));
+    expect_true(!vrt_replica_store_unref(NULL) && !vrt_replica_seat_free(NULL));
     vrt_registry_free(bench->registry);
     test_barrier_done(&bench->gate);
     expect_int(atomic_load(&far_n_packed_alive), 0);
@@ -234,6 +234,7 @@ static void test_faults(void)
         { "cpu:1 copy:1 corrupt", 0 },
         { "cpu:1 copy:1- corrupt", VRT_BACKEND_E_FAILED },
         { "cpu:1 checksum:1 lost", VRT_BACKEND_E_LOST },
+        { "cpu:1 checksum:1 fail", VRT_BACKEND_E_FAILED },
         { "cpu:1 copy:1 delay=30ms; cpu:0 copy:1 delay=20ms", 0 },
     };
 
@@ -345,7 +346,7 @@ static void test_groups(void)
             .patience_ns = groups[i].faults.never_joins ? 500 * VRT_NS_PER_MS : 0,
         };
         struct bench bench;
-        int n = 0;
+        int n = 0, n_fills = 0;
         setup(&bench, &params, 3);
         bench.fars[2].faults = groups[i].faults;
         bench.fars[2].info.card = groups[i].card;
@@ -355,8 +356,12 @@ static void test_groups(void)
         }
         begin(&bench);
         expect_all_right(&bench);
-        for (int k = 0; k < 3; k++)
+        for (int k = 0; k < 3; k++) {
             n += atomic_load(&bench.fars[k].n_spread) == N_PARAMS;
+            n_fills += atomic_load(&bench.fars[k].n_fills);
+        }
+        /* The host gives each chunk once, if nothing goes wrong and no card has two devices. */
+        expect_true(i == 0 ? n_fills == N_PARAMS : n_fills > N_PARAMS);
         if (groups[i].n_in_group && n != groups[i].n_in_group)
             test_fail("%s: %d spread all, not %d", groups[i].what, n, groups[i].n_in_group);
         /* Packed once, whatever happens. */

@@ -39,10 +39,12 @@ def compare(document, where, table, schema, request):
     if list(properties) != [line['key'] for line in table]:
         problems.append(f'{where}: {list(properties)} is not {[x["key"] for x in table]}')
         return
+    required = [line['key'] for line in table if line['required']]
     if request:
-        required = [line['key'] for line in table if line['required']]
         if schema.get('required', []) != required or schema.get('additionalProperties', True):
             problems.append(f'{where}: required or additionalProperties')
+    elif required:
+        problems.append(f'{where}: {required} are required, but of requests only that is asked')
     for line in table:
         compare_field(document, f'{where}.{line["key"]}', line, properties[line['key']], request)
 

@@ -146,6 +146,7 @@ static void test_refusals(void)
         { "{\"name\":\"12345678\"}", "name",
           "name: expected a string of at most 7 bytes, got \"12345678\"" },
         { "{\"name\":[]}", "name", "got an array" },
+        { "{\"name\":7}", "name", "got an integer" },
         { "{\"colour\":\"pink\"}", "colour",
           "colour: expected \"red\", \"green\" or \"blue\", got \"pink\"" },
         { "{\"colour\":0}", "colour", "got an integer" },
@@ -155,7 +156,7 @@ static void test_refusals(void)
         { "{\"at\":{\"x\":11}}", "at.x", "at.x: expected an integer from -10 to 10, got 11" },
         { "{\"at\":{\"x\":1,\"y\":-1}}", "at.y", "an integer of at least 0, got -1" },
         { "{\"at\":{\"x\":1,\"z\":1}}", "at.z", "at.z: no such field; there are x, y" },
-        { "{\"points\":{}}", "points", "points: expected an array of at most 3 elements" },
+        { "{\"points\":7}", "points", "an array of at most 3 elements, got an integer" },
         { "{\"points\":[{\"x\":1},{\"x\":1},{\"x\":1},{\"x\":1}]}", "points", "at most 3" },
         { "{\"points\":[{\"x\":1},7]}", "points[1]", "points[1]: expected an object, got an int" },
         { "{\"points\":[{\"x\":1},{\"x\":\"\"}]}", "points[1].x", "points[1].x: expected" },
@@ -219,16 +220,17 @@ static void test_lenient(void)
     struct thing t;
 
     expect_int(decode("{\"later\":{\"x\":[1]},\"colour\":\"pink\",\"name\":\"123456789\","
-                      "\"count\":null,\"at\":null,\"points\":[{}],\"flag\":null}",
+                      "\"flag\":true,\"count\":null,\"at\":null,\"points\":[{}]}",
                       VRT_FIELDS_LENIENT, &t, &error), 0);
+    expect_true(t.flag);
     expect_int(t.colour, VRT_UNKNOWN);
     expect_str(vrt_name_of(colours, t.colour), "unknown");
     expect_str(t.name, "1234567");
     expect_int(t.count, VRT_UNKNOWN);
     expect_int(t.points[0].y, VRT_UNKNOWN);
     vrt_fields_done(fields, &t);
-    expect_int(decode("{\"points\":[{\"x\":1}],\"words\":[3]}", VRT_FIELDS_LENIENT, &t, &error),
-               -EINVAL);
+    expect_int(decode("{\"flag\":null,\"points\":[{\"x\":1}],\"words\":[3]}", VRT_FIELDS_LENIENT,
+                      &t, &error), -EINVAL);
     expect_contains(error.message, "words[0]: expected a string");
     expect_true(!t.points);
 }
