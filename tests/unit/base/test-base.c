@@ -22,7 +22,6 @@
 #include "base/io/model-file.h"
 #include "base/io/write.h"
 #include "base/list.h"
-#include "base/log.h"
 #include "base/text/hash.h"
 #include "base/thread.h"
 
@@ -348,19 +347,6 @@ static void test_wrong_wall_clock(void)
     expect_near(vrt_clock_wall_ns() - wall, 0, 20e9);
 }
 
-static void test_log(void)
-{
-    enum vrt_log_level level;
-
-    expect_int(vrt_log_level_from_name("info", &level), 0);
-    expect_int(level, VRT_LOG_INFO);
-    expect_int(vrt_log_level_from_name("loud", &level), -EINVAL);
-    expect_true(!vrt_log_enabled(VRT_LOG_INFO, "pool"));
-    vrt_log_set_level(VRT_LOG_DEBUG);
-    expect_true(vrt_log_enabled(VRT_LOG_DEBUG, "pool"));
-    vrt_log_set_level(VRT_LOG_WARNING);
-}
-
 /* Whether the calling thread would take the signal. */
 static bool takes(int signal_number)
 {
@@ -449,5 +435,5 @@ TEST_MAIN(
     { "program-path", test_program_path },
     { "clock", test_clock },
     { "wrong-wall-clock", test_wrong_wall_clock },
-    { "log", test_log },         { "thread", test_thread }, { "signals", test_signals },
+    { "thread", test_thread }, { "signals", test_signals },
 )

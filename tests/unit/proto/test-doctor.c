@@ -233,6 +233,8 @@ static void expect_said(const struct vrt_doctor_host *host, const char *wanted)
                                   vrt_doctor_status_names[check->status], check->subject,
                                   check->result, check->cure[0] ? "; " : "", check->cure), 0);
     }
+    expect_int(vrt_buf_printf(&said, "%d failed, %d warnings", (int)report.failed,
+                              (int)report.warnings), 0);
     expect_str(said.data, wanted);
     vrt_buf_done(&said);
     vrt_doctor_report_done(&report);
@@ -243,13 +245,15 @@ static void test_gpu_checks(void)
     struct vrt_doctor_host host = { .by = VRT_DOCTOR_BY_VRTCTL, .user = "anna", .root = root };
 
     machine_make();
-    expect_said(&host, "gpu.hardware note : no GPU is on the PCI buses of this machine\n");
+    expect_said(&host, "gpu.hardware note : no GPU is on the PCI buses of this machine\n"
+                       "0 failed, 0 warnings");
     put_arc("0000:03:00.0", "renderD128");
     put("/dev/dri/renderD128", "");
     put_device("0000:05:00.0", "0x030000", "0x8086:0x56a0", NULL);
     put_device("0000:07:00.0", "0x030000", "0x1002:0x744c", "amdgpu");
     host.only = "cuda";
-    expect_said(&host, "gpu.hardware note : no NVIDIA GPU is on the PCI buses of this machine\n");
+    expect_said(&host, "gpu.hardware note : no NVIDIA GPU is on the PCI buses of this machine\n"
+                       "0 failed, 0 warnings");
     expect_true(!vrt_doctor_has_gpu(&host, "cuda"));
     put_device("0000:0a:00.0", "0x030000", "0x10de:0x2684", "nouveau");
     put_device("0000:0b:00.0", "0x030000", "0x10de:0x2684", "nvidia");
@@ -272,7 +276,7 @@ static void test_gpu_checks(void)
         "gpu.node warning /dev/nvidia0: it is not there; in a container, hand it in (--de\n"
         "gpu.hardware ok 0000:0c:00.0: NVIDIA GPU 10de:2684, kernel driver nvidia\n"
         "gpu.hardware warning 0000:0d:00.0: Intel GPU 8086:56a0: vfio-pci has it, by which nothing "
-        "can compute; boot a kernel that knows it (6.2\n");
+        "can compute; boot a kernel that knows it (6.2\n0 failed, 6 warnings");
 
     /* One kind only, which the program can't use. */
     host.only = "xpu";
@@ -283,7 +287,7 @@ static void test_gpu_checks(void)
         "gpu.hardware note 0000:05:00.0: Intel GPU 8086:56a0: this build has nothing that computes "
         "on it\n"
         "gpu.hardware note 0000:0d:00.0: Intel GPU 8086:56a0: this build has nothing that computes "
-        "on it\n");
+        "on it\n0 failed, 0 warnings");
     expect_true(vrt_doctor_has_gpu(&host, "cuda"));
     expect_true(vrt_doctor_has_gpu(&host, "xpu"));
     expect_true(!vrt_doctor_has_gpu(&host, "mps"));

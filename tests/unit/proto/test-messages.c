@@ -70,7 +70,7 @@ static void test_routes(void)
     expect_str(VRT_E(MODEL_INVALID), "model.invalid");
 }
 
-enum kind { JOB, FILES_AGAIN, CHANGE, DEVICES, PROFILE };
+enum kind { JOB, AGAIN, CHANGE, DEVICES, PROFILE };
 
 union request {
     struct vrt_job_request job;
@@ -87,7 +87,7 @@ static int parse(enum kind kind, const char *text, union request *q, struct vrt_
     *error = (struct vrt_error){ 0 };
     switch (kind) {
     case JOB: return vrt_job_request_parse(text, n, &q->job, error);
-    case FILES_AGAIN: return vrt_job_files_request_parse(text, n, &q->files, error);
+    case AGAIN: return vrt_job_files_request_parse(text, n, &q->files, error);
     case CHANGE: return vrt_job_change_parse(text, n, &q->change, error);
     case DEVICES: return vrt_devices_request_parse(text, n, &q->devices, error);
     default: return vrt_profile_request_parse(text, n, &q->profile, error);
@@ -96,10 +96,11 @@ static int parse(enum kind kind, const char *text, union request *q, struct vrt_
 
 struct refusal {
     const char *text, *field, *sentence;
+    enum kind kind;
 };
 
 /* Nothing of what was there before changes. */
-static void expect_refusals(enum kind kind, const struct refusal *refused, size_t n)
+static void expect_refusals(const struct refusal *refused, size_t n)
 {
     union request q, before;
     struct vrt_error error;
@@ -107,7 +108,7 @@ static void expect_refusals(enum kind kind, const struct refusal *refused, size_
     memset(&before, 77, sizeof(before));
     for (size_t i = 0; i < n; i++) {
         memcpy(&q, &before, sizeof(q));
-        expect_int(parse(kind, refused[i].text, &q, &error), -EINVAL);
+        expect_int(parse(refused[i].kind, refused[i].text, &q, &error), -EINVAL);
         expect_contains(error.message, refused[i].sentence);
         expect_str(error.field, refused[i].field);
         expect_int(memcmp(&q, &before, sizeof(q)), 0);
@@ -245,30 +246,57 @@ static void test_request_refusals(void)
         { "{" FILES ",\"frobnicate\":1}", "frobnicate", "no such field; there are input, output" },
     };
 
-    expect_refusals(JOB, refused, VRT_ARRAY_SIZE(refused));
+    expect_refusals(refused, VRT_ARRAY_SIZE(refused));
+}
+
+static void test_other_refusals(void)
+{
+    static const struct refusal refused[] = {
+        { " ", "", "line 1", AGAIN },
+        { "[]", "the body", "expected an object", AGAIN },
+        { "{\"input\":{\"fd\":4,\"name\":\"a\"}}", "input.fd", "from 0 to 3, got 4", AGAIN },
+        { "{\"input\":{\"fd\":0}}", "input.name", "this field is required", AGAIN },
+        { "{\"input\":{\"fd\":0,\"name\":\"\"}}", "input", "a name is needed", AGAIN },
+        { "{\"input\":{\"name\":\"a\"}}", "input", "is a descriptor or a path", AGAIN },
+        { "{\"model\":{\"name\":\"compact-x2\"}}", "model", "is a descriptor or a path", AGAIN },
+        { "{\"output\":{\"name\":\"a\",\"path\":\"a\"}}", "output", "must begin with /", AGAIN },
+        { "{\"input\":{\"url\":\"https://x/y\",\"name\":\"y\"}}", "input.url", "no such", AGAIN },
+        { "{\"input\":{\"fd\":1,\"name\":\"a\"},\"output\":{\"fd\":1,\"name\":\"b\"}}", "output",
+          "descriptor 1 is input already", AGAIN },
+        { "{\"priority\":1}", "priority", "no such field; there are input, output", AGAIN },
+        { "", "", "", CHANGE },
+        { "{}", "priority", "this field is required", CHANGE },
+        { "{\"priority\":null}", "priority", "an integer from -100 to 100", CHANGE },
+        { "{\"priority\":101}", "priority", "from -100 to 100, got 101", CHANGE },
+        { "{\"priority\":1.5}", "priority", "an integer", CHANGE },
+        { "[7]", "the body", "expected an object", CHANGE },
+        { "{\"priority\":1,\"state\":\"done\"}", "state", "there are priority", CHANGE },
+        { "", "", "", DEVICES },
+        { "{}", "trim", "set trim, reset_peak or both", DEVICES },
+        { "{\"device\":\"cpu\",\"trim\":false}", "trim", "nothing is asked of the d", DEVICES },
+        { "{\"trim\":1}", "trim", "expected true or false", DEVICES },
+        { "{\"trim\":true,\"devices\":\"cpu\"}", "devices",
+          "no such field; there are device, trim, reset_peak", DEVICES },
+        { "[]", "the body", "expected an object", PROFILE },
+        { "{\"model\":{\"fd\":2}}", "model.name", "this field is required", PROFILE },
+        { "{\"model\":{\"fd\":0,\"name\":\"\"}}", "model", "a name is needed, it is", PROFILE },
+        { "{\"width\":7}", "width", "from 8 to 16384, got 7", PROFILE },
+        { "{\"height\":16385}", "height", "from 8 to 16384, got 16385", PROFILE },
+        { "{\"clip\":0}", "clip", "from 1 to 128, got 0", PROFILE },
+        { "{\"batch\":0}", "batch", "from 1 to", PROFILE },
+        { "{\"frames\":10001}", "frames", "from 1 to 10000, got 10001", PROFILE },
+        { "{\"tiling\":\"blend\"}", "tiling", "no such field; there are model, device", PROFILE },
+    };
+
+    expect_refusals(refused, VRT_ARRAY_SIZE(refused));
 }
 
 static void test_files_request(void)
 {
-    static const struct refusal refused[] = {
-        { " ", "", "line 1" },
-        { "[]", "the body", "expected an object" },
-        { "{\"input\":{\"fd\":4,\"name\":\"a\"}}", "input.fd", "from 0 to 3, got 4" },
-        { "{\"input\":{\"fd\":0}}", "input.name", "this field is required" },
-        { "{\"input\":{\"fd\":0,\"name\":\"\"}}", "input", "a name is needed" },
-        { "{\"input\":{\"name\":\"a\"}}", "input", "is a descriptor or a path" },
-        { "{\"model\":{\"name\":\"compact-x2\"}}", "model", "is a descriptor or a path" },
-        { "{\"output\":{\"name\":\"a\",\"path\":\"a\"}}", "output", "must begin with /" },
-        { "{\"input\":{\"url\":\"https://x/y\",\"name\":\"y\"}}", "input.url", "no such field" },
-        { "{\"input\":{\"fd\":1,\"name\":\"a\"},\"output\":{\"fd\":1,\"name\":\"b\"}}", "output",
-          "descriptor 1 is input already" },
-        { "{\"priority\":1}", "priority", "no such field; there are input, output" },
-    };
     union request request;
     struct vrt_job_files_request q;
     struct vrt_error error;
 
-    expect_refusals(FILES_AGAIN, refused, VRT_ARRAY_SIZE(refused));
     /* Nothing at all, in each way to say that; what a client prints reads back. */
     struct vrt_job_files_request none;
     struct vrt_buf printed = { 0 };
@@ -277,7 +305,7 @@ static void test_files_request(void)
     const char *const empty[] = { "", "{}", "{\"input\":{\"fd\":null,\"name\":\"\"}}",
                                   printed.data };
     for (size_t i = 0; i < sizeof(empty) / sizeof(empty[0]); i++) {
-        expect_int(parse(FILES_AGAIN, empty[i], &request, &error), 0);
+        expect_int(parse(AGAIN, empty[i], &request, &error), 0);
         q = request.files;
         expect_int(q.input.fd, VRT_UNKNOWN);
         expect_int(q.output.fd, VRT_UNKNOWN);
@@ -289,7 +317,7 @@ static void test_files_request(void)
     const char *both = "{\"input\":{\"name\":\"a.mp4\",\"path\":\"/v/a.mp4\"},"
                                "\"output\":{\"fd\":0,\"name\":\"b.mp4\",\"path\":null},"
                                "\"overwrite\":true}";
-    expect_int(parse(FILES_AGAIN, both, &request, &error), 0);
+    expect_int(parse(AGAIN, both, &request, &error), 0);
     q = request.files;
     expect_str(q.input.path, "/v/a.mp4");
     expect_int(q.input.upload, VRT_UNKNOWN);
@@ -300,37 +328,18 @@ static void test_files_request(void)
 
 static void test_change(void)
 {
-    static const struct refusal refused[] = {
-        { "", "", "" },
-        { "{}", "priority", "this field is required" },
-        { "{\"priority\":null}", "priority", "an integer from -100 to 100" },
-        { "{\"priority\":101}", "priority", "from -100 to 100, got 101" },
-        { "{\"priority\":1.5}", "priority", "an integer" },
-        { "[7]", "the body", "expected an object" },
-        { "{\"priority\":1,\"state\":\"done\"}", "state", "no such field; there are priority" },
-    };
     union request q;
     struct vrt_error error;
 
-    expect_refusals(CHANGE, refused, VRT_ARRAY_SIZE(refused));
     expect_int(parse(CHANGE, "{\"priority\":-100}", &q, &error), 0);
     expect_int(q.change.priority, -100);
 }
 
 static void test_devices_request(void)
 {
-    static const struct refusal refused[] = {
-        { "", "", "" },
-        { "{}", "trim", "set trim, reset_peak or both" },
-        { "{\"device\":\"cpu\",\"trim\":false}", "trim", "nothing is asked of the devices" },
-        { "{\"trim\":1}", "trim", "expected true or false" },
-        { "{\"trim\":true,\"devices\":\"cpu\"}", "devices",
-          "no such field; there are device, trim, reset_peak" },
-    };
     union request q;
     struct vrt_error error;
 
-    expect_refusals(DEVICES, refused, VRT_ARRAY_SIZE(refused));
     expect_int(parse(DEVICES, "{\"device\":\"cuda:0,cpu\",\"trim\":true,\"reset_peak\":true}",
                      &q, &error), 0);
     expect_str(q.devices.device, "cuda:0,cpu");
@@ -342,21 +351,9 @@ static void test_devices_request(void)
 
 static void test_profile_request(void)
 {
-    static const struct refusal refused[] = {
-        { "[]", "the body", "expected an object" },
-        { "{\"model\":{\"fd\":2}}", "model.name", "this field is required" },
-        { "{\"model\":{\"fd\":0,\"name\":\"\"}}", "model", "a name is needed, it is empty" },
-        { "{\"width\":7}", "width", "from 8 to 16384, got 7" },
-        { "{\"height\":16385}", "height", "from 8 to 16384, got 16385" },
-        { "{\"clip\":0}", "clip", "from 1 to 128, got 0" },
-        { "{\"batch\":0}", "batch", "from 1 to" },
-        { "{\"frames\":10001}", "frames", "from 1 to 10000, got 10001" },
-        { "{\"tiling\":\"blend\"}", "tiling", "no such field; there are model, device" },
-    };
     union request q;
     struct vrt_error error;
 
-    expect_refusals(PROFILE, refused, VRT_ARRAY_SIZE(refused));
     expect_int(parse(PROFILE, "{}", &q, &error), 0);
     expect_int(q.profile.model.fd, VRT_UNKNOWN);
     expect_int(q.profile.settings.tile, VRT_UNKNOWN);
@@ -571,6 +568,7 @@ TEST_MAIN(
     { "profile-request", test_profile_request },
     { "request", test_request },
     { "request-refusals", test_request_refusals },
+    { "other-refusals", test_other_refusals },
     { "job-round-trip", test_job_round_trip },
     { "broken-jobs", test_broken_jobs },
     { "errors", test_errors },
