@@ -62,12 +62,15 @@ static void open_archive(const struct member *members, size_t n, struct pth_open
     free(bytes);
 }
 
-/* {"e": 3, name: tensor, ...}, each over the storage of its key. */
+/* {"e": {"m": a tensor that the archive lacks}, name: tensor, ...}, each over the storage of its
+ * key. */
 static struct vrt_buf make_dict(const struct pth_tensor *tensors, size_t n)
 {
     struct vrt_buf buf = { 0 };
 
-    pth_ops(&buf, "\x80\x02}(X\1\0\0\0eK\3");
+    pth_ops(&buf, "\x80\x02}(X\1\0\0\0e}");
+    pth_entry(&buf, &(struct pth_tensor){ .name = "m", .key = "9", .n_storage = 4 });
+    pth_ops(&buf, "s");
     for (size_t i = 0; i < n; i++)
         pth_entry(&buf, &tensors[i]);
     pth_ops(&buf, "u.");

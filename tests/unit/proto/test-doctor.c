@@ -328,8 +328,11 @@ static void test_report(void)
     static const struct vrt_doctor_line line = { .id = "device.kernel", .subject = "cpu:0",
                                                  .status = VRT_DOCTOR_FAILED, .cure = "\n\xff" };
     struct vrt_doctor_report report, got;
+    struct vrt_doctor_request request;
     char long_text[2000];
 
+    expect_int(vrt_doctor_request_parse("{}", 2, &request, NULL), 0);
+    expect_int(request.model.fd, VRT_UNKNOWN);
     memset(long_text, 'x', sizeof(long_text) - 1);
     long_text[sizeof(long_text) - 1] = '\0';
     vrt_doctor_report_init(&report);
