@@ -46,6 +46,18 @@ static void open_good(struct vrt_buf *buf, const char *what, struct pth_opened *
     vrt_buf_done(buf);
 }
 
+/* The file is good, and one of its tensors, of so many, has the first n floats. */
+static void expect_tensor(struct vrt_buf *buf, const char *what, int n_tensors, const char *name,
+                          int n)
+{
+    struct pth_opened opened;
+
+    open_good(buf, what, &opened);
+    expect_int(vrt_checkpoint_n_tensors(opened.checkpoint), n_tensors);
+    pth_expect_values(opened.checkpoint, name, counting, n);
+    pth_close(&opened);
+}
+
 static void test_strides(void)
 {
     static const struct {
@@ -107,7 +119,6 @@ static void test_containers(void)
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct vrt_buf buf;
-        struct pth_opened opened;
 
         begin(&buf);
         pth_ops(&buf, "}");
@@ -117,17 +128,13 @@ static void test_containers(void)
             put_dict(&buf, cases[i].tensor ? cases[i].tensor : cases[i].containers[k], 3);
             pth_ops(&buf, "u");
         }
-        open_good(&buf, cases[i].found, &opened);
-        expect_int(vrt_checkpoint_n_tensors(opened.checkpoint), 1);
-        pth_expect_values(opened.checkpoint, cases[i].found, counting, 3);
-        pth_close(&opened);
+        expect_tensor(&buf, cases[i].found, 1, cases[i].found, 3);
     }
 }
 
 static void test_prefix_of_some(void)
 {
     struct vrt_buf buf;
-    struct pth_opened opened;
     struct pth_tensor a = vector("module.a", 2), b = vector("b", 1);
 
     begin(&buf);
@@ -135,16 +142,13 @@ static void test_prefix_of_some(void)
     pth_entry(&buf, &a);
     pth_entry(&buf, &b);
     pth_ops(&buf, "u");
-    open_good(&buf, "a prefix of some names", &opened);
-    pth_expect_values(opened.checkpoint, "module.a", counting, 2);
-    pth_close(&opened);
+    expect_tensor(&buf, "a prefix of some names", 2, "module.a", 2);
 }
 
 /* {"model": {"epoch": 3, "state_dict": {...}}}, as trainers nest them. */
 static void test_nested_container(void)
 {
     struct vrt_buf buf;
-    struct pth_opened opened;
 
     begin(&buf);
     pth_ops(&buf, "}");
@@ -155,9 +159,7 @@ static void test_nested_container(void)
     pth_text(&buf, "state_dict");
     put_dict(&buf, "w", 5);
     pth_ops(&buf, "us");
-    open_good(&buf, "a nested container", &opened);
-    pth_expect_values(opened.checkpoint, "w", counting, 5);
-    pth_close(&opened);
+    expect_tensor(&buf, "a nested container", 1, "w", 5);
 }
 
 /* What stands beside the tensors in real files is left out. */
@@ -196,7 +198,6 @@ static void test_other_entries(void)
     for (size_t i = 0; i < sizeof(entries) / sizeof(entries[0]); i++) {
         struct pth_tensor tensor = vector("w", 4);
         struct vrt_buf buf;
-        struct pth_opened opened;
 
         begin(&buf);
         pth_ops(&buf, "}(");
@@ -204,10 +205,7 @@ static void test_other_entries(void)
         pth_bytes(&buf, entries[i].ops, entries[i].n_ops);
         pth_entry(&buf, &tensor);
         pth_ops(&buf, "u");
-        open_good(&buf, entries[i].what, &opened);
-        expect_int(vrt_checkpoint_n_tensors(opened.checkpoint), 1);
-        pth_expect_values(opened.checkpoint, "w", counting, 4);
-        pth_close(&opened);
+        expect_tensor(&buf, entries[i].what, 1, "w", 4);
     }
 }
 
@@ -216,7 +214,6 @@ static void test_ordered_dict_with_state(void)
 {
     struct pth_tensor tensor = vector("w", 4);
     struct vrt_buf buf;
-    struct pth_opened opened;
 
     begin(&buf);
     pth_global(&buf, "collections", "OrderedDict");
@@ -225,9 +222,7 @@ static void test_ordered_dict_with_state(void)
     pth_ops(&buf, "u}");
     pth_text(&buf, "_metadata");
     pth_ops(&buf, "}sb");
-    open_good(&buf, "a state dictionary", &opened);
-    pth_expect_values(opened.checkpoint, "w", counting, 4);
-    pth_close(&opened);
+    expect_tensor(&buf, "a state dictionary", 1, "w", 4);
 }
 
 /* Python 2: names as byte strings, an OrderedDict made of a list of pairs. */
@@ -235,16 +230,13 @@ static void test_python2(void)
 {
     struct pth_tensor tensor = vector(NULL, 4);
     struct vrt_buf buf;
-    struct pth_opened opened;
 
     begin(&buf);
     pth_global(&buf, "collections", "OrderedDict");
     pth_ops(&buf, "]](U\1w");
     pth_tensor(&buf, &tensor);
     pth_ops(&buf, "ea\x85R");
-    open_good(&buf, "a pickle of Python 2", &opened);
-    pth_expect_values(opened.checkpoint, "w", counting, 4);
-    pth_close(&opened);
+    expect_tensor(&buf, "a pickle of Python 2", 1, "w", 4);
 }
 
 /* The tensor's other disguises, each around the same call. */

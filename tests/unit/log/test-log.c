@@ -16,6 +16,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/log.h"
@@ -76,6 +77,38 @@ static void test_levels(void)
     vrt_log_set_levels(&levels);
     expect_true(vrt_log_enabled(VRT_LOG_DEBUG, "dryer"));
     expect_true(vrt_log_enabled(VRT_LOG_INFO, "pool") && !vrt_log_enabled(VRT_LOG_DEBUG, "pool"));
+}
+
+/* To the journal, where it reads this very stream, a line tells its level instead of the time. */
+static void test_stream(void)
+{
+    static const struct {
+        int more_device, more_inode;    /* of the stream that is read, over this one's */
+    } cases[] = { { 0, 0 }, { 0, 1 }, { 1, 0 } };
+
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(cases); i++) {
+        char stream[64], text[100] = "";
+        struct stat st;
+        int fds[2];
+        expect_int(pipe(fds), 0);
+        expect_int(fstat(fds[1], &st), 0);
+        snprintf(stream, sizeof(stream), "%llu:%llu",
+                 (unsigned long long)st.st_dev + (unsigned)cases[i].more_device,
+                 (unsigned long long)st.st_ino + (unsigned)cases[i].more_inode);
+        const pid_t child = fork();
+        if (child == 0) {
+            setenv("JOURNAL_STREAM", stream, 1);
+            dup2(fds[1], STDERR_FILENO);
+            vrt_log_warning("one");
+            _exit(0);
+        }
+        expect_int(waitpid(child, NULL, 0), child);
+        expect_true(read(fds[0], text, sizeof(text) - 1) > 0);
+        expect_str(i == 0 ? text : text + strlen("2026-01-02 03:04:05.678 "),
+                   i == 0 ? "<4>warning pool: one\n" : "warning pool: one\n");
+        close(fds[0]);
+        close(fds[1]);
+    }
 }
 
 static void __attribute__((format(printf, 3, 4))) expect_about(int64_t job, int64_t uid,
@@ -419,7 +452,9 @@ static void begin(void)
         test_fail("no folder: %s", strerror(errno));
 }
 
+/* First, before this process has looked at its own stream, what its children see. */
 TEST_MAIN_AFTER(begin(),
+    { "stream", test_stream },
     { "levels", test_levels },
     { "about", test_about },
     { "json", test_json },

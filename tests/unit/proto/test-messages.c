@@ -326,20 +326,14 @@ static void test_files_request(void)
     expect_str(q.output.name, "b.mp4");
 }
 
-static void test_change(void)
+/* A change of a job, and what devices are asked. */
+static void test_small_requests(void)
 {
     union request q;
     struct vrt_error error;
 
     expect_int(parse(CHANGE, "{\"priority\":-100}", &q, &error), 0);
     expect_int(q.change.priority, -100);
-}
-
-static void test_devices_request(void)
-{
-    union request q;
-    struct vrt_error error;
-
     expect_int(parse(DEVICES, "{\"device\":\"cuda:0,cpu\",\"trim\":true,\"reset_peak\":true}",
                      &q, &error), 0);
     expect_str(q.devices.device, "cuda:0,cpu");
@@ -563,8 +557,7 @@ static void test_event_limits(void)
 TEST_MAIN(
     { "routes", test_routes },
     { "files given again", test_files_request },
-    { "change", test_change },
-    { "devices request", test_devices_request },
+    { "small-requests", test_small_requests },
     { "profile-request", test_profile_request },
     { "request", test_request },
     { "request-refusals", test_request_refusals },

@@ -264,14 +264,13 @@ static void test_redirections(void)
 
 static void test_fallback_names(void)
 {
+    static const char *const names[] = { "warn", "allow", "forbid" };
     enum vrt_fallback fallback;
 
-    expect_int(vrt_fallback_from_name("allow", &fallback), 0);
-    expect_int(fallback, VRT_FALLBACK_ALLOW);
-    expect_int(vrt_fallback_from_name("forbid", &fallback), 0);
-    expect_int(fallback, VRT_FALLBACK_FORBID);
-    expect_int(vrt_fallback_from_name("warn", &fallback), 0);
-    expect_int(fallback, VRT_FALLBACK_WARN);
+    for (int i = 0; i < VRT_FALLBACK_COUNT; i++) {
+        expect_int(vrt_fallback_from_name(names[i], &fallback), 0);
+        expect_int(fallback, i);
+    }
     expect_int(vrt_fallback_from_name("Warn", &fallback), -EINVAL);
 }
 

@@ -276,19 +276,10 @@ static void check_bits(const char *device, const char *fault, enum work work)
     bench_done(&bench);
 }
 
-static void test_frames(void)
+static void test_bits(void)
 {
-    check_bits("cpu:0", BESIDE, FRAMES);
-}
-
-static void test_tiles(void)
-{
-    check_bits("cpu:0", BESIDE, TILES);
-}
-
-static void test_clips(void)
-{
-    check_bits("cpu:0", BESIDE, CLIPS);
+    for (int work = FRAMES; work <= CLIPS; work++)
+        check_bits("cpu:0", BESIDE, (enum work)work);
 }
 
 /* A machine's, or a simulator's. */
@@ -398,9 +389,7 @@ static void test_failures(void)
 }
 
 TEST_MAIN(
-    { "frames", test_frames },
-    { "tiles", test_tiles },
-    { "clips", test_clips },
+    { "bits", test_bits },
     { "failures", test_failures },
     { "accelerator-frames", test_accelerator_frames },
     { "accelerator-many", test_accelerator_many },

@@ -217,13 +217,9 @@ static void test_flops(void)
     bench_done(&bench);
 }
 
-static void test_by_ops_ref(void)
+static void test_by_ops(void)
 {
     check_by_ops("ref:0");
-}
-
-static void test_by_ops_cpu(void)
-{
     check_by_ops("cpu:0");
 }
 
@@ -253,7 +249,6 @@ TEST_MAIN(
     { "small", test_small },
     { "no-number", test_no_number },
     { "flops", test_flops },
-    { "by-ops-ref", test_by_ops_ref },
-    { "by-ops-cpu", test_by_ops_cpu },
+    { "by-ops", test_by_ops },
     { "sizes", test_sizes },
 )
