@@ -43,12 +43,14 @@ static void test_bindings(void)
     struct vrt_tensor out = vrt_graph_output(graph, VRT_DTYPE_F32, shape);
     struct vrt_tensor a = vrt_graph_input(graph, VRT_DTYPE_F32, shape);
     struct vrt_tensor t = vrt_graph_tensor(graph, VRT_DTYPE_BF16, shape);
+    struct vrt_tensor more = vrt_graph_output(graph, VRT_DTYPE_F32, shape);
     struct vrt_tensor b = vrt_graph_input(graph, VRT_DTYPE_F32, shape);
     const struct vrt_storage *storages = vrt_graph_storages(graph, &n);
-    expect_int(n, 4);
+    expect_int(n, 5);
     expect_int(storages[a.storage].binding, 0);
     expect_int(storages[b.storage].binding, 1);
     expect_int(storages[out.storage].binding, 2);
+    expect_int(storages[more.storage].binding, 3);
     expect_int(storages[t.storage].binding, -1);
     expect_int(storages[t.storage].size_bytes, 24 * 2);
 
@@ -82,6 +84,8 @@ static void test_executor(void)
     vrt_graph_append(graph, &second);
     expect_int(vrt_graph_executor_new_all(device, NULL, &graph, 1, &arena, &executor), 0);
     expect_int(arena.size_bytes, 256);
+    expect_int(vrt_graph_executor_new_in(device, NULL, graph, &(struct vrt_arena){
+        .size_bytes = 255 }, &executor), VRT_BACKEND_E_NOMEM);
 
     for (int i = 0; i < 164; i++)
         data[i] = (float)i;

@@ -89,7 +89,9 @@ static int run(struct bench *bench, enum vrt_dtype dtype, struct vrt_frame **ret
     int r;
 
     frames.in[0]->pts = 77;
+    frames.in[0]->duration = 3;
     frames.in[0]->index = 5;
+    frames.in[0]->concealed = true;
     const int64_t start_ns = vrt_clock_now_ns();
     r = vrt_device_executor_run(bench->executor, &order, &frames, &times, error);
     vrt_frame_unref(frames.in[0]);
@@ -97,7 +99,9 @@ static int run(struct bench *bench, enum vrt_dtype dtype, struct vrt_frame **ret
     if (r)
         return r;
     expect_int(frames.out[0]->pts, 77);
+    expect_int(frames.out[0]->duration, 3);
     expect_int(frames.out[0]->index, 5);
+    expect_true(frames.out[0]->concealed);
     expect_true(times.upload_ns > 0 && times.compute_ns > 0 && times.download_ns > 0);
     expect_true(times.upload_ns + times.compute_ns + times.download_ns <=
                 vrt_clock_now_ns() - start_ns);
@@ -285,6 +289,35 @@ static void test_planned(void)
     bench_done(&bench);
 }
 
+/* Nothing fits: how much is missing, and what would help. */
+static void expect_cures(struct bench *bench, int64_t limit_bytes)
+{
+    static const struct {
+        bool exact_tile, exact_clip, is_cut;
+        const char *cure;
+    } cases[] = {
+        { false, false, true, "ask for another device, or see memory_limit in vrtd.conf(5)" },
+        { true, true, false, "leave tile out, or see memory_fraction in vrtd.conf(5)" },
+        { true, true, true, "ask for a smaller tile, or for none" },
+        { false, true, true, "ask for shorter clips, or for none" },
+    };
+
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(cases); i++) {
+        struct vrt_probe probe = { .spec = bench->spec, .memory_fraction = 1 };
+        struct vrt_error error = { 0 };
+        char wanted[200];
+        bench->spec->recipe.exact_tile = cases[i].exact_tile;
+        bench->spec->recipe.exact_clip = cases[i].exact_clip;
+        bench->spec->grid = cases[i].is_cut ? vrt_tile_grid_of_size(W, H, 64, bench->spec->needs) :
+                                              vrt_tile_whole(W, H);
+        expect_int(vrt_device_executor_probe(bench->executor, &probe, &error), -ENOSPC);
+        snprintf(wanted, sizeof(wanted), "the job needs %d MiB of cpu:0, which has %d MiB to give: "
+                 "%s", (int)ceil((double)probe.planned_bytes / (1 << 20)),
+                 (int)(limit_bytes >> 20), cases[i].cure);
+        expect_str(error.message, wanted);
+    }
+}
+
 /* A device of limited memory is planned, told and held to be as small as that. */
 static void test_limited(void)
 {
@@ -314,6 +347,9 @@ static void test_limited(void)
     expect_int(vrt_device_executor_probe(bench.executor, &other, &error), 0);
     expect_int(other.allowed_bytes, params.memory_limit_bytes);
     expect_int(other.size.grid.x.n * other.size.grid.y.n, 1);
+    other.memory_fraction = 0;
+    expect_int(vrt_device_executor_probe(bench.executor, &other, &error), 0);
+    expect_int(other.allowed_bytes, (int64_t)(0.8 * (double)params.memory_limit_bytes));
     vrt_device_executor_usage(bench.executor, &usage);
     expect_int(usage.total_bytes, params.memory_limit_bytes);
     expect_int(usage.free_bytes, params.memory_limit_bytes - usage.used_bytes);
@@ -328,6 +364,10 @@ static void test_limited(void)
     expect_int(vrt_device_executor_new(bench.device, &params, &bench.executor), 0);
     expect_int(run(&bench, VRT_DTYPE_F32, &out, NULL), VRT_BACKEND_E_NOMEM);
     expect_true(vrt_device_used_bytes(bench.device) <= params.memory_limit_bytes);
+    vrt_device_executor_free(bench.executor);
+    params.memory_limit_bytes = probe.replica_bytes + 10000;
+    expect_int(vrt_device_executor_new(bench.device, &params, &bench.executor), 0);
+    expect_cures(&bench, params.memory_limit_bytes);
     bench_done(&bench);
 }
 
@@ -380,23 +420,24 @@ static void test_room_for_what_is_due(void)
     bench_done(&bench);
 }
 
-static void check_refused(float value, const char *why)
-{
-    struct vrt_frame *out = NULL;
-    struct vrt_error error = { 0 };
-    struct bench bench;
-
-    bench_init(&bench, "cpu:0", small_esrgan(&value));
-    expect_int(run(&bench, VRT_DTYPE_F32, &out, &error), VRT_DEVICE_EXECUTOR_E_OUTPUT);
-    expect_contains(error.message, why);
-    bench_done(&bench);
-}
-
 static void test_wrong_output(void)
 {
-    check_refused(1e20f, "not finite");
-    check_refused(0, "blank");
-    check_refused(2, "where 0 to 1 is a picture");
+    static const struct {
+        float value;
+        const char *why;
+    } cases[] = {
+        { 1e20f, "not finite" }, { 0, "blank" }, { 2, "where 0 to 1 is a picture" },
+    };
+
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(cases); i++) {
+        struct vrt_frame *out = NULL;
+        struct vrt_error error = { 0 };
+        struct bench bench;
+        bench_init(&bench, "cpu:0", small_esrgan(&cases[i].value));
+        expect_int(run(&bench, VRT_DTYPE_F32, &out, &error), VRT_DEVICE_EXECUTOR_E_OUTPUT);
+        expect_contains(error.message, cases[i].why);
+        bench_done(&bench);
+    }
 }
 
 static void test_cancel(void)
@@ -417,6 +458,13 @@ static void test_cancel(void)
 /* AUTO is f32, or what is within 50 dB of it and faster; what was measured once isn't again. */
 static void test_precision(void)
 {
+    static const struct {
+        double db, f32_speedup;
+        enum vrt_dtype dtype;
+    } known[] = {
+        { 49.9, 0, VRT_DTYPE_F32 }, { 50, 0, VRT_DTYPE_BF16 }, { 60, 0.99, VRT_DTYPE_BF16 },
+        { 60, 1, VRT_DTYPE_F32 },
+    };
     struct vrt_error error = { 0 };
     struct bench bench;
 
@@ -433,18 +481,12 @@ static void test_precision(void)
         fprintf(stderr, "  bf16: %.1f dB\n", db);
         expect_true(db > 20 && db < 200);
         expect_int(probe.dtype, db >= 50 ? VRT_DTYPE_BF16 : VRT_DTYPE_F32);
-        probe.fidelity_db[VRT_DTYPE_BF16] = 10;
-        expect_int(vrt_device_executor_probe(bench.executor, &probe, &error), 0);
-        expect_int(probe.dtype, VRT_DTYPE_F32);
-        probe.fidelity_db[VRT_DTYPE_BF16] = 60;
-        expect_int(vrt_device_executor_probe(bench.executor, &probe, &error), 0);
-        expect_int(probe.dtype, VRT_DTYPE_BF16);
-        probe.f32_speedup = 0.99;
-        expect_int(vrt_device_executor_probe(bench.executor, &probe, &error), 0);
-        expect_int(probe.dtype, VRT_DTYPE_BF16);
-        probe.f32_speedup = 1;
-        expect_int(vrt_device_executor_probe(bench.executor, &probe, &error), 0);
-        expect_int(probe.dtype, VRT_DTYPE_F32);
+        for (size_t i = 0; i < VRT_ARRAY_SIZE(known); i++) {
+            probe.fidelity_db[VRT_DTYPE_BF16] = known[i].db;
+            probe.f32_speedup = known[i].f32_speedup;
+            expect_int(vrt_device_executor_probe(bench.executor, &probe, &error), 0);
+            expect_int(probe.dtype, known[i].dtype);
+        }
     }
     bench.spec->recipe.precision = VRT_PRECISION_F16;
     expect_int(vrt_device_executor_probe(bench.executor, &probe, &error), -EINVAL);
