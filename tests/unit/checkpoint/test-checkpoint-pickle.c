@@ -192,6 +192,13 @@ static void test_other_entries(void)
         ENTRY("what was dropped", "K\1(K\2" "1"),
         ENTRY("a duplicate that was dropped", "K\1" "20"),
         ENTRY("a dictionary with itself in it", "}\x94X\1\0\0\0xh\0s"),
+        ENTRY("texts of each width", "](\x8c\1a\x8d\1\0\0\0\0\0\0\0aX\1\0\0\0aU\1aT\1\0\0\0a" "e"),
+        ENTRY("bytes of each width", "(C\1aB\1\0\0\0a\x8e\1\0\0\0\0\0\0\0a\x96\1\0\0\0\0\0\0\0at"),
+        ENTRY("numbers of each width", "(K\1M\1\0J\1\0\0\0\x8a\1\1\x8b\1\0\0\0\1t"),
+        ENTRY("what is written in lines", "(I1\nL2L\nF3.5\nS'a'\nVb\nl"),
+        ENTRY("a frame", "\x95\1\0\0\0\0\0\0\0N"),
+        ENTRY("many notes", "Nq\0r\1\0\0\0" "0h\0" "0j\1\0\0\0"),
+        ENTRY("a class from the stack", "\x8c\x0b" "collections\x8c\x0bOrderedDict\x93)}\x92"),
 #undef ENTRY
     };
 

@@ -401,7 +401,7 @@ static int run_call(struct vrt_pickle *pickle, const struct opcode *opcode)
 /* INST, of protocol 0: its callee's name in the pickle, its arguments above the mark. */
 static int run_instance(struct vrt_pickle *pickle, const struct opcode *opcode)
 {
-    static const struct opcode arguments = { run_collect_marked, VRT_PICKLE_TUPLE, 0 };
+    static const struct opcode arguments = { .run = run_collect_marked, .type = VRT_PICKLE_TUPLE };
     static const struct opcode call = { run_call, .width = 2 };
     int r = run_global(pickle, opcode);
 
@@ -505,7 +505,7 @@ static int run_persistent(struct vrt_pickle *pickle, const struct opcode *opcode
 static const struct opcode opcodes[256] = {
     [0x80] = { run_skip, .width = 1 },                                  /* PROTO */
     [0x95] = { run_skip, .width = 8 },                                  /* FRAME */
-    ['N'] = { run_simple, VRT_PICKLE_NONE, 0 },
+    ['N'] = { .run = run_simple, .type = VRT_PICKLE_NONE },
     [0x88] = { run_simple, VRT_PICKLE_BOOL, 1 },                        /* NEWTRUE */
     [0x89] = { run_simple, VRT_PICKLE_BOOL, 0 },                        /* NEWFALSE */
     ['K'] = { run_int, .width = 1 },                                    /* BININT1 */
@@ -514,11 +514,11 @@ static const struct opcode opcodes[256] = {
     [0x8a] = { run_long, .width = 1 },                                  /* LONG1 */
     [0x8b] = { run_long, .width = 4 },                                  /* LONG4 */
     ['G'] = { run_float, .width = 8 },                                  /* BINFLOAT */
-    ['I'] = { run_line, .width = 0 },
-    ['L'] = { run_line, .width = 0 },
-    ['F'] = { run_line, .width = 0 },
-    ['S'] = { run_line, .width = 0 },
-    ['V'] = { run_line, .width = 0 },
+    ['I'] = { .run = run_line },
+    ['L'] = { .run = run_line },
+    ['F'] = { .run = run_line },
+    ['S'] = { .run = run_line },
+    ['V'] = { .run = run_line },
     [0x8c] = { run_text, VRT_PICKLE_TEXT, 1 },                          /* SHORT_BINUNICODE */
     ['X'] = { run_text, VRT_PICKLE_TEXT, 4 },                           /* BINUNICODE */
     [0x8d] = { run_text, VRT_PICKLE_TEXT, 8 },                          /* BINUNICODE8 */
@@ -534,33 +534,33 @@ static const struct opcode opcodes[256] = {
     [0x87] = { run_collect, VRT_PICKLE_TUPLE, 3 },                      /* TUPLE3 */
     [']'] = { run_collect, VRT_PICKLE_LIST, 0 },                        /* EMPTY_LIST */
     ['}'] = { run_collect, VRT_PICKLE_DICT, 0 },                        /* EMPTY_DICT */
-    [0x8f] = { run_simple, VRT_PICKLE_OPAQUE, 0 },                      /* EMPTY_SET */
-    ['('] = { run_mark, .width = 0 },
-    ['t'] = { run_collect_marked, VRT_PICKLE_TUPLE, 0 },
-    ['l'] = { run_collect_marked, VRT_PICKLE_LIST, 0 },
-    ['d'] = { run_collect_marked, VRT_PICKLE_DICT, 0 },
-    [0x91] = { run_collect_marked, VRT_PICKLE_OPAQUE, 0 },              /* FROZENSET */
-    ['0'] = { run_pop, .width = 0 },
-    ['1'] = { run_pop_mark, .width = 0 },
-    ['2'] = { run_duplicate, .width = 0 },
+    [0x8f] = { .run = run_simple, .type = VRT_PICKLE_OPAQUE },          /* EMPTY_SET */
+    ['('] = { .run = run_mark },
+    ['t'] = { .run = run_collect_marked, .type = VRT_PICKLE_TUPLE },
+    ['l'] = { .run = run_collect_marked, .type = VRT_PICKLE_LIST },
+    ['d'] = { .run = run_collect_marked, .type = VRT_PICKLE_DICT },
+    [0x91] = { .run = run_collect_marked, .type = VRT_PICKLE_OPAQUE },  /* FROZENSET */
+    ['0'] = { .run = run_pop },
+    ['1'] = { .run = run_pop_mark },
+    ['2'] = { .run = run_duplicate },
     ['a'] = { run_add, VRT_PICKLE_LIST, 1 },                            /* APPEND */
     ['s'] = { run_add, VRT_PICKLE_DICT, 2 },                            /* SETITEM */
-    ['e'] = { run_add_marked, VRT_PICKLE_LIST, 0 },                     /* APPENDS */
-    ['u'] = { run_add_marked, VRT_PICKLE_DICT, 0 },                     /* SETITEMS */
-    [0x90] = { run_add_marked, VRT_PICKLE_OPAQUE, 0 },                  /* ADDITEMS */
-    ['c'] = { run_global, .width = 0 },
-    [0x93] = { run_stack_global, .width = 0 },
+    ['e'] = { .run = run_add_marked, .type = VRT_PICKLE_LIST },         /* APPENDS */
+    ['u'] = { .run = run_add_marked, .type = VRT_PICKLE_DICT },         /* SETITEMS */
+    [0x90] = { .run = run_add_marked, .type = VRT_PICKLE_OPAQUE },      /* ADDITEMS */
+    ['c'] = { .run = run_global },
+    [0x93] = { .run = run_stack_global },
     ['R'] = { run_call, .width = 2 },                                   /* REDUCE */
     [0x81] = { run_call, .width = 2 },                                  /* NEWOBJ */
     [0x92] = { run_call, .width = 3 },                                  /* NEWOBJ_EX */
-    ['i'] = { run_instance, .width = 0 },
-    ['b'] = { run_build, .width = 0 },
+    ['i'] = { .run = run_instance },
+    ['b'] = { .run = run_build },
     ['q'] = { run_put, .width = 1 },                                    /* BINPUT */
     ['r'] = { run_put, .width = 4 },                                    /* LONG_BINPUT */
-    [0x94] = { run_memoize, .width = 0 },
+    [0x94] = { .run = run_memoize },
     ['h'] = { run_get, .width = 1 },                                    /* BINGET */
     ['j'] = { run_get, .width = 4 },                                    /* LONG_BINGET */
-    ['Q'] = { run_persistent, .width = 0 },                             /* BINPERSID */
+    ['Q'] = { .run = run_persistent },                                  /* BINPERSID */
 };
 
 int vrt_pickle_read(struct vrt_pickle *pickle, const uint8_t *data, size_t size,
