@@ -277,7 +277,7 @@ static void test_rebuilders(void)
     pth_global(&buf, "torch._utils", "_rebuild_tensor");
     pth_ops(&buf, "(");
     pth_storage(&buf, &tensor);
-    pth_ops(&buf, "K\0K\4\x85K\1\x85tR");
+    pth_ops(&buf, "K\0ctorch\nSize\nK\4\x85\x85RK\1\x85tR");
     pth_text(&buf, "v3");
     pth_global(&buf, "torch._utils", "_rebuild_tensor_v3");
     pth_ops(&buf, "(");
