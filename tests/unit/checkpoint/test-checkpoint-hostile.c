@@ -302,8 +302,8 @@ static void test_frame(void)
     }
 }
 
-/* Two tensors of one name; two storages of one key and different sizes; two containers that might
- * be meant. */
+/* Two tensors of one name; two storages of one key and different sizes; one element, repeated more
+ * often than both may be; two containers that might be meant. */
 static void test_ambiguous(void)
 {
     const struct {
@@ -314,6 +314,9 @@ static void test_ambiguous(void)
           { .name = "w", .n_storage = N_FLOATS } },
         { DAMAGED, { .name = "a", .n_storage = N_FLOATS },
           { .name = "b", .n_storage = N_FLOATS + 1 } },
+        { "\"b\" has more elements than", { .name = "a", .n_storage = N_FLOATS, .n_dims = 1,
+                                            .dims = { 600000 } },
+          { .name = "b", .n_storage = N_FLOATS, .n_dims = 1, .dims = { 600000 } } },
     };
     struct vrt_buf ops = { 0 };
 
