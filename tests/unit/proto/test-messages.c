@@ -67,6 +67,8 @@ static void test_routes(void)
     expect_int(vrt_api_error_status("job.not_found"), 404);
     expect_int(vrt_api_error_status("nobody.knows"), 500);
     expect_int(vrt_api_error_status(NULL), 500);
+    expect_str(vrt_api_error_meaning("job.not_found"), "no job has this number");
+    expect_str(vrt_api_error_meaning("nobody.knows"), "it failed");
     expect_str(VRT_E(MODEL_INVALID), "model.invalid");
 }
 

@@ -478,7 +478,6 @@ static void test_precision(void)
         expect_int(probe.dtype, VRT_DTYPE_F32);
     } else {
         double db = probe.fidelity_db[VRT_DTYPE_BF16];
-        fprintf(stderr, "  bf16: %.1f dB\n", db);
         expect_true(db > 20 && db < 200);
         expect_int(probe.dtype, db >= 50 ? VRT_DTYPE_BF16 : VRT_DTYPE_F32);
         for (size_t i = 0; i < VRT_ARRAY_SIZE(known); i++) {
