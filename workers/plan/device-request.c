@@ -67,7 +67,6 @@ static void print_kinds(char *text, size_t size)
     const struct vrt_device_kind *kind;
     size_t n = 0;
 
-    text[0] = '\0';
     for (size_t i = 0; (kind = vrt_device_kind_at(i)) && n < size; i++)
         if (kind->role != VRT_DEVICE_REFERENCE)
             n += (size_t)snprintf(text + n, size - n, "%s%s", n ? ", " : "", kind->name);

@@ -239,7 +239,7 @@ static void test_choices(void)
         { 0, 1, 0, -1, -1, -1, 10, 0, NULL, NULL, 24, 4, 640 },
         { 0, 0, 0, -1, -1, 47, NAN, 0, "tile", "overlap by 16: ask for 48 or more", 0, 0, 0 },
         { 0, 0, 0, -1, -1, 48, NAN, 0, NULL, NULL, 24, 4, 48 },
-        { 1, 0, 0, -1, -1, 31, NAN, 0, "tile", "overlap by 8 on each side: ask for", 0, 0, 0 },
+        { 1, 0, 0, -1, -1, 1, NAN, 0, "tile", "8 on each side: ask for 40 or more", 0, 0, 0 },
         { 0, 0, 1, -1, -1, 132, NAN, 0, "tile", "multiples of 8 pixels: ask for 128", 0, 0, 0 },
         { 0, 0, 1, -1, -1, 136, NAN, 0, NULL, NULL, 24, 4, 136 },
         { 0, 0, 1, -1, -1, -1, NAN, 0, NULL, NULL, 24, 4, 128 },
