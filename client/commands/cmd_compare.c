@@ -290,7 +290,7 @@ static int run(struct vrt_cli *cli)
         exit = vrt_cli_print_json(json);
     else
         print_report(cli, &report, &vmaf);
-    if (vmaf_r < 0 && exit == VRT_EXIT_OK)
+    if (vmaf_r != 0 && exit == VRT_EXIT_OK)
         exit = vrt_cli_fail(cli, NULL, vmaf_r, &vmaf_error);
     free(vmaf.frames);
     vrt_fields_done(vrt_compare_fields, &report);

@@ -95,14 +95,27 @@ class Broken(Case):
         self.assertEqual(len(out.splitlines()), 3)
 
     def test_slow(self):
-        told = threading.Event()
+        """What computes is waited for, however long it takes; what is only told isn't."""
+        asked, told = threading.Semaphore(0), threading.Event()
         self.addCleanup(told.set)
 
-        def respond(_):
+        def later():
+            asked.release()
             told.wait(PATIENCE_S)
             yield answer(STATUS)
-        self.serve(respond)
+        self.serve(lambda r: later() if r.path != '/v1/jobs/7' else
+                   answer(job(7, 'done', input_path=VRTCTL, output_path=VRTCTL)))
+        patient = [subprocess.Popen(self.command('--timeout', 1, *words), cwd=self.folder,
+                                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+                   for words in (['compare', 'video.mp4', VRTCTL], ['profile', 'compact-x2'],
+                                 ['submit', '--dry-run', 'video.mp4'], ['preview', 7])]
+        for _ in patient:
+            self.assertTrue(asked.acquire(timeout=PATIENCE_S))
         self.complaint('status', '--timeout', 1, status=3, says='no answer within 1 s')
+        self.assertEqual({process.poll() for process in patient}, {None})
+        told.set()
+        for process in patient:
+            process.wait(PATIENCE_S)
 
     def test_control_characters(self):
         evil = '\x1b[2J\x07\u202evideo'

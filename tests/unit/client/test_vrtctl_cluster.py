@@ -296,6 +296,8 @@ class Looked(Cluster):
             self.complaint('cluster', *arguments, status=2, says=says)
         _, err = self.ctl('cluster', 'show', 'none.mp4', 'out.mp4', status=1)
         self.assertIn('no cluster restores none.mp4', err)
+        os.mkdir(self.path('out.mp4.vrtd/lock'))
+        self.assertIn('lock: Is a directory', self.show('hold', status=1)[1])
         self.write('out.mp4.vrtd/slurm.json', '{')
         self.assertIn("slurm.json can't be read: ", self.show(status=1)[1])
         if os.geteuid() == 0:

@@ -136,19 +136,23 @@ class Follow(FollowCase):
         self.assertEqual(err, 'vrtctl: video.mp4: the job was cancelled\n')
 
     def test_job_that_ended_before(self):
-        """Of several, those that are over don't appear on the stream: they are asked for."""
+        """Of several, those that are over don't appear on the stream: they are asked for, once,
+        and their end."""
+        streams = [[job(8, 'running')], [job(8, 'running'), job(8, 'done')]]
+
         def respond(request):
             if request.path.startswith('/v1/events'):
-                return iter([STREAM, event('job', job(8, 'running')), event('job', job(8, 'done'))])
+                return iter([STREAM, *(event('job', j) for j in streams.pop(0))])
             if request.path == '/v1/status':
                 return answer({'instance': 'a'})
             number = int(request.path.rsplit('/', 1)[1])
-            if number == 8 and sum(r.path == request.path for r in self.server.requests) == 1:
+            if number == 8 and sum(r.path == request.path for r in self.server.requests) < 3:
                 return answer(job(8, 'running'))
             return answer(job(number, 'done', frames_done=200))
         self.serve(respond)
         out, _ = self.run_it('wait', 7, 8, 7)
         self.assertEqual([line[0] for line in out.splitlines()], ['7', '8'])
+        self.assertEqual(sum(r.path == '/v1/jobs/7' for r in self.server.requests), 2)
 
     def test_stream_that_breaks(self):
         """One that ends early is opened again; one that always does is given up."""
