@@ -16,6 +16,8 @@ import unittest
 from fake_vrtd import answer, refusal
 from vrtctl_case import MODEL, PATIENCE_S, Answered, job
 
+SHA256 = 'ab' * 32
+
 
 class Token(Answered):
     def test_new(self):
@@ -74,7 +76,7 @@ class Pull(Answered):
 
     def model(self, state, **more):
         return dict(MODEL, name='other', is_default=False, state=state, **{
-            'size_bytes': 3 << 20, 'sha256': 'ab', **more})
+            'size_bytes': 3 << 20, 'sha256': SHA256, **more})
 
     def test_pull(self):
         """What comes is told once, as is each reason for which nothing comes."""
@@ -87,8 +89,8 @@ class Pull(Answered):
                 dict(began, error='no name'), comes, comes, self.model('ready', verified=True))]}
         out, err = self.run_it('models', 'pull', 'other')
         self.assertEqual(err, 'vrtctl: warning: no route\nvrtctl: warning: no name\n'
-                              'pulling other: 3.0 MiB, SHA-256 ab\n')
-        self.assertEqual(out, 'other: 3.0 MiB, SHA-256 ab, as expected\n')
+                              f'pulling other: 3.0 MiB, SHA-256 {SHA256}\n')
+        self.assertEqual(out, f'other: 3.0 MiB, SHA-256 {SHA256}, as expected\n')
         self.assertEqual(self.asked[0], ('POST', '/v1/models', {'name': 'other', 'url': None,
                                                                 'sha256': None}))
         self.assertEqual(len(self.asked), 7)
@@ -97,7 +99,7 @@ class Pull(Answered):
             comes, dict(comes, error='slow'), self.model('ready'))]
         _, err = self.watched('models', 'pull', 'other')
         self.assertEqual(re.sub(' +', ' ', err), ''.join(f'\r\x1b[K{text}' for text in (
-            'other: pulling, 0% of 3.0 MiB', 'pulling other: 3.0 MiB, SHA-256 ab\n',
+            'other: pulling, 0% of 3.0 MiB', f'pulling other: 3.0 MiB, SHA-256 {SHA256}\n',
             'other: pulling, 33% of 3.0 MiB', 'vrtctl: warning: slow\n',
             'other: pulling, 33% of 3.0 MiB', '')))
         ready = self.answers['POST /v1/models'] = self.model('ready')
@@ -131,16 +133,16 @@ class Pull(Answered):
 
     def test_places(self):
         models = [self.model('available'), self.model('pulling', done_bytes=1 << 20),
-                  self.model('ready', source='/m/x.pth', scale=1),
-                  self.model('ready', architecture=None),
+                  self.model('ready', source='/m/x.pth', scale=1, license='', description=''),
+                  self.model('ready', architecture=None, scale=0),
                   self.model('available', size_bytes=None), MODEL]
         self.answers['GET /v1/models'] = {'models': models}
         self.assertEqual(self.run_it('models')[0], """\
 MODEL                 NETWORK  SCALE  PLACE                    LICENSE  DESCRIPTION
 other                 compact     x2  not here, 3.0 MiB        MIT      for any video
 other                 compact     x2  pulling, 33% of 3.0 MiB  MIT      for any video
-other                 compact     x1  here, 3.0 MiB            MIT      for any video
-other                             x2  no model                 MIT      for any video
+other                 compact     x1  here, 3.0 MiB            -        /m/x.pth
+other                              -  no model                 MIT      for any video
 other                 compact     x2  not here                 MIT      for any video
 compact-x2 (default)  compact     x2  built in                 MIT      for any video
 to fetch what isn't here: vrtctl models pull MODEL
