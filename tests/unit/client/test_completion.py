@@ -56,7 +56,9 @@ def words_of(command):
 COMMANDS = set(re.findall(r'^  ([a-z]+)  ', help_of(), re.MULTILINE))
 
 
-class Completion(unittest.TestCase):
+class Case(unittest.TestCase):
+    """A daemon that has something of everything, and a folder for films."""
+
     def setUp(self):
         self.folder = tempfile.mkdtemp(prefix='vrtctl-')
         self.addCleanup(shutil.rmtree, self.folder)
@@ -66,7 +68,12 @@ class Completion(unittest.TestCase):
             '/v1/devices': {'devices': [{'name': 'cpu:0'}, {'name': 'cpu:1'}]},
             '/v1/models': {'models': [{'name': 'compact-x2'}]}}[r.path.partition('?')[0]]))
         self.addCleanup(server.close)
-        self.start = f'{VRTCTL} --socket {server.path}'
+
+
+class Completion(Case):
+    def setUp(self):
+        super().setUp()
+        self.start = f'{VRTCTL} --socket {self.server.path}'
 
     def test_commands_and_options(self):
         self.assertGreaterEqual(len(COMMANDS), 10)
@@ -153,13 +160,8 @@ def complete_zsh(line):
             if found.startswith(word)}
 
 
-class Asking(unittest.TestCase):
+class Asking(Case):
     """Shells that ask vrtctl for all that it has."""
-
-    def setUp(self):
-        self.folder = tempfile.mkdtemp(prefix='vrtctl-')
-        self.addCleanup(shutil.rmtree, self.folder)
-        os.environ['XDG_STATE_HOME'] = self.folder
 
     def check(self, complete, list_before):
         commands = sorted(COMMANDS)
@@ -173,12 +175,7 @@ class Asking(unittest.TestCase):
         self.assertEqual(complete('vrtctl submit --codec mj'), {'mjpeg'})
         self.assertEqual(complete('vrtctl submit --tile '), set())
         self.assertIn(commands[0], complete('vrtctl help '))
-        server = FakeVrtd(self.folder, lambda r: answer({
-            '/v1/jobs': {'jobs': [{'id': 7, 'state': 'queued'}, {'id': 71, 'state': 'paused'}]},
-            '/v1/devices': {'devices': [{'name': 'cpu:0'}]},
-            '/v1/models': {'models': [{'name': 'compact-x2'}]}}[r.path.partition('?')[0]]))
-        self.addCleanup(server.close)
-        start = f'vrtctl --socket {server.path}'
+        start = f'vrtctl --socket {self.server.path}'
         films = {make_film(self.folder)}
         for command in ('pause', 'show', 'watch', 'resume', 'retry'):
             # Behind the number of a job that is revived its input may be named.
@@ -186,12 +183,12 @@ class Asking(unittest.TestCase):
                      if command in ('resume', 'retry')}
             self.assertEqual(complete(f'{start} {command} ') - files, {'7', '71'} | films)
             active = command not in ('show', 'retry')
-            self.assertIn(f'active={str(active).lower()}', server.requests[-1].path)
+            self.assertIn(f'active={str(active).lower()}', self.server.requests[-1].path)
         for command in ('cluster', 'token'):
             self.assertLessEqual(words_of(command), complete(f'vrtctl {command} '))
         self.assertEqual(complete(f'{start} submit --model compa'), {'compact-x2'})
         self.assertEqual(complete(f'{start} submit -d al,cpu:'),
-                         {list_before + name for name in ('cpu:0', 'cpu:-1')})
+                         {list_before + name for name in ('cpu:0', 'cpu:1', 'cpu:-1')})
         self.assertEqual(complete(f'vrtctl --socket {self.folder}/none show '), films)
 
     @unittest.skipUnless(shutil.which('fish'), 'fish is not installed')
