@@ -508,7 +508,9 @@ class Submit(Case):
         self.assertEqual(seen['model'], {'fd': 2, 'name': 'x4.pth', 'path': self.path('x4.pth')})
         self.assertEqual(seen['reference'], {'fd': 3, 'name': 'gt.mkv', 'upload': None,
                                              'path': self.path('gt.mkv')})
-        self.run_it('submit', '-m', 'compact-x2', '-o', 'b.mkv', 'video.mp4')
+        self.run_it('submit', '-m', 'compact-x2', '--reference', 'gt.mkv', '-o', 'b.mkv',
+                    'video.mp4')
+        self.assertEqual(self.read, [b'moving pictures', b'truth'])
         self.assertEqual(self.seen.json()['model'], {'fd': None, 'name': 'compact-x2',
                                                      'path': None})
         self.complaint('submit', '-m', './none.pth', '-o', 'c.mkv', 'video.mp4', status=1,

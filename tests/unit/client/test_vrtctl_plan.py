@@ -168,11 +168,11 @@ PROFILE = {
     'model': {'name': 'compact-x2', 'architecture': 'compact', 'scale': 2, 'checksum': 'ab'},
     'description': 'SRVGGNetCompact, x2', 'parameters': 45156, 'device': 'cpu:0',
     'device_description': 'Two cores', 'precision': 'bf16', 'width': 640, 'height': 360,
-    'output_width': 1280, 'output_height': 720, 'clip_frames': 4, 'tile_width': 352,
-    'tile_height': 360, 'overlap': 16, 'tiles': 2, 'frames': 26, 'frame_mean_s': 0.0213,
-    'frame_p50_s': 0.0201, 'frame_p95_s': 1.2345, 'frame_p99_s': 2.5, 'upload_s': 0.00009,
-    'compute_s': 0.02, 'download_s': 0.00121, 'fps': 46.9, 'gflop_per_frame': 20.6,
-    'gflop_per_s': 967.4,
+    'output_width': 1280, 'output_height': 720, 'clip_frames': 4, 'clip_overlap': 0,
+    'tile_width': 352, 'tile_height': 360, 'overlap': 16, 'tiles': 2, 'frames': 26,
+    'frame_mean_s': 0.0213, 'frame_p50_s': 0.0201, 'frame_p95_s': 1, 'frame_p99_s': 2.5,
+    'upload_s': 0.001, 'compute_s': 0.02, 'download_s': 0.1, 'fps': 46.9,
+    'gflop_per_frame': 20.6, 'gflop_per_s': 967.4,
     'replica_bytes': 92 << 10, 'workspace_bytes': 37 << 20, 'peak_bytes': (37 << 20) + (92 << 10),
     'allowed_bytes': 7 << 30,
     'ops': [{'kind': 'conv2d', 'count': 20, 'seconds': 0.0199, 'share': 0.982,
@@ -186,8 +186,8 @@ PROFILED = """compact-x2 on cpu:0, bf16
   Device     Two cores
   Frames     640x360 to 1280x720, 26 timed
   Recipe     clips of 4 frames, 2 tiles of 352x360, overlapping by 16
-  Time       21.3 ms a frame: p50 20.1 ms, p95 1.23 s, p99 2.50 s
-             upload 90 us, compute 20.0 ms, download 1.2 ms
+  Time       21.3 ms a frame: p50 20.1 ms, p95 1.00 s, p99 2.50 s
+             upload 1.0 ms, compute 20.0 ms, download 100 ms
   Speed      46.9 frames/s, 967 GFLOP/s (20.6 GFLOP a frame)
   Memory     peak 37 MiB (model 92 KiB, workspace 37 MiB) of 7.0 GiB allowed
 
@@ -245,9 +245,11 @@ class Profile(Told):
         self.serve(lambda _: answer({}))
         out, _ = self.run_it('profile', 'compact-x2')
         self.assertIn('- frames/s, - GFLOP/s', out)
-        self.serve(lambda _: answer({'ops': [{'kind': '\033[31mconv', 'share': None}]}))
+        self.serve(lambda _: answer({'ops': [{'kind': '\033[31mconv', 'share': None}],
+                                     'clip_frames': 1, 'clip_overlap': 1, 'tiles': 1}))
         out, _ = self.run_it('profile', 'compact-x2')
         self.assertIn('?[31mconv', out)
+        self.assertIn('clips of 1 frame sharing 1, not tiled\n', out)
         self.serve(lambda _: answer({'ops': 7}))
         self.complaint('profile', 'compact-x2', status=3, says='not understood')
 
