@@ -75,13 +75,13 @@ class Doctor(Case):
 
     def test_json(self):
         self.examines(*WELL, ILL)
-        out, _ = self.run_it('doctor', '--json', status=1)
+        out, err = self.run_it('doctor', '--json', status=1)
         self.assertEqual(len(out.splitlines()), 1)
         got = json.loads(out)
         self.assertEqual(got['checks'][0]['id'], 'daemon.reach')
         self.assertEqual(got['checks'][0]['by'], 'vrtctl')
         self.assertEqual(got['checks'][1:], [*WELL, ILL])
-        self.assertEqual((got['failed'], got['warnings'], got['user']), (1, 0, 'vrtd'))
+        self.assertEqual((got['failed'], got['warnings'], got['user'], err), (1, 0, 'vrtd', ''))
 
     def test_waited_for(self):
         self.examines(*WELL)
