@@ -42,47 +42,44 @@ static void test_time_limits(void)
                       (long long)vrt_slurm_minutes(rows[i].text), (long long)rows[i].minutes);
 }
 
+/* The quotes of `text` are single ones. */
 static json_t *parsed(const char *text)
 {
+    VRT_CLEANUP(vrt_freep) char *copy = strdup(text);
     json_t *json = NULL;
 
-    expect_int(vrt_json_parse(text, strlen(text), &json, NULL), 0);
+    for (char *at = copy; (at = strchr(at, '\'')); at++)
+        *at = '"';
+    expect_int(vrt_json_parse(copy, strlen(copy), &json, NULL), 0);
     return json;
 }
 
+#define OURS "{'user_name': 'me', 'comment': 'vrtd:1.a', 'job_id': "
+
 /* Slurm 22.05's shape, then 24.11's, of the same jobs. */
 static const char *const answers[] = {
-    "{\"errors\": [], \"jobs\": ["
-    "{\"user_name\": \"me\", \"comment\": \"vrtd:1.a\", \"job_id\": 7, \"array_job_id\": 0,"
-    " \"array_task_id\": null, \"job_state\": \"RUNNING\", \"state_reason\": \"None\","
-    " \"nodes\": \"node1\", \"current_working_directory\": \"/f\", \"array_task_string\": \"\"},"
-    "{\"user_name\": \"me\", \"comment\": \"vrtd:1.a\", \"job_id\": 9, \"array_job_id\": 8,"
-    " \"array_task_id\": 0, \"job_state\": \"RUNNING\", \"array_task_string\": \"\"},"
-    "{\"user_name\": \"me\", \"comment\": \"vrtd:1.a\", \"job_id\": 8, \"array_job_id\": 8,"
-    " \"array_task_id\": null, \"job_state\": \"PENDING\", \"state_reason\": \"Dependency\","
-    " \"array_task_string\": \"1-2,7%2\"},"
-    "{\"user_name\": \"me\", \"comment\": \"vrtd:1.a\", \"job_id\": 5, \"job_state\": \"TIMEOUT\"},"
-    "{\"user_name\": \"you\", \"comment\": \"vrtd:1.a\", \"job_id\": 4,"
-    " \"job_state\": \"RUNNING\"},"
-    "{\"user_name\": \"me\", \"comment\": \"vrtd:\", \"job_id\": 3, \"job_state\": \"RUNNING\"},"
-    "{\"user_name\": \"me\", \"comment\": null, \"job_id\": 2, \"job_state\": \"RUNNING\"}]}",
-    "{\"errors\": [], \"jobs\": ["
-    "{\"user_name\": \"me\", \"comment\": \"vrtd:1.a\", \"job_id\": 7,"
-    " \"array_job_id\": {\"set\": true, \"infinite\": false, \"number\": 0},"
-    " \"array_task_id\": {\"set\": false, \"infinite\": false, \"number\": 0},"
-    " \"job_state\": [\"RUNNING\"], \"state_reason\": \"None\", \"nodes\": \"node1\","
-    " \"current_working_directory\": \"/f\", \"array_task_string\": \"\"},"
-    "{\"user_name\": \"me\", \"comment\": \"vrtd:1.a\", \"job_id\": 9,"
-    " \"array_job_id\": {\"set\": true, \"number\": 8},"
-    " \"array_task_id\": {\"set\": true, \"number\": 0}, \"job_state\": [\"RUNNING\"]},"
-    "{\"user_name\": \"me\", \"comment\": \"vrtd:1.a\", \"job_id\": 8,"
-    " \"array_job_id\": {\"set\": true, \"number\": 8}, \"array_task_id\": {\"set\": false},"
-    " \"job_state\": [\"PENDING\"], \"state_reason\": \"Dependency\","
-    " \"array_task_string\": \"1-2,7%2\"},"
-    "{\"user_name\": \"me\", \"comment\": \"vrtd:1.a\", \"job_id\": 5,"
-    " \"job_state\": [\"COMPLETED\", \"COMPLETING\"]},"
-    "{\"user_name\": \"you\", \"comment\": \"vrtd:1.a\", \"job_id\": 4,"
-    " \"job_state\": [\"RUNNING\"]}]}",
+    "{'errors': [], 'jobs': ["
+    OURS "7, 'array_job_id': 0, 'array_task_id': null, 'job_state': 'RUNNING', 'nodes': 'node1',"
+    " 'state_reason': 'None', 'current_working_directory': '/f', 'array_task_string': ''},"
+    OURS "9, 'array_job_id': 8, 'array_task_id': 0, 'job_state': 'RUNNING',"
+    " 'array_task_string': ''},"
+    OURS "8, 'array_job_id': 8, 'array_task_id': null, 'job_state': 'PENDING',"
+    " 'state_reason': 'Dependency', 'array_task_string': '1-2,7%2'},"
+    OURS "5, 'job_state': 'TIMEOUT'},"
+    "{'user_name': 'you', 'comment': 'vrtd:1.a', 'job_id': 4, 'job_state': 'RUNNING'},"
+    "{'user_name': 'me', 'comment': 'vrtd:', 'job_id': 3, 'job_state': 'RUNNING'},"
+    "{'user_name': 'me', 'comment': null, 'job_id': 2, 'job_state': 'RUNNING'}]}",
+    "{'errors': [], 'jobs': ["
+    OURS "7, 'array_job_id': {'set': true, 'infinite': false, 'number': 0},"
+    " 'array_task_id': {'set': false, 'infinite': false, 'number': 0}, 'job_state': ['RUNNING'],"
+    " 'nodes': 'node1', 'state_reason': 'None', 'current_working_directory': '/f',"
+    " 'array_task_string': ''},"
+    OURS "9, 'array_job_id': {'set': true, 'number': 8}, 'job_state': ['RUNNING'],"
+    " 'array_task_id': {'set': true, 'number': 0}},"
+    OURS "8, 'array_job_id': {'set': true, 'number': 8}, 'array_task_id': {'set': false},"
+    " 'job_state': ['PENDING'], 'state_reason': 'Dependency', 'array_task_string': '1-2,7%2'},"
+    OURS "5, 'job_state': ['COMPLETED', 'COMPLETING']},"
+    "{'user_name': 'you', 'comment': 'vrtd:1.a', 'job_id': 4, 'job_state': ['RUNNING']}]}",
 };
 
 static void test_jobs(void)
@@ -116,7 +113,7 @@ static void test_jobs(void)
     }
     struct vrt_error error = { .id = NULL };
     struct vrt_slurm_job *jobs = NULL;
-    json_t *json = parsed("{\"jobs\": {}}");
+    json_t *json = parsed("{'jobs': {}}");
     size_t n = 0;
     expect_int(vrt_slurm_jobs_of_json(json, "me", "", &jobs, &n, &error), -EPROTO);
     expect_contains(error.message, "no list of jobs");
@@ -144,28 +141,24 @@ static void expect_batch(enum vrt_slurm_shape shape, const char *time, const cha
 }
 
 #define TYPED(limit) \
-    "{\"script\": \"s\", \"job\": {\"name\": \"n\", \"comment\": \"c\"," \
-    " \"current_working_directory\": \"/100%\", \"standard_output\": \"/100%%/logs/%x.log\"," \
-    " \"requeue\": true, \"tasks\": 1, \"array\": \"0-3\", \"dependency\": \"afterok:12\"," \
-    " \"partition\": \"p\", \"minimum_nodes\": 1, \"maximum_nodes\": 1," \
-    " \"open_mode\": [\"APPEND\"], \"excluded_nodes\": [\"n1\", \"n2\"]," \
-    " \"time_limit\": {" limit "}, \"tres_per_node\": \"gres/gpu:2\", \"shared\": [\"none\"]," \
-    " \"flags\": [\"KILL_INVALID_DEPENDENCY\"], \"environment\": [\"A=b=c\", \"E=\"]}}"
+    "{'script': 's', 'job': {'name': 'n', 'comment': 'c', 'current_working_directory': '/100%'," \
+    " 'standard_output': '/100%%/logs/%x.log', 'requeue': true, 'tasks': 1, 'array': '0-3'," \
+    " 'dependency': 'afterok:12', 'partition': 'p', 'minimum_nodes': 1, 'maximum_nodes': 1," \
+    " 'open_mode': ['APPEND'], 'excluded_nodes': ['n1', 'n2'], 'time_limit': {" limit "}," \
+    " 'tres_per_node': 'gres/gpu:2', 'shared': ['none'], 'flags': ['KILL_INVALID_DEPENDENCY']," \
+    " 'environment': ['A=b=c', 'E=']}}"
 
 static void test_batch(void)
 {
     expect_batch(VRT_SLURM_PLAIN, "1:30:00",
-        "{\"script\": \"s\", \"job\": {\"name\": \"n\", \"comment\": \"c\","
-        " \"current_working_directory\": \"/100%\", \"standard_output\": \"/100%%/logs/%x.log\","
-        " \"requeue\": true, \"tasks\": 1, \"array\": \"0-3\", \"dependency\": \"afterok:12\","
-        " \"partition\": \"p\", \"nodes\": [1, 1], \"open_mode\": \"append\","
-        " \"time_limit\": \"1:30:00\", \"exclude_nodes\": \"n1,n2\", \"gpus_per_node\": \"2\","
-        " \"exclusive\": \"exclusive\", \"kill_on_invalid_dependency\": true,"
-        " \"environment\": {\"A\": \"b=c\", \"E\": \"\"}}}");
-    expect_batch(VRT_SLURM_TYPED, "1:30:00",
-                 TYPED("\"set\": true, \"infinite\": false, \"number\": 90"));
-    expect_batch(VRT_SLURM_TYPED, "infinite",
-                 TYPED("\"set\": false, \"infinite\": true, \"number\": 0"));
+        "{'script': 's', 'job': {'name': 'n', 'comment': 'c', 'current_working_directory': '/100%',"
+        " 'standard_output': '/100%%/logs/%x.log', 'requeue': true, 'tasks': 1, 'array': '0-3',"
+        " 'dependency': 'afterok:12', 'partition': 'p', 'nodes': [1, 1], 'open_mode': 'append',"
+        " 'time_limit': '1:30:00', 'exclude_nodes': 'n1,n2', 'gpus_per_node': '2',"
+        " 'exclusive': 'exclusive', 'kill_on_invalid_dependency': true,"
+        " 'environment': {'A': 'b=c', 'E': ''}}}");
+    expect_batch(VRT_SLURM_TYPED, "1:30:00", TYPED("'set': true, 'infinite': false, 'number': 90"));
+    expect_batch(VRT_SLURM_TYPED, "infinite", TYPED("'set': false, 'infinite': true, 'number': 0"));
 }
 
 static char folder[] = "/tmp/vrt-test-cluster-XXXXXX";
