@@ -197,7 +197,7 @@ static json_t *common_of(const struct vrt_slurm_batch *batch, const char *output
     return json_pack("{s:s, s:s, s:s, s:s, s:b, s:i, s:s*, s:s*, s:s*, s:s*}",
                      "name", batch->name, "comment", batch->comment,
                      "current_working_directory", batch->folder, "standard_output", output,
-                     "requeue", 1, "tasks", 1, "array", batch->array,
+                     "requeue", true, "tasks", 1, "array", batch->array,
                      "dependency", batch->dependency, "partition", wants->partition,
                      "account", wants->account);
 }

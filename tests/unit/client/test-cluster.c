@@ -59,7 +59,7 @@ static json_t *parsed(const char *text)
 /* Slurm 22.05's shape, then 24.11's, of the same jobs. */
 static const char *const answers[] = {
     "{'errors': [], 'jobs': ["
-    OURS "7, 'array_job_id': 0, 'array_task_id': null, 'job_state': 'RUNNING', 'nodes': 'node1',"
+    OURS "1, 'array_job_id': 0, 'array_task_id': null, 'job_state': 'RUNNING', 'nodes': 'node1',"
     " 'state_reason': 'None', 'current_working_directory': '/f', 'array_task_string': ''},"
     OURS "9, 'array_job_id': 8, 'array_task_id': 0, 'job_state': 'RUNNING',"
     " 'array_task_string': ''},"
@@ -70,7 +70,7 @@ static const char *const answers[] = {
     "{'user_name': 'me', 'comment': 'vrtd:', 'job_id': 3, 'job_state': 'RUNNING'},"
     "{'user_name': 'me', 'comment': null, 'job_id': 2, 'job_state': 'RUNNING'}]}",
     "{'errors': [], 'jobs': ["
-    OURS "7, 'array_job_id': {'set': true, 'infinite': false, 'number': 0},"
+    OURS "1, 'array_job_id': {'set': true, 'infinite': false, 'number': 0},"
     " 'array_task_id': {'set': false, 'infinite': false, 'number': 0}, 'job_state': ['RUNNING'],"
     " 'nodes': 'node1', 'state_reason': 'None', 'current_working_directory': '/f',"
     " 'array_task_string': ''},"
@@ -88,7 +88,7 @@ static void test_jobs(void)
         int64_t id, batch;
         const char *state, *reason;
     } wanted[] = {
-        { 7, 7, "RUNNING", "" },           { 9, 8, "RUNNING", "" },
+        { 1, 1, "RUNNING", "" },           { 9, 8, "RUNNING", "" },
         { 8, 8, "PENDING", "Dependency" }, { 8, 8, "PENDING", "Dependency" },
         { 8, 8, "PENDING", "Dependency" },
     };
@@ -113,8 +113,13 @@ static void test_jobs(void)
     }
     struct vrt_error error = { .id = NULL };
     struct vrt_slurm_job *jobs = NULL;
-    json_t *json = parsed("{'jobs': {}}");
+    json_t *json = parsed("{'jobs': [" OURS "1}, " OURS "2, 'array_task_string': '0-99999'}]}");
     size_t n = 0;
+    expect_int(vrt_slurm_jobs_of_json(json, "me", "", &jobs, &n, &error), 0);
+    expect_int(n, 1 + 10000);       /* no more of an array are counted */
+    free(jobs);
+    json_decref(json);
+    json = parsed("{'jobs': {}}");
     expect_int(vrt_slurm_jobs_of_json(json, "me", "", &jobs, &n, &error), -EPROTO);
     expect_contains(error.message, "no list of jobs");
     json_decref(json);
@@ -126,7 +131,7 @@ static void expect_batch(enum vrt_slurm_shape shape, const char *time, const cha
     const struct vrt_slurm_batch batch = {
         .name = "n", .comment = "c", .script = "s", .folder = "/100%", .output = "logs/%x.log",
         .array = "0-3", .dependency = "afterok:12",
-        .wants = { "p", NULL, time, "n1,n2", 2, true },
+        .wants = { "p", "a", time, "n1,n2", 2, true },
     };
     struct vrt_error error = { .id = NULL };
     json_t *json = NULL, *expected = parsed(wanted);
@@ -144,9 +149,9 @@ static void expect_batch(enum vrt_slurm_shape shape, const char *time, const cha
     "{'script': 's', 'job': {'name': 'n', 'comment': 'c', 'current_working_directory': '/100%'," \
     " 'standard_output': '/100%%/logs/%x.log', 'requeue': true, 'tasks': 1, 'array': '0-3'," \
     " 'dependency': 'afterok:12', 'partition': 'p', 'minimum_nodes': 1, 'maximum_nodes': 1," \
-    " 'open_mode': ['APPEND'], 'excluded_nodes': ['n1', 'n2'], 'time_limit': {" limit "}," \
-    " 'tres_per_node': 'gres/gpu:2', 'shared': ['none'], 'flags': ['KILL_INVALID_DEPENDENCY']," \
-    " 'environment': ['A=b=c', 'E=']}}"
+    " 'account': 'a', 'open_mode': ['APPEND'], 'excluded_nodes': ['n1', 'n2']," \
+    " 'time_limit': {" limit "}, 'tres_per_node': 'gres/gpu:2', 'shared': ['none']," \
+    " 'flags': ['KILL_INVALID_DEPENDENCY'], 'environment': ['A=b=c', 'E=']}}"
 
 static void test_batch(void)
 {
@@ -156,7 +161,7 @@ static void test_batch(void)
         " 'dependency': 'afterok:12', 'partition': 'p', 'nodes': [1, 1], 'open_mode': 'append',"
         " 'time_limit': '1:30:00', 'exclude_nodes': 'n1,n2', 'gpus_per_node': '2',"
         " 'exclusive': 'exclusive', 'kill_on_invalid_dependency': true,"
-        " 'environment': {'A': 'b=c', 'E': ''}}}");
+        " 'account': 'a', 'environment': {'A': 'b=c', 'E': ''}}}");
     expect_batch(VRT_SLURM_TYPED, "1:30:00", TYPED("'set': true, 'infinite': false, 'number': 90"));
     expect_batch(VRT_SLURM_TYPED, "infinite", TYPED("'set': false, 'infinite': true, 'number': 0"));
 }
