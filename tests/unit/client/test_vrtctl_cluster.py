@@ -288,6 +288,10 @@ class Looked(Cluster):
         self.assertIn('scontrol: x', self.show('hold', status=1)[1])
         self.assertIn('scancel: x', self.show('remove', status=1)[1])
         os.remove(self.path('scancel.fails'))
+        # Folders are removed as deep as there are any of ours.
+        os.makedirs(self.path('out.mp4.vrtd/attempts/a/1/x/y/z'))
+        self.assertIn('not empty', self.show('remove', status=1)[1])
+        os.rmdir(self.path('out.mp4.vrtd/attempts/a/1/x/y/z'))
         self.assertEqual(self.ctl('cluster', 'remove', '--json', 'out.mp4.vrtd/'), ('', ''))
         self.assertFalse(os.path.exists(self.path('out.mp4.vrtd')))
         self.assertIn('no cluster restores out.mp4', self.show(status=1)[1])
@@ -466,8 +470,9 @@ class Followed(Cluster):
     def test_submitted(self):
         """submit --follow follows what was submitted; whatever went wrong decides."""
         self.ctl('cluster', 'remove', 'out.mp4')
-        # Its jobs are seen to fail at once.
+        # Its jobs are seen to fail at once; there is a record of it before Slurm is asked.
         self.write('bin/squeue', '#!/bin/sh\nf=$FAKE/out.mp4.vrtd; mkdir -p "$f/tasks"\n'
+                   '[ -e "$f/slurm.json" ] || exit 1\n'
                    'echo \'{"state": "failed", "error": "no"}\' >"$f/tasks/plan.json"\n')
         out, err = self.submit('--follow', 'missing.mp4', status=2)
         self.assertIn('there are 2 inputs', err)

@@ -502,7 +502,10 @@ class Tune(Case):
         self.assertEqual(self.read[0], [b'moving pictures', b'weights'])
         self.assertEqual(self.read[1:-1], [[b'weights']] * 11)
         self.assertEqual(self.read[-1], [b'moving pictures', b'', b'weights'])
-        self.assertEqual(self.posted['model'], {'fd': 2, 'name': 'x4.pth', 'path': None})
+        self.assertEqual([self.posted[name] for name in ('input', 'output', 'model')], [
+            {'fd': 0, 'name': 'video.mp4', 'path': None, 'upload': None, 'url': None},
+            {'fd': 1, 'name': 'tune.mkv', 'path': None},
+            {'fd': 2, 'name': 'x4.pth', 'path': None}])
 
     def test_terminal(self):
         """How far it is; what is being done is worth more than the bar."""
