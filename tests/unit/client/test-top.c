@@ -26,17 +26,15 @@ static void expect_spark(const struct vrt_series *series, int columns, bool utf8
 
 static void test_spark(void)
 {
+    static const double values[] = { 0, NAN, 4, 3, 16 };
     VRT_CLEANUP(vrt_freep) struct vrt_series *series = calloc(1, sizeof(*series));
 
     expect_true(series != NULL);
     expect_true(isnan(vrt_series_at(series, 0)));
     expect_true(vrt_series_peak(series, 9) == 0);
     expect_spark(series, 6, true, "      ");
-    vrt_series_add(series, 0);
-    vrt_series_add(series, NAN);
-    vrt_series_add(series, 4);
-    vrt_series_add(series, 3);
-    vrt_series_add(series, 16);
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(values); i++)
+        vrt_series_add(series, values[i]);
     /* What isn't known is blank, what is 0 isn't; nothing is more than full. */
     expect_spark(series, 6, true, " \u2581 \u2584\u2583\u2588");
     expect_spark(series, 3, false, "..#");
