@@ -26,8 +26,6 @@ class Unreachable(Case):
         self.complaint('wait', 1, 2, status=3, says='not running')
         self.complaint('profile', '-d', 'all', 'compact-x2', status=3, says='not running')
         self.assertEqual(os.listdir(self.folder), ['video.mp4'])
-
-    def test_dead_socket(self):
         with socket.socket(socket.AF_UNIX) as s:
             s.bind(self.path('fake.sock'))
         self.complaint('status', status=3, says='nothing listens at')
@@ -50,8 +48,6 @@ class Unreachable(Case):
         self.complaint(status=2, says='a command is missing')
         self.complaint('wait', '--all', 7, status=2, says='--all names the jobs: leave "7" out')
         self.complaint('status', 7, status=2, says='"7" is one too many; see vrtctl status --help')
-
-    def test_unknown_option_before_the_command(self):
         self.complaint('--nosuch', 'list', status=2, says='unknown option --nosuch')
 
     def test_long_path(self):
@@ -155,6 +151,7 @@ class Shown(Case):
                               'jobs: 2 running, 1 queued, 3 done, 4 failed, 5 cancelled\n'
                               'devices: cpu:0 busy, cpu:1 ready\n')
         self.assertEqual(json.loads(self.run_it('status', '--json')[0]), STATUS)
+        self.assertIn('vrtd 9.9', self.run_it('version')[0])
         waiting = dict(STATUS, jobs=dict(STATUS['jobs'], paused=1, needs_input=3, fetching=0))
         self.serve(lambda _: answer(waiting))
         self.assertIn('jobs: 2 running, 1 queued, 1 paused, 3 needs_input, 3 done,',
@@ -388,9 +385,6 @@ class Shown(Case):
                 self.assertLess(len(re.findall(cell, lines[1])),
                                 len(re.findall(cell, lines[6])) / 4)
                 self.assertRegex(lines[8], f'^ *5.0 GiB .*{cell}$')
-
-    def test_version(self):
-        self.assertIn('vrtd 9.9', self.run_it('version')[0])
 
     def test_full_disk(self):
         if not os.path.exists('/dev/full'):

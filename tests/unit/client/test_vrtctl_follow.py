@@ -309,9 +309,7 @@ class Follow(FollowCase):
             if not held:
                 self.assertIn('went away', process.stderr.readline())
             time.sleep(1)
-            process.send_signal(signal.SIGINT)
-            _, err = process.communicate(timeout=PATIENCE_S)
-            self.assertEqual(process.returncode, 130)
+            _, err = self.stop(process)
             self.assertIn('the job goes on in vrtd; to cancel: vrtctl cancel 7\n', err)
             os.unlink(server.path)
 
@@ -339,16 +337,21 @@ class Follow(FollowCase):
         self.addCleanup(lambda: process.poll() is None and process.kill())
         return process
 
+    def stop(self, process):
+        """By Ctrl-C. Return: what it prints yet."""
+        process.send_signal(signal.SIGINT)
+        told = process.communicate(timeout=PATIENCE_S)
+        self.assertEqual(process.returncode, 130)
+        return told
+
     def interrupt(self, *arguments):
         self.gate = threading.Event()
         self.serve(self.respond)
         process = self.start(*arguments)
         while '84 of 200' not in process.stdout.readline():
             self.assertIsNone(process.poll())
-        process.send_signal(signal.SIGINT)
-        _, err = process.communicate(timeout=PATIENCE_S)
+        _, err = self.stop(process)
         self.gate.set()
-        self.assertEqual(process.returncode, 130)
         return err
 
     def test_interrupted_of_many(self):
@@ -362,9 +365,7 @@ class Follow(FollowCase):
             self.serve(respond)
             process = self.start('wait', *range(1, n + 1))
             self.assertIn('1 video.mp4 -> ', process.stdout.readline())
-            process.send_signal(signal.SIGINT)
-            _, err = process.communicate(timeout=PATIENCE_S)
-            self.assertEqual(process.returncode, 130)
+            _, err = self.stop(process)
             self.assertEqual(err, f'vrtctl: the job{" goes" if n == 2 else "s go"} on in vrtd; to '
                                   f'cancel: vrtctl cancel {named}\n')
             self.assertEqual({r.method for r in self.server.requests}, {'GET'})
@@ -399,9 +400,7 @@ class Follow(FollowCase):
                    answer({}))
         process = self.start('watch')
         self.assertEqual(process.stdout.readline(), 'no job waits or runs; Ctrl-C ends this\n')
-        process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=PATIENCE_S)
-        self.assertEqual((process.returncode, out, err), (130, '', ''))
+        self.assertEqual(self.stop(process), ('', ''))
 
     def test_watch_everything(self):
         def stream():
@@ -412,13 +411,11 @@ class Follow(FollowCase):
         self.serve(lambda r: stream() if 'events' in r.path else answer(job(3, 'done')))
         process = self.start('watch')
         lines = [process.stdout.readline() for _ in range(3)]
-        process.send_signal(signal.SIGINT)
-        _, err = process.communicate(timeout=PATIENCE_S)
+        _, err = self.stop(process)
         self.assertIn('3 video.mp4: 84 of 200', lines[0])
         self.assertEqual(lines[1], '4 video.mp4: queued\n')
         self.assertIn('3 video.mp4 -> video.restored.mp4', lines[2])
         self.assertEqual(err, 'device cpu:0 is quarantined: hot\n')
-        self.assertEqual(process.returncode, 130)
 
 
 class Terminal(FollowCase):
