@@ -544,6 +544,9 @@ class Rest(Cluster):
             self.replies['POST', 'job/submit'] = reply
             with self.subTest(reply=reply):
                 self.assertIn(says, self.submit(status=1)[1])
+        if options := self.as_nobody():
+            _, err = self.ctl('cluster', status=1, **dict(options, user=54321))
+            self.assertIn('this user has no name here', err)
         self.version = 'v9'
         self.assertIn('is no slurmrestd of Slurm 22.05 or later', self.submit(status=1)[1])
         self.server.close()
