@@ -190,7 +190,7 @@ static int send_descriptors(void *context, char *peer, char *own, int peer_port,
         struct cmsghdr header;
         char bytes[CMSG_SPACE(VRT_API_DESCRIPTORS_MAX * sizeof(int))];
     } control = { 0 };
-    struct iovec two_bytes = { .iov_base = (char[2]){ '\r', '\n' }, .iov_len = 2 };
+    struct iovec two_bytes = { .iov_base = (char[]){ '\r', '\n' }, .iov_len = 2 };
     struct msghdr message = {
         .msg_iov = &two_bytes,
         .msg_iovlen = 1,

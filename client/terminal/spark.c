@@ -44,11 +44,8 @@ int vrt_spark_print(const struct vrt_series *series, int columns, double full, b
 
     for (int i = columns - 1; i >= 0 && r == 0; i--) {
         const double value = vrt_series_at(series, (size_t)i);
-        int level = 0;
-        if (!isnan(value))
-            level = full > 0 ? (int)lround(EIGHTHS * VRT_MIN(value / full, 1.0)) : 0;
-        if (!isnan(value))
-            level = VRT_MAX(level, 1);
+        const double share = full > 0 ? VRT_MIN(value / full, 1.0) : 0;
+        const int level = isnan(value) ? 0 : VRT_MAX((int)lround(EIGHTHS * share), 1);
         const char *cell = utf8 ? blocks[level] : letters[level];
         r = vrt_buf_append(buf, cell, strlen(cell));
     }
