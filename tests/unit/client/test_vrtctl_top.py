@@ -99,6 +99,10 @@ class Terminal:
         self.case.assertEqual(termios.tcgetattr(self.side), self.before)
         return self.process.wait(PATIENCE_S), self.process.stderr.read()
 
+    def quit(self):
+        self.type(b'q')
+        self.case.assertEqual(self.end(), (0, ''))
+
 
 class TopCase(Case):
     def setUp(self):
@@ -158,8 +162,7 @@ class Top(TopCase):
                           len(terminal.lines()) == r and
                           max(map(len, terminal.lines())) < max(c, 2))
         self.assertIn('third.mp4', '\n'.join(terminal.lines()))
-        terminal.type(b'q')
-        self.assertEqual(terminal.end(), (0, ''))
+        terminal.quit()
 
     def test_sorting(self):
         terminal = self.top('--sort', 'priority')
@@ -169,8 +172,7 @@ class Top(TopCase):
         self.assertIn('by progress', terminal.lines()[0])
         terminal.type(b's')
         terminal.wait_for('by state')
-        terminal.type(b'q')
-        terminal.end()
+        terminal.quit()
 
     def test_keys(self):
         terminal = self.top()
@@ -190,8 +192,7 @@ class Top(TopCase):
                 self.assertTrue(self.asked[0][2].startswith(body), self.asked)
         terminal.type(PAGE_DOWN)
         terminal.wait(lambda: ' 8  paused' in terminal.selected())
-        terminal.type(b'q')
-        self.assertEqual(terminal.end(), (0, ''))
+        terminal.quit()
 
     def test_cancelling_is_asked(self):
         terminal = self.top()
@@ -220,8 +221,7 @@ class Top(TopCase):
         terminal.type(b'p')
         terminal.wait_for('not yours')
         self.assertNotIn('\x1b[2J', terminal.output)
-        terminal.type(b'q')
-        terminal.end()
+        terminal.quit()
 
     def test_nothing_to_do(self):
         """No job is there; or what it has is the most that there is."""
@@ -232,16 +232,14 @@ class Top(TopCase):
             terminal.type(key)
             terminal.wait_for('no job is selected')
             terminal.type(b'??')
-        terminal.type(b'q')
-        terminal.end()
+        terminal.quit()
         for key, priority in ((b'+', 100), (b'-', -100)):
             self.jobs = [job(7, 'queued', priority=priority)]
             terminal = self.top()
             terminal.wait_for('video.mp4')
             terminal.type(key)
             terminal.wait_for('priorities go from -100 to 100')
-            terminal.type(b'q')
-            terminal.end()
+            terminal.quit()
         self.assertEqual(self.asked, [])
 
     def test_many_jobs(self):
@@ -249,18 +247,12 @@ class Top(TopCase):
         self.jobs = [job(i, 'queued') for i in range(1, 101)]
         terminal = self.top()
         terminal.wait_for('100 queued')
-        terminal.type(b'\x1b[F')
-        terminal.wait(lambda: terminal.selected().split()[:1] == ['100'])
-        self.assertEqual(self.numbers(terminal)[-1], 100)
-        terminal.type(UP)
-        terminal.wait(lambda: terminal.selected().split()[:1] == ['99'])
-        terminal.type(PAGE_UP)
-        terminal.wait(lambda: terminal.selected().split()[:1] not in ([], ['99'], ['98']))
-        self.assertNotEqual(terminal.selected().split()[:1], ['1'])
-        terminal.type(b'\x1b[H')
-        terminal.wait(lambda: terminal.selected().split()[:1] == ['1'])
-        terminal.type(b'q')
-        terminal.end()
+        for keys, number, last in ((b'\x1b[F', 100, 100), (UP, 99, 100), (PAGE_UP, 85, 98),
+                                   (b'\x1b[H', 1, 14)):
+            terminal.type(keys)
+            terminal.wait(lambda n=number: terminal.selected().split()[:1] == [str(n)])
+            self.assertEqual(self.numbers(terminal)[-1], last)
+        terminal.quit()
 
 
 class Ends(TopCase):
@@ -286,8 +278,7 @@ class Ends(TopCase):
         terminal.output = ''
         terminal.process.send_signal(signal.SIGCONT)
         terminal.wait_for('third.mp4')
-        terminal.type(b'q')
-        self.assertEqual(terminal.end(), (0, ''))
+        terminal.quit()
 
     def test_daemon_that_goes(self):
         """It is waited for as by watch: it comes back, or it doesn't."""
@@ -318,8 +309,7 @@ class Ends(TopCase):
         terminal = self.top()
         terminal.wait_for('9 third.mp4 -> video.restored.mp4: 200 frames in 0:07')
         self.assertNotIn(' 9  ', '\n'.join(terminal.lines()))
-        terminal.type(b'q')
-        self.assertEqual(terminal.end(), (0, ''))
+        terminal.quit()
 
 
 class Plain(TopCase):
