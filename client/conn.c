@@ -164,7 +164,6 @@ void vrt_conn_prepare(const struct vrt_conn *conn, CURL *easy, const char *path)
     /* The environment's proxy would be asked for a host that exists nowhere. */
     curl_easy_setopt(easy, CURLOPT_NOPROXY, "*");
     curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
-    curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http");
     /* In HTTP/0.9 any bytes at all are an answer. */
     curl_easy_setopt(easy, CURLOPT_HTTP09_ALLOWED, 0L);
     curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT, CONNECT_TIMEOUT_S);
@@ -272,7 +271,6 @@ static CURLcode perform(struct vrt_conn *conn, struct exchange *exchange)
             return CURLE_OUT_OF_MEMORY;
         curl_easy_setopt(easy, CURLOPT_HTTPHEADER, headers);
         curl_easy_setopt(easy, CURLOPT_POSTFIELDS, request->body);
-        curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE, (long)strlen(request->body));
     }
     CURLcode code = curl_easy_perform(easy);
     /* The handle lives on and must not know a list that is freed. */

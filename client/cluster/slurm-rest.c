@@ -106,10 +106,8 @@ static void set_up(CURL *easy, struct call *call)
     curl_easy_setopt(easy, CURLOPT_USERAGENT, "vrtctl/" VRT_VERSION);
     curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, take_answer);
     curl_easy_setopt(easy, CURLOPT_WRITEDATA, call);
-    if (call->body) {
+    if (call->body)
         curl_easy_setopt(easy, CURLOPT_POSTFIELDS, call->body);
-        curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE, (long)strlen(call->body));
-    }
 }
 
 /* Sends it and takes the answer, whatever that is. Return: 0; -errno with `error`. */

@@ -104,12 +104,10 @@ const char *vrt_format_rate(double rate, char *buffer, size_t size)
 
 const char *vrt_format_percent(double done, double total, char *buffer, size_t size)
 {
-    double share = total > 0 ? done / total : 0;
-
     if (done < 0 || total <= 0)
         snprintf(buffer, size, "-");
     else
-        snprintf(buffer, size, "%d%%", done >= total ? 100 : VRT_MIN((int)(100 * share), 99));
+        snprintf(buffer, size, "%d%%", done >= total ? 100 : VRT_MIN((int)(100 * done / total), 99));
     return buffer;
 }
 
