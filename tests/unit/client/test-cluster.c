@@ -64,7 +64,7 @@ static const char *const answers[] = {
     OURS "9, 'array_job_id': 8, 'array_task_id': 0, 'job_state': 'RUNNING',"
     " 'array_task_string': ''},"
     OURS "8, 'array_job_id': 8, 'array_task_id': null, 'job_state': 'PENDING',"
-    " 'state_reason': 'Dependency', 'array_task_string': '1-2,7%2'},"
+    " 'state_reason': 'Dependency', 'array_task_string': '10-11,7%2'},"
     OURS "5, 'job_state': 'TIMEOUT'},"
     "{'user_name': 'you', 'comment': 'vrtd:1.a', 'job_id': 4, 'job_state': 'RUNNING'},"
     "{'user_name': 'me', 'comment': 'vrtd:', 'job_id': 3, 'job_state': 'RUNNING'},"
@@ -77,7 +77,7 @@ static const char *const answers[] = {
     OURS "9, 'array_job_id': {'set': true, 'number': 8}, 'job_state': ['RUNNING'],"
     " 'array_task_id': {'set': true, 'number': 0}},"
     OURS "8, 'array_job_id': {'set': true, 'number': 8}, 'array_task_id': {'set': false},"
-    " 'job_state': ['PENDING'], 'state_reason': 'Dependency', 'array_task_string': '1-2,7%2'},"
+    " 'job_state': ['PENDING'], 'state_reason': 'Dependency', 'array_task_string': '10-11,7%2'},"
     OURS "5, 'job_state': ['COMPLETED', 'COMPLETING']},"
     "{'user_name': 'you', 'comment': 'vrtd:1.a', 'job_id': 4, 'job_state': ['RUNNING']}]}",
 };
