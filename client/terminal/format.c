@@ -137,10 +137,10 @@ const char *vrt_format_time(int64_t wall_ns, char *buffer, size_t size)
 /* The character at `s`, and the bytes it takes; a byte that begins none is one by itself. */
 static uint32_t next_character(const char *s, int *ret_length)
 {
-    static const unsigned char first_bits[] = { 0, 0x7f, 0x1f, 0x0f, 0x07 };
+    static const unsigned char first_bits[] = { 0x7f, 0x1f, 0x0f, 0x07 };
     unsigned char lead = (unsigned char)*s;
     int length = lead < 0xc0 ? 1 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
-    uint32_t c = lead & first_bits[length];
+    uint32_t c = lead & first_bits[length - 1];
 
     for (int i = 1; i < length; i++) {
         if (((unsigned char)s[i] & 0xc0) != 0x80) {
