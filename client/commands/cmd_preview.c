@@ -42,11 +42,11 @@ enum {
 static char *name_picture(const char *result)
 {
     const char *slash = strrchr(result, '/'), *dot = strrchr(result, '.');
+    const bool has_ending = dot && (!slash || dot > slash);
     char *path;
 
-    if (!dot || (slash && dot < slash))
-        dot = result + strlen(result);
-    return asprintf(&path, "%.*s.png", (int)(dot - result), result) < 0 ? NULL : path;
+    return asprintf(&path, "%.*s.png", has_ending ? (int)(dot - result) : -1, result) < 0 ?
+           NULL : path;
 }
 
 /* Only a job that is done has a result to look at, and only one of the user's own has paths. */
