@@ -334,8 +334,7 @@ class Shown(Case):
                                                  'shows those that are over\n')
         self.assertEqual(len(self.run_it('list', '--all')[0].splitlines()), 1)
         self.assertEqual(self.run_it('list', '--json')[0], '')
-
-    def test_endless_list(self):
+        # One without an end.
         self.serve(lambda _: answer({'jobs': [job(12)], 'next': 12}))
         self.complaint('list', status=3, says='where its list goes on')
         self.assertEqual(len(self.server.requests), 2)

@@ -113,6 +113,8 @@ class Revive(Case):
             self.assertEqual(self.posted.json(), {
                 **{part: {'fd': None, 'name': '', 'path': None} for part in
                    ('input', 'output', 'model', 'reference')}, 'overwrite': False})
+        out, _ = self.run_it('resume', '--json', 7)
+        self.assertEqual(json.loads(out), dict(self.shown, state='queued', error=None))
 
     def test_needs_input(self):
         self.lost(model_path=self.path('x4.pth'), reference_path=self.path('moved.mp4'))
@@ -162,6 +164,8 @@ class Revive(Case):
                        'resume 7 INPUT')
         self.lost(input_bytes=size)
         self.complaint('resume', 7, status=1, says='holds something by now')
+        self.lost(output_path=self.path('video.mp4'))
+        self.complaint('resume', 7, '--overwrite', status=1, says='same file as the input')
 
     def test_output_that_is_there(self):
         """Empty, or half written by the daemon: it goes on. Anything else is somebody's."""
@@ -189,10 +193,6 @@ class Revive(Case):
         self.write('video.restored.mp4', '')
         self.complaint('resume', 7, status=1, says=said)
         self.assertTrue(os.path.exists(self.path('video.restored.mp4')))
-
-    def test_input_as_output(self):
-        self.lost(output_path=self.path('video.mp4'))
-        self.complaint('resume', 7, '--overwrite', status=1, says='same file as the input')
 
     def test_unknown_places(self):
         self.lost(input_path=None, output_path=None)
@@ -251,11 +251,6 @@ class Revive(Case):
         for shown in ({}, {'id': 7, 'state': 3}, []):
             self.shown = shown
             self.complaint('resume', 7, status=3, says='vrtd')
-
-    def test_json(self):
-        self.lost('paused')
-        out, _ = self.run_it('resume', '--json', 7)
-        self.assertEqual(json.loads(out)['state'], 'queued')
 
 
 if __name__ == '__main__':

@@ -128,10 +128,7 @@ class Follow(FollowCase):
         self.leave_output_empty = False
         self.run_it('submit', '--follow', 'video.mp4', status=1)
         self.assertTrue(os.path.exists(self.path('video.restored.mp4')))
-
-    def test_cancelled(self):
         self.final = job(7, 'cancelled')
-        self.serve(self.respond)
         _, err = self.run_it('wait', 7, status=1)
         self.assertEqual(err, 'vrtctl: video.mp4: the job was cancelled\n')
 
