@@ -92,6 +92,7 @@ static void test_widths(void)
         expect_int(vrt_text_width(cases[i].text), cases[i].width);
     expect_str(vrt_text_cut("video.mp4", 9, b, sizeof(b)), "video.mp4");
     expect_str(vrt_text_cut("video.mp4", 8, b, sizeof(b)), "video...");
+    expect_str(vrt_text_cut("video.mp4", 9, b, sizeof("video.mp4") - 1), "video...");
     expect_str(vrt_text_cut("video.mp4", 2, b, sizeof(b)), "vi");
     expect_str(vrt_text_cut("video.mp4", 0, b, sizeof(b)), "");
     expect_str(vrt_text_cut("\u6620\u753b\u6620\u753b", 6, b, sizeof(b)), "\u6620...");
