@@ -68,13 +68,10 @@ class Case(unittest.TestCase):
             '/v1/devices': {'devices': [{'name': 'cpu:0'}, {'name': 'cpu:1'}]},
             '/v1/models': {'models': [{'name': 'compact-x2'}]}}[r.path.partition('?')[0]]))
         self.addCleanup(server.close)
+        self.start = f'{VRTCTL} --socket {server.path}'
 
 
 class Completion(Case):
-    def setUp(self):
-        super().setUp()
-        self.start = f'{VRTCTL} --socket {self.server.path}'
-
     def test_commands_and_options(self):
         self.assertGreaterEqual(len(COMMANDS), 10)
         self.assertEqual(complete('vrtctl '), COMMANDS)

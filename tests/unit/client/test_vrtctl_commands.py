@@ -526,6 +526,10 @@ class Series(Answered):
         self.assertEqual(err, 'vrtctl: top: warning: nothing in it, or below it, is called as x*\n')
         _, err = self.submit(folder='top/a/.x', out='new')
         self.assertEqual(self.posted, [('top/a/.x/no.mkv', 'new/no.mkv')])
+        for i in range(65):
+            self.write(f'many/{i}.mkv')
+        self.submit(folder='many', out='new')
+        self.assertEqual(len(set(self.posted)), 65)
         self.submit('--match', '*.3gp', folder='top/c/d/../..', out='top/c')
         self.assertEqual(self.posted, [])
         self.assertIn('4 of the files changed less than 9000 s ago: they are left out until',
