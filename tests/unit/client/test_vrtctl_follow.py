@@ -163,12 +163,13 @@ class Follow(FollowCase):
         self.serve(respond)
         self.run_it('wait', 7)
         self.assertEqual(len(streams), 5)
-        self.serve(lambda r: iter([STREAM]) if 'events' in r.path else answer(job(7)))
-        self.complaint('wait', 7, status=3, says='closes its stream')
-        self.serve(lambda r: iter([STREAM + b'event: job\ndata: {"id":\n\n']))
-        self.complaint('wait', 7, status=3, says='')
-        self.serve(lambda r: iter([STREAM + b'data: x\n' * 20000]))
-        self.complaint('wait', 7, status=1, says='events')
+        warned = event('job', job(7, warnings_total=1))
+        for sent, status, says in (
+                (b'', 3, 'closes its stream'), (b'data: x\n' * 20000, 1, 'events'),
+                (b'event: job\ndata: {"id":\n\n', 3, 'JSON'), (warned, 3, 'not understood')):
+            self.serve(lambda r, sent=sent: iter([STREAM + sent]) if 'events' in r.path else
+                       answer({'id': 'x'}))
+            self.complaint('wait', 7, status=status, says=says)
         self.serve(lambda r: None)
         self.complaint('wait', 7, status=3, says='closed')
 
