@@ -30,8 +30,7 @@ static void test_spark(void)
     VRT_CLEANUP(vrt_freep) struct vrt_series *series = calloc(1, sizeof(*series));
 
     expect_true(series != NULL);
-    expect_true(isnan(vrt_series_at(series, 0)));
-    expect_true(vrt_series_peak(series, 9) == 0);
+    expect_true(isnan(vrt_series_at(series, 0)) && vrt_series_peak(series, 9) == 0);
     expect_spark(series, 6, true, "      ");
     for (size_t i = 0; i < VRT_ARRAY_SIZE(values); i++)
         vrt_series_add(series, values[i]);
