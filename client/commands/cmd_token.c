@@ -43,7 +43,7 @@ static int add(const json_t *json, struct vrt_table *table, struct vrt_error *er
         return r;
     snprintf(id, sizeof(id), "%" PRId64, token.id);
     if (token.expires_at)
-        vrt_time_print(token.expires_at, expires, 32);
+        vrt_time_print(token.expires_at, expires, sizeof(expires));
     if (token.expired)
         snprintf(expires, sizeof(expires), "has expired");
     const char *const cells[] = {
