@@ -153,7 +153,6 @@ static int take_end(struct vrt_watch *w, struct vrt_watched *f)
         w->params->on_end(w->params->context, &f->job);
     if (f->job.state != VRT_JOB_DONE)
         w->exit = VRT_EXIT_FAILED;
-    w->changed = true;
     return 0;
 }
 

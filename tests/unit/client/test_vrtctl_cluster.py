@@ -326,17 +326,17 @@ class Looked(Cluster):
         self.assertEqual(self.asked(), [])
 
     def test_lists(self):
-        """By Slurm, and by the index: each film once, and none that is gone."""
-        self.ctl('submit', '--cluster', '-o', 'second.mp4', 'video.mp4')
+        """By Slurm, and by the index: each film once, whatever it is called, and none that is gone."""
+        self.ctl('submit', '--cluster', '-o', 'se|ond.mp4', 'video.mp4')
         tags = [json.loads(self.text_of(f'{name}.mp4.vrtd/slurm.json'))['tag']
-                for name in ('out', 'second')]
+                for name in ('out', 'se|ond')]
         self.write('queue', ''.join(
             f'{n}|{n}|RUNNING|None|{tag}|{self.path(folder)}\n' for n, tag, folder in (
-                (17, tags[1], 'second.mp4.vrtd'), (12, tags[0], 'out.mp4.vrtd'),
-                (18, tags[1], 'second.mp4.vrtd'), (9, 'vrtd:9', 'gone.vrtd'))))
+                (17, tags[1], 'se|ond.mp4.vrtd'), (12, tags[0], 'out.mp4.vrtd'),
+                (18, tags[1], 'se|ond.mp4.vrtd'), (9, 'vrtd:9', 'gone.vrtd'))))
         out, err = self.ctl('cluster')
         self.assertEqual([line.split(':')[0] for line in out.splitlines()],
-                         ['second.mp4', 'out.mp4'])
+                         ['se|ond.mp4', 'out.mp4'])
         self.assertEqual(len(err.splitlines()), 1)
         self.assertIn('no cluster restores', err)
         self.serve(lambda _: answer({'jobs': []}))
@@ -348,7 +348,7 @@ class Looked(Cluster):
         self.note('1', state='running')
         self.note('0', error='no room')
         first, second = ['restoring', '40%', '1/3', 'out.mp4: no room'], ['waiting', '-', '-',
-                                                                         'second.mp4']
+                                                                         'se|ond.mp4']
         self.assertEqual(listed(), [first, second])
         self.assertEqual(listed('--reverse'), [second, first])
         self.assertEqual(listed('--state', 'running,done'), [first])
@@ -367,9 +367,9 @@ class Looked(Cluster):
         self.assertEqual(listed('--all'), [second])
         index = self.path('state-home/vrtd/films')
         self.assertEqual(os.listdir(index), [tags[1]])
-        self.write('second.mp4.vrtd/slurm.json', '{')
+        self.write('se|ond.mp4.vrtd/slurm.json', '{')
         self.assertIn("can't be read", self.ctl('list')[1])
-        shutil.rmtree(self.path('second.mp4.vrtd'))
+        shutil.rmtree(self.path('se|ond.mp4.vrtd'))
         self.assertIn('no job is waiting', self.ctl('list')[0])
         self.assertEqual(os.listdir(index), [])
 
