@@ -38,8 +38,7 @@ static void test_spark(void)
     expect_spark(series, 6, true, " \u2581 \u2584\u2583\u2588");
     expect_spark(series, 3, false, "..#");
     expect_true(vrt_series_peak(series, 5) == 16);
-    expect_true(vrt_series_at(series, 0) == 16);
-    expect_true(vrt_series_at(series, 4) == 0);
+    expect_true(vrt_series_at(series, 0) == 16 && vrt_series_at(series, 4) == 0);
     expect_true(isnan(vrt_series_at(series, 5)));
     vrt_series_add(series, 1);
     expect_true(vrt_series_peak(series, 1) == 1);

@@ -128,8 +128,9 @@ class Submit(Cluster):
                 self.assertEqual([json.loads(out)[key] for key in ('state', 'nodes', 'kind')],
                                  ['waiting', 1, 'film'])
                 asked = self.asked()
-                self.assertEqual([len([a for a in job if a.startswith(('--exclusive', '--gpus'))])
-                                  for job in asked], [1, 1, 1, 0])
+                wants = ('--excl', '--gpus', '--partition', '--account', '--time')
+                self.assertEqual([sum(a.startswith(wants) for a in job) for job in asked],
+                                 [1, 1, 1, 0])
                 self.assertIn(card, asked[0])
                 self.assertIn('--array=0-0', asked[1])
                 self.ctl('cluster', 'remove', 'out.mp4')
@@ -326,7 +327,7 @@ class Looked(Cluster):
         self.assertEqual(self.asked(), [])
 
     def test_lists(self):
-        """By Slurm, and by the index: each film once, whatever it is called, and none that is gone."""
+        """By Slurm, and by the index: each film once, whatever its name, and none that is gone."""
         self.ctl('submit', '--cluster', '-o', 'se|ond.mp4', 'video.mp4')
         tags = [json.loads(self.text_of(f'{name}.mp4.vrtd/slurm.json'))['tag']
                 for name in ('out', 'se|ond')]
