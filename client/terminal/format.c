@@ -107,7 +107,8 @@ const char *vrt_format_percent(double done, double total, char *buffer, size_t s
     if (done < 0 || total <= 0)
         snprintf(buffer, size, "-");
     else
-        snprintf(buffer, size, "%d%%", done >= total ? 100 : VRT_MIN((int)(100 * done / total), 99));
+        snprintf(buffer, size, "%d%%",
+                 done >= total ? 100 : VRT_MIN((int)(100 * done / total), 99));
     return buffer;
 }
 

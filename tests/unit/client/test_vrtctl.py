@@ -107,8 +107,7 @@ class Broken(Case):
         self.complaint('status', '--timeout', 1, status=3, says='no answer within 1 s')
         self.assertEqual({process.poll() for process in patient}, {None})
         told.set()
-        for process in patient:
-            process.wait(PATIENCE_S)
+        self.assertNotIn(None, [process.wait(PATIENCE_S) for process in patient])
 
     def test_control_characters(self):
         evil = '\x1b[2J\x07\u202evideo'
@@ -325,13 +324,12 @@ class Shown(Case):
         self.assertIn('Job 12: cancelling\n', out)
         self.assertNotIn('left', out)
 
-    def test_empty_list(self):
+    def test_list_without_jobs_or_end(self):
         self.serve(lambda _: answer({'jobs': [], 'next': None}))
         self.assertEqual(self.run_it('list')[0], 'no job is waiting or running; vrtctl list --all '
                                                  'shows those that are over\n')
         self.assertEqual(len(self.run_it('list', '--all')[0].splitlines()), 1)
         self.assertEqual(self.run_it('list', '--json')[0], '')
-        # One without an end.
         self.serve(lambda _: answer({'jobs': [job(12)], 'next': 12}))
         self.complaint('list', status=3, says='where its list goes on')
         self.assertEqual(len(self.server.requests), 2)
