@@ -148,10 +148,10 @@ class Shown(Case):
                               'devices: cpu:0 busy, cpu:1 ready\n')
         self.assertEqual(json.loads(self.run_it('status', '--json')[0]), STATUS)
         self.assertIn('vrtd 9.9', self.run_it('version')[0])
-        waiting = dict(STATUS, jobs=dict(STATUS['jobs'], paused=1, needs_input=3, fetching=0))
+        waiting = dict(STATUS, jobs={'paused': 1, 'needs_input': 3, 'fetching': 0})
         self.serve(lambda _: answer(waiting))
-        self.assertIn('jobs: 2 running, 1 queued, 1 paused, 3 needs_input, 3 done,',
-                      self.run_it('status')[0])
+        self.assertIn('jobs: 0 running, 0 queued, 1 paused, 3 needs_input, 0 done, 0 failed, 0 '
+                      'cancelled\n', self.run_it('status')[0])
 
     def test_devices(self):
         self.assertEqual(self.run_it('devices')[0],
