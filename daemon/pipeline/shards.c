@@ -66,6 +66,7 @@ struct shard {
     int n_failures, n_rounds;           /* round: it failed twice on every device there is */
     bool failed_otherwise;              /* than by wrong results, in this round */
     char why[640];                      /* of the last failure */
+    char wrong[512];                    /* what was wrong with the last result */
 };
 
 static struct vrt_shards *shards_of(struct vrt_pool_job *job)
@@ -346,7 +347,7 @@ static void accept(struct vrt_shards *shards, struct shard *shard, size_t d,
     /* This device shows that the shard can be done: those whose results were wrong are at fault. */
     for (size_t e = 0; e < vrt_pool_n_devices(shards->params.pool); e++)
         if (e != d && (shard->suspects | (shards->accepts_odd ? 0 : shard->odd)) >> e & 1)
-            vrt_pool_blame(shards->params.pool, e, shard->why);
+            vrt_pool_blame(shards->params.pool, e, shard->wrong);
 }
 
 static void begin_round(struct shard *shard)
@@ -405,12 +406,12 @@ static void note_failure(struct vrt_shards *shards, struct shard *shard, size_t 
         return;
     }
     bool is_odd = told && task->result == VRT_DEVICE_EXECUTOR_E_ODD;
-    if (is_odd)
-        shard->odd |= bit;
-    else if (told && vrt_device_executor_is_wrong(task->result))
-        shard->suspects |= bit;
-    else
+    if (told && vrt_device_executor_is_wrong(task->result)) {
+        *(is_odd ? &shard->odd : &shard->suspects) |= bit;
+        snprintf(shard->wrong, sizeof(shard->wrong), "%s", task->error.message);
+    } else {
         shard->failed_otherwise = true;
+    }
     /* Once more on the same device, then elsewhere. */
     if (shard->last_failed == (int)d)
         shard->excluded |= bit;
@@ -470,9 +471,7 @@ static void tick(struct vrt_pool_job *job)
 
 static void stop(struct vrt_pool_job *job)
 {
-    struct vrt_shards *shards = shards_of(job);
-
-    shards->params.stopped(shards->params.ctx);
+    shards_of(job)->params.stopped(shards_of(job)->params.ctx);
 }
 
 static const struct vrt_pool_job_ops job_ops = {

@@ -2,6 +2,7 @@
 
 /* Parts of a pipeline by themselves: what is told of it, lives of it, and is to be seen of it. */
 
+#include <errno.h>
 #include <limits.h>
 #include <zlib.h>
 
@@ -290,6 +291,217 @@ static void test_waiting(void)
     flow_done(&flow);
 }
 
+/* Shards that a script tries: a device's digit, and what becomes of its try. */
+struct tries {
+    struct vrt_shards shards;
+    struct vrt_progress progress;
+    struct vrt_worker_run *runs[3];     /* what each device has */
+    int n_returned;
+};
+
+static void on_returned(void *ctx)
+{
+    ((struct tries *)ctx)->n_returned++;
+}
+
+static void give_back(struct tries *tries, size_t d, char how)
+{
+    static const struct {
+        char how;
+        enum vrt_task_outcome outcome;
+        int result;
+    } ends[] = {
+        { 'd', VRT_TASK_DONE, 0 }, { 'f', VRT_TASK_FAILED, -EIO },
+        { 'w', VRT_TASK_FAILED, VRT_DEVICE_EXECUTOR_E_OUTPUT },
+        { 'o', VRT_TASK_FAILED, VRT_DEVICE_EXECUTOR_E_ODD },
+        { 'm', VRT_TASK_FAILED, VRT_BACKEND_E_NOMEM }, { 's', VRT_TASK_STOPPED, 0 },
+        { 'x', VRT_TASK_LOST, 0 },
+    };
+    struct vrt_worker_run *run = tries->runs[d];
+    int i = 0;
+
+    while (ends[i].how != how)
+        i++;
+    run->base.task.outcome = ends[i].outcome;
+    run->base.task.abandoned = how == 'x';
+    run->base.result = ends[i].result;
+    snprintf(run->base.error.message, sizeof(run->base.error.message), "so %c", how);
+    /* Of one that hangs nothing may be read. */
+    run->times.compute_ns = how == 'x' ? 1000 : 1;
+    run->job_bytes = how == 'x' ? 99 : how == 'd' ? 0 : -1;
+    tries->shards.job.ops->returned(&tries->shards.job, d, run);
+    vrt_worker_task_free(&run->base);
+    tries->runs[d] = NULL;
+}
+
+/* t: it takes one; c: it takes device 0's, too; else it takes one, unless it has one, and gives it
+ * back so. */
+static void play(struct tries *tries, const char *script)
+{
+    for (; *script; script += 2) {
+        struct vrt_pool_job *job = &tries->shards.job;
+        const size_t d = (size_t)(script[0] - '0');
+        if (script[1] == 'c')
+            tries->runs[d] = job->ops->copy(job, tries->runs[0]->base.ctx, d);
+        else if (!tries->runs[d])
+            tries->runs[d] = job->ops->take(job, d);
+        expect_true(tries->runs[d]);
+        if (script[1] != 'c' && script[1] != 't')
+            give_back(tries, d, script[1]);
+    }
+}
+
+/* How often the script has it of the device, or of any (-1), come to one of these ends. */
+static int count(const char *script, int d, const char *ends)
+{
+    int n = 0;
+
+    for (; *script; script += 2)
+        n += (d < 0 || script[0] - '0' == d) && strchr(ends, script[1]);
+    return n;
+}
+
+#define AS_THEY_ARE(why) \
+    "this network blackens or recolours pictures on every device, a processor too (" why "): " \
+    "they are taken as they are"
+#define NOWHERE(first, why) \
+    "the frames from " first " on could not be restored on any device: " why
+
+/* What failed goes once more to the same device, then to the others, and fails the job where all
+ * fail; whose results are shown to be wrong by another's is left out. */
+static void test_tries(void)
+{
+    static const struct {
+        uint64_t devices;
+        const char *script;
+        uint64_t next, copies;      /* where the next one may go; device 0's, too */
+        int n_ready, n_restored;
+        const char *warns, *says;
+        uint64_t blamed;            /* from now on */
+    } rows[] = {
+        { 3, "", 3, 0, 3, 0 },
+        { 3, "0s", 3, 0, 3, 0 },
+        { 3, "0f", 1, 0, 3, 0 },
+        { 3, "0x", 1, 0, 3, 0 },
+        { 3, "0f0x", 2, 0, 3, 0 },
+        { 3, "0f0f1f1f", 3, 0, 3, 0 },
+        { 3, "0f0f1f1f0f0f1f1f", 3, 0, 3, 0 },
+        { 3, "0f0f1f1f0f0f1f1f0f0f1f1x", 0, 0, 3, 0, NULL, NOWHERE("40", "cpu:1: no sign of life") },
+        { 7, "0f0f1f1f2f2f0f0f1f1f2f2f0f0f1f", 2, 0, 3, 0 },
+        { 7, "0f0f1f1f2f2f0f0f1f1f2f2f0f0f1f1f", 0, 0, 3, 0, NULL, NOWHERE("40", "cpu:1: so f") },
+        { 3, "0w0w1w1w", 0, 0, 3, 0, NULL, NOWHERE("40", "cpu:1: so w") },
+        { 3, "0w0w1w1f", 3, 0, 3, 0 },
+        { 3, "0o0o1w1w", 0, 0, 3, 0, NULL, NOWHERE("40", "cpu:1: so w") },
+        { 3, "0o0o1o1o", 3, 0, 3, 0, AS_THEY_ARE("cpu:1: so o") },
+        { 3, "0o0o1o1o0d", 3, 0, 2, 1, AS_THEY_ARE("cpu:1: so o") },
+        { 3, "0m0m", 3, 0, 3, 0 },
+        { 3, "0m0m0d0m0m", 3, 0, 2, 1 },
+        { 3, "0m0m0m", 2, 0, 3, 0, "cpu:0 ran out of memory and left the job" },
+        { 1, "0m0m0m", 0, 0, 3, 0, "cpu:0 ran out of memory and left the job",
+          "no device is left for the job: cpu:0: so m" },
+        { 3, "0d0d0d", 0, 0, 0, 3 },
+        { 3, "0t1t1d", 3, 2, 1, 0 },
+        { 3, "0t1t1d0d", 3, 0, 1, 2 },
+        { 3, "0t1t1f0f", 1, 0, 3, 0 },
+        { 7, "0f0t", 7, 6, 2, 0 },
+        { 7, "1f1f0t", 7, 4, 2, 0 },
+        { 7, "0t1c", 7, 0, 2, 0 },
+        { 7, "0t1c1f", 7, 4, 2, 0 },
+        { 7, "0t1c1f2c2f", 7, 2, 2, 0 },
+        { 7, "0t1c1f0f", 1, 0, 3, 0 },
+        { 7, "0t1c1f0d", 7, 0, 2, 1 },
+        { 3, "0w0w1f1d", 3, 0, 2, 1, "cpu:0 is left out until it works again: so w", NULL, 1 },
+        { 6, "1o1o2d", 6, 0, 2, 1, "cpu:1 is left out until it works again: so o", NULL, 3 },
+    };
+    struct tries tries;
+    struct flow flow;
+
+    flow_init(&flow, fixture_path(""), (struct vrt_pool_params){
+        .registry = { .values = TEST_CPUS(3, 1) },
+        .retry_s = 1000,
+    });
+    while ((vrt_pool_devices(flow.pool).ready & 7) != 7)
+        uv_run(&flow.loop, UV_RUN_ONCE);
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(rows); i++) {
+        struct vrt_shards_work work = { .devices = rows[i].devices };
+        struct vrt_shards *shards = &tries.shards;
+        struct vrt_shard_frames frames;
+        struct vrt_error error = { .id = NULL };
+        const char *script = rows[i].script;
+        uint64_t holding = 0, blamed = 0;
+        fprintf(stderr, "  %s\n", script);
+        tries = (struct tries){ .n_returned = 0 };
+        vrt_progress_init(&tries.progress, flow.pool, "job0", NULL);
+        tries.progress.told.frames_total = 40;
+        expect_int(vrt_speed_spec_new(flow.network, 16, 16, &work.spec), 0);
+        work.spec->recipe.times = work.spec->recipe.every = 1;
+        vrt_shards_init(shards, &(struct vrt_shards_params){
+            .pool = flow.pool, .progress = &tries.progress, .job_id = "job0",
+            .changed = on_returned, .ctx = &tries,
+        });
+        vrt_shards_begin(shards, &work);
+        for (int k = 0; k < 3; k++) {
+            expect_int(vrt_speed_shard_init(work.spec, 1, &frames), 0);
+            frames.in[0]->index = 40 + k;
+            frames.n_new = 3;
+            expect_int(vrt_shards_add(shards, &frames), 0);
+        }
+        play(&tries, script);
+        vrt_shards_describe(shards);
+        expect_int(shards->job.devices, rows[i].next);
+        expect_int(shards->job.n_ready, rows[i].n_ready);
+        expect_int(shards->job.n_left, 40 - (3 - rows[i].n_ready));
+        expect_int(vrt_shards_check_devices(shards, &error), rows[i].says ? -EIO : 0);
+        expect_str(error.message, rows[i].says ? rows[i].says : "");
+        expect_int(tries.progress.n_warnings, rows[i].warns != NULL);
+        if (rows[i].warns)
+            expect_str(tries.progress.warnings[0], rows[i].warns);
+        if (tries.runs[0])
+            expect_int(shards->job.ops->may_copy(&shards->job, tries.runs[0]->base.ctx),
+                       rows[i].copies);
+        for (int d = 0; d < 3; d++) {
+            const struct vrt_progress_device *device = &tries.progress.devices[d];
+            const int n_done = count(script, d, "d");
+            struct vrt_device_snapshot now;
+            expect_int(device->shards_done, n_done);
+            expect_int(device->frames_done, 3 * n_done);
+            expect_int(device->shards_failed, count(script, d, "fwomx"));
+            expect_int(device->times.compute_ns, count(script, d, "fwomsd"));
+            expect_int(device->job_bytes, n_done ? 0 : -1);
+            expect_int(device->in_flight, tries.runs[d] != NULL);
+            expect_true(rows[i].next >> d & 1 || !shards->job.ops->take(&shards->job, (size_t)d));
+            vrt_pool_device(flow.pool, (size_t)d, &now);
+            blamed |= (uint64_t)(now.state == VRT_DEVICE_QUARANTINED) << d;
+            holding |= (uint64_t)(count(script, d, "tcfwomsxd") > 0) << d;
+        }
+        expect_int(blamed, rows[i].blamed);
+        expect_int(tries.n_returned, count(script, -1, "fwomsxd"));
+        for (int k = 0; k < rows[i].n_restored; k++) {
+            expect_true(vrt_shards_next_is_restored(shards));
+            expect_int(vrt_shards_take_restored(shards, &frames), k);
+            vrt_shard_frames_done(&frames);
+        }
+        expect_true(!vrt_shards_next_is_restored(shards));
+        /* What is out is told to break off, and forgotten when it comes back. */
+        vrt_shards_close(shards, true);
+        for (size_t d = 0; d < 3; d++) {
+            if (!tries.runs[d])
+                continue;
+            expect_true(atomic_load(&tries.runs[d]->base.task.cancel));
+            give_back(&tries, d, d ? 'f' : 'd');
+        }
+        expect_int(shards->n_shards, 0);
+        expect_int(shards->n_running, 0);
+        expect_int(shards->holding, holding);
+        vrt_shards_release_devices(shards);
+        expect_int(shards->holding, 0);
+        vrt_job_spec_unref(work.spec);
+        vrt_shards_leave(shards);
+        vrt_progress_done(&tries.progress);
+    }
+    flow_done(&flow);
+}
+
 /* A frame of the format, each plane of one value. */
 static struct vrt_frame *new_frame(const struct vrt_frame_format *format, const int values[3])
 {
@@ -361,5 +573,6 @@ TEST_MAIN_AFTER(fixture_init(),
     { "shares", test_shares },
     { "live", test_live },
     { "waiting", test_waiting },
+    { "tries", test_tries },
     { "glimpse", test_glimpse },
 )
