@@ -59,19 +59,6 @@ class Devices(DevicesCase):
         if not harness.FAULT:
             self.assertNotIn('the result ', self.daemon.log_text())
 
-    def test_requests(self):
-        source = clip(self.path('r.mp4'), frames=2)
-        for request, devices in [('auto', 2), ('all', 2), ('cpu', 2), ('cpu:1', 1),
-                                 ('cpu:0,cpu:1', 2), ('cpu:-1', 2)]:
-            with self.subTest(request=request):
-                job = self.restore(source, self.path('r.out.mp4'), '--overwrite', '--device',
-                                   request)
-                if harness.FAULT:
-                    self.assertLessEqual(len(job['devices']), devices)
-                else:
-                    self.assertEqual(len(job['devices']), devices)
-                self.assertEqual(self.own_warnings(job), [])
-
     def test_reference_is_a_device_only_where_it_is_configured(self):
         source = clip(self.path('ref.mp4'), frames=1, size='16x16')
         self.assertNotIn('ref:0', self.vrtctl('devices').stdout)
@@ -108,10 +95,6 @@ class Schedules(DevicesCase):
         daemon = harness.Daemon(folder, config, fault='', small=self.small)
         self.addCleanup(self.stop_daemon, daemon)
         return daemon
-
-    def states(self, daemon):
-        _, answer = daemon.request('GET', '/v1/devices')
-        return [d['state'] for d in answer['devices']]
 
     def test_replicas_are_listed(self):
         """After a job each device keeps the weights, idle; while it runs they are in use."""
@@ -205,20 +188,6 @@ class Schedules(DevicesCase):
             digests.append(digest(target))
         self.assertEqual(*digests)
 
-    def test_tiles_that_are_black(self):
-        """What one device leaves black in a part of a picture, another one does again."""
-        source = clip(self.path('part.mkv'), '-c:v', 'ffv1', frames=24, size='256x144')
-        options = '--tile', '64', '--precision', 'f32'
-        digests = []
-        for name, fault in ('tiles', ''), ('holes', 'cpu:1 submit:every=45 corrupt=zeros'):
-            daemon = self.start(name, fault)
-            target = os.path.join(daemon.folder, 'out.mkv')
-            self.follow(source, target, *options, daemon=daemon)
-            digests.append(harness.digest(target))
-            self.assertEqual('black in a part' in daemon.log_text(), name == 'holes',
-                             daemon.log_text())
-        self.assertEqual(*digests)
-
     def test_progress_within_shards(self):
         """Long before the first of them is done."""
         daemon = self.start('parts', 'submit:1- delay=30ms')
@@ -242,50 +211,6 @@ class Schedules(DevicesCase):
                          ('done', 100, None))
         fps = sum(device['fps'] for device in last['devices'])
         self.assertAlmostEqual(fps / last['fps'], 1, delta=0.2)
-
-    def test_lost_device_comes_back(self):
-        source = clip(self.path('back.mkv'), '-c:v', 'ffv1', frames=80)
-        daemon = self.start('back', 'cpu submit:1- delay=5ms; cpu:1 submit:7 lost revive=2')
-        targets = [os.path.join(daemon.folder, name) for name in ('1.mkv', '2.mkv')]
-        first = self.follow(source, targets[0], '--precision', 'f32', daemon=daemon)
-        self.assertIn('cpu:1 is quarantined', daemon.log_text())
-        self.assertEqual(first['state'], 'done')
-        self.wait_until(lambda: self.states(daemon) == ['ready', 'ready'])
-        second = self.follow(source, targets[1], '--precision', 'f32', daemon=daemon)
-        done = {d['name']: d['frames_done'] for d in second['devices']}
-        self.assertGreater(done['cpu:1'], 0)
-        self.assertEqual(sum(done.values()), 80)
-        self.assertEqual(*map(digest, targets))
-
-    def test_all_devices_lost_for_good(self):
-        source = clip(self.path('gone.mkv'), '-c:v', 'ffv1', frames=80)
-        daemon = self.start('gone', 'cpu after=20 lost revive=never')
-        target = os.path.join(daemon.folder, 'out.mkv')
-        for says in ['the device is lost', 'cpu:']:
-            done = self.vrtctl('submit', '--follow', '--overwrite', '--output', target, source,
-                               daemon=daemon, status=1)
-            told = [l for l in done.stderr.splitlines() if l.startswith('vrtctl: ')]
-            warnings = [l for l in told if ': warning: ' in l]
-            sentences = [l for l in told if l not in warnings]
-            self.assertEqual(len(sentences), 1, done.stderr)
-            self.assertEqual(len(warnings), len(set(warnings)), done.stderr)
-            self.assertIn(says, sentences[0])
-            self.assertFalse(os.path.exists(target) and os.path.getsize(target))
-            self.assertTrue(daemon.answers())
-        self.assertNotIn('ready', self.states(daemon))
-
-    def test_tile_that_was_asked_for_is_not_made_smaller(self):
-        source = clip(self.path('tile.mkv'), '-c:v', 'ffv1', frames=8, size='192x128')
-        daemon = self.start('tile', 'cpu alloc:1- nomem>100000')
-        target = os.path.join(daemon.folder, 'out.mkv')
-        for options, says in [(('--tile', '96'), 'ask for a smaller tile'),
-                              ((), 'stop other programs that use its memory')]:
-            done = self.vrtctl('submit', '--follow', '--output', target, *options, source,
-                               daemon=daemon, status=1)
-            self.assertIn(says, done.stderr)
-            self.assertFalse(os.path.exists(target) and os.path.getsize(target))
-        self.assertEqual(daemon.job(2)['error']['id'], 'device.memory')
-        self.assertTrue(daemon.answers())
 
     def test_killed_between_a_recipe_and_a_smaller_one(self):
         """Killed at several moments around the change, or never, it ends with the smaller one's

@@ -385,23 +385,8 @@ static void test_parked_while_gone(void)
     expect_done(&job);
 }
 
-int main(int argc, char **argv)
+static void begin(void)
 {
-    static const struct test_case cases[] = {
-        { "smaller", test_smaller },
-        { "one-leaves", test_one_leaves },
-        { "smallest", test_smallest },
-        { "exact", test_exact },
-        { "smaller-later", test_smaller_later },
-        { "waits-for-memory", test_waits_for_memory },
-        { "left-out", test_left_out },
-        { "less-memory", test_less_memory },
-        { "lacks", test_lacks },
-        { "unlike", test_unlike },
-        { "lost-while-asked", test_lost_while_asked },
-        { "all-gone", test_all_gone },
-        { "parked-while-gone", test_parked_while_gone },
-    };
     struct flow_job job = { .cancel_at = -1 };
 
     fixture_init();
@@ -413,5 +398,20 @@ int main(int argc, char **argv)
     fixture_run("cp out.mkv wanted.mkv");
     whole_area = area(&job);
     whole_bytes = job.last.devices[0].planned_bytes;
-    return test_main(argc, argv, cases, sizeof(cases) / sizeof(cases[0]));
 }
+
+TEST_MAIN_AFTER(begin(),
+    { "smaller", test_smaller },
+    { "one-leaves", test_one_leaves },
+    { "smallest", test_smallest },
+    { "exact", test_exact },
+    { "smaller-later", test_smaller_later },
+    { "waits-for-memory", test_waits_for_memory },
+    { "left-out", test_left_out },
+    { "less-memory", test_less_memory },
+    { "lacks", test_lacks },
+    { "unlike", test_unlike },
+    { "lost-while-asked", test_lost_while_asked },
+    { "all-gone", test_all_gone },
+    { "parked-while-gone", test_parked_while_gone },
+)

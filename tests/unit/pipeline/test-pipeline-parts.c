@@ -17,10 +17,11 @@
 #include "tests/unit/test.h"
 #include "workers/device/speed.h"
 
-static void init(struct flow *flow)
+static void init(struct flow *flow, int n_devices)
 {
     flow_init(flow, fixture_path(""), (struct vrt_pool_params){
-        .registry = { .values = TEST_CPUS(1, 1) },
+        .registry = { .values = TEST_CPUS(n_devices, 1) },
+        .retry_s = 1000,
     });
 }
 
@@ -73,7 +74,7 @@ static void test_rate(void)
     };
     struct flow flow;
 
-    init(&flow);
+    init(&flow, 1);
     for (size_t i = 0; i < VRT_ARRAY_SIZE(rows); i++) {
         struct vrt_progress progress;
         vrt_progress_init(&progress, flow.pool, "job0", NULL);
@@ -99,7 +100,7 @@ static void test_shares(void)
     struct vrt_pipeline_totals totals = { .frames_done = 3 };
     struct flow flow;
 
-    init(&flow);
+    init(&flow, 1);
     vrt_progress_init(&progress, flow.pool, "job0", &totals);
     struct vrt_pipeline_snapshot now = told_after(&progress, 0, VRT_PIPELINE_RUNNING);
     expect_int(now.bottleneck, VRT_STAGE_COUNT);
@@ -183,7 +184,7 @@ static void test_shares(void)
 
 static void on_changed(void *ctx)
 {
-    (void)ctx;
+    ++*(int *)ctx;
 }
 
 /* Shards that live: as many as keep devices busy, more where those are unlike, less where they are
@@ -204,7 +205,7 @@ static void test_live(void)
     struct vrt_progress progress;
     struct flow flow;
 
-    init(&flow);
+    init(&flow, 1);
     vrt_progress_init(&progress, flow.pool, "job0", NULL);
     for (size_t i = 0; i < VRT_ARRAY_SIZE(rows); i++) {
         struct vrt_shards_work work = { .devices = rows[i].devices,
@@ -230,15 +231,17 @@ static void test_waiting(void)
     struct vrt_shards_work work = { .devices = 1, .reproducible = true };
     struct vrt_shards shards;
     struct vrt_progress progress;
+    int n_changed = 0;
     struct flow flow;
 
-    init(&flow);
+    init(&flow, 1);
     vrt_progress_init(&progress, flow.pool, "job0", NULL);
     expect_int(vrt_speed_spec_new(flow.network, 64, 64, &work.spec), 0);
     work.spec->recipe.times = 1;
     work.spec->recipe.every = 2;
-    vrt_shards_init(&shards, &(struct vrt_shards_params){ .pool = flow.pool, .progress = &progress,
-                                                          .changed = on_changed });
+    vrt_shards_init(&shards, &(struct vrt_shards_params){
+        .pool = flow.pool, .progress = &progress, .changed = on_changed, .ctx = &n_changed,
+    });
     vrt_shards_begin(&shards, &work);
     expect_int(vrt_shards_room(&shards, 0), 2);
     while (!(vrt_pool_devices(flow.pool).ready & 1))
@@ -255,15 +258,20 @@ static void test_waiting(void)
     static const struct {
         int64_t frames_total;
         bool at_end, is_held;
-        int n_ready, n_left;
+        int n_running, n_ready, n_left;
+        uint64_t holding;               /* devices with something of the job, then */
     } rows[] = {
-        { -1, false, false, 2, INT_MAX }, { 40, false, false, 2, 76 }, { 41, false, true, 0, 78 },
-        { 3, false, false, 2, 3 }, { 40, true, false, 2, 2 },
+        { -1, false, false, 0, 2, INT_MAX, 1 }, { 41, false, true, 1, 0, 78, 1 },
+        { 40, false, true, 0, 0, 76, 0 }, { 40, false, true, 0, 0, 76, 0 },
+        { 3, false, false, 0, 2, 3, 1 }, { 40, true, false, 1, 2, 2, 1 },
     };
     for (size_t i = 0; i < VRT_ARRAY_SIZE(rows); i++) {
         progress.told.frames_total = rows[i].frames_total;
         shards.at_end = rows[i].at_end;
         shards.is_held = rows[i].is_held;
+        shards.n_running = rows[i].n_running;
+        vrt_shards_keep_held(&shards);
+        expect_int(shards.holding, rows[i].holding);
         vrt_shards_describe(&shards);
         expect_int(shards.job.n_ready, rows[i].n_ready);
         expect_int(shards.job.n_left, rows[i].n_left);
@@ -274,7 +282,11 @@ static void test_waiting(void)
     expect_true(!vrt_shards_next_is_restored(&shards));
     vrt_shards_close(&shards, false);
     expect_int(shards.n_shards, 0);
+    vrt_shards_release_devices(&shards);
+    vrt_shards_keep_held(&shards);
+    expect_int(shards.holding, 0);
     vrt_shards_describe(&shards);
+    expect_int(shards.job.n_ready, 0);
     expect_int(shards.job.devices, 0);
     /* Nothing comes any more, or nothing can. */
     expect_true(shards.job.is_held_up);
@@ -296,37 +308,21 @@ struct tries {
     struct vrt_shards shards;
     struct vrt_progress progress;
     struct vrt_worker_run *runs[3];     /* what each device has */
-    int n_returned;
+    int n_changed;
 };
 
-static void on_returned(void *ctx)
-{
-    ((struct tries *)ctx)->n_returned++;
-}
-
+/* Done; failed; wrong, odd; no memory; stopped; or it hangs, and nothing of it may be read (x). */
 static void give_back(struct tries *tries, size_t d, char how)
 {
-    static const struct {
-        char how;
-        enum vrt_task_outcome outcome;
-        int result;
-    } ends[] = {
-        { 'd', VRT_TASK_DONE, 0 }, { 'f', VRT_TASK_FAILED, -EIO },
-        { 'w', VRT_TASK_FAILED, VRT_DEVICE_EXECUTOR_E_OUTPUT },
-        { 'o', VRT_TASK_FAILED, VRT_DEVICE_EXECUTOR_E_ODD },
-        { 'm', VRT_TASK_FAILED, VRT_BACKEND_E_NOMEM }, { 's', VRT_TASK_STOPPED, 0 },
-        { 'x', VRT_TASK_LOST, 0 },
-    };
     struct vrt_worker_run *run = tries->runs[d];
-    int i = 0;
 
-    while (ends[i].how != how)
-        i++;
-    run->base.task.outcome = ends[i].outcome;
+    run->base.task.outcome = how == 'd' ? VRT_TASK_DONE : how == 's' ? VRT_TASK_STOPPED :
+                             how == 'x' ? VRT_TASK_LOST : VRT_TASK_FAILED;
     run->base.task.abandoned = how == 'x';
-    run->base.result = ends[i].result;
+    run->base.result = how == 'w' ? VRT_DEVICE_EXECUTOR_E_OUTPUT :
+                       how == 'o' ? VRT_DEVICE_EXECUTOR_E_ODD :
+                       how == 'm' ? VRT_BACKEND_E_NOMEM : -EIO;
     snprintf(run->base.error.message, sizeof(run->base.error.message), "so %c", how);
-    /* Of one that hangs nothing may be read. */
     run->times.compute_ns = how == 'x' ? 1000 : 1;
     run->job_bytes = how == 'x' ? 99 : how == 'd' ? 0 : -1;
     tries->shards.job.ops->returned(&tries->shards.job, d, run);
@@ -361,143 +357,155 @@ static int count(const char *script, int d, const char *ends)
     return n;
 }
 
-#define AS_THEY_ARE(why) \
-    "this network blackens or recolours pictures on every device, a processor too (" why "): " \
-    "they are taken as they are"
-#define NOWHERE(first, why) \
-    "the frames from " first " on could not be restored on any device: " why
+#define NOWHERE "the frames from 40 on could not be restored on any device: cpu:1: "
+#define ODD "this network blackens or recolours pictures on every device, a processor too " \
+            "(cpu:1: so o): they are taken as they are"
 
 /* What failed goes once more to the same device, then to the others, and fails the job where all
  * fail; whose results are shown to be wrong by another's is left out. */
+static const struct tried {
+    uint64_t devices;
+    const char *script;
+    uint64_t next, copies;          /* where the next one may go; device 0's, too */
+    int n_ready, n_restored;
+    const char *warns, *says;
+    uint64_t blamed;                /* from now on */
+} tried[] = {
+    { 3, "", 3, 0, 3, 0 }, { 3, "0s", 3, 0, 3, 0 }, { 3, "0f", 1, 0, 3, 0 },
+    { 3, "0x", 1, 0, 3, 0 }, { 3, "0f0x", 2, 0, 3, 0 }, { 3, "0f0f1f1f", 3, 0, 3, 0 },
+    { 3, "0f0f1f1f0f0f1f1f", 3, 0, 3, 0 },
+    { 3, "0f0f1f1f0f0f1f1f0f0f1f1x", 0, 0, 3, 0, NULL, NOWHERE "no sign of life" },
+    { 7, "0f0f1f1f2f2f0f0f1f1f2f2f0f0f1f", 2, 0, 3, 0 },
+    { 7, "0f0f1f1f2f2f0f0f1f1f2f2f0f0f1f1f", 0, 0, 3, 0, NULL, NOWHERE "so f" },
+    { 3, "0w0w1w1w", 0, 0, 3, 0, NULL, NOWHERE "so w" },
+    { 3, "0w0w1w1f", 3, 0, 3, 0 },
+    { 3, "0o0o1w1w", 0, 0, 3, 0, NULL, NOWHERE "so w" },
+    { 3, "0o0o1o1o", 3, 0, 3, 0, ODD }, { 3, "0o0o1o1o0d", 3, 0, 2, 1, ODD },
+    { 3, "0w0o1o1o", 3, 0, 3, 0, ODD }, { 3, "0m0m", 3, 0, 3, 0 }, { 3, "0m0m0d0m0m", 3, 0, 2, 1 },
+    { 3, "0m0m0m", 2, 0, 3, 0, "cpu:0 ran out of memory and left the job" },
+    { 1, "0m0m0m", 0, 0, 3, 0, "cpu:0 ran out of memory and left the job",
+      "no device is left for the job: cpu:0: so m" },
+    { 3, "0d0d0d", 0, 0, 0, 3 }, { 3, "0t1t1d", 3, 2, 1, 0 }, { 3, "0t1t1d0d", 3, 0, 1, 2 },
+    { 3, "0t1t1f0f", 1, 0, 3, 0 }, { 7, "0f0t", 7, 6, 2, 0 }, { 7, "1f1f0t", 7, 4, 2, 0 },
+    { 7, "0t1c", 7, 0, 2, 0 }, { 7, "0t1c1f", 7, 4, 2, 0 }, { 7, "0t1c1f2c2f", 7, 2, 2, 0 },
+    { 7, "0t1c1f0f", 1, 0, 3, 0 }, { 7, "0t1c1f0d", 7, 0, 2, 1 },
+    { 3, "0w0w1f1d", 3, 0, 2, 1, "cpu:0 is left out until it works again: so w", NULL, 1 },
+    { 6, "1o1o2d", 6, 0, 2, 1, "cpu:1 is left out until it works again: so o", NULL, 3 },
+    { 2, "", 2, 0, 3, 0, "cpu:1 is left out until it works again: so o",
+      "no device is left for the job: cpu:1: so o", 3 },
+};
+
+/* Three shards, of which the first begins with frame 40. */
+static void begin_tries(struct tries *tries, struct flow *flow, uint64_t devices)
+{
+    struct vrt_shards_work work = { .devices = devices };
+    struct vrt_shards *shards = &tries->shards;
+
+    *tries = (struct tries){ .n_changed = 0 };
+    vrt_progress_init(&tries->progress, flow->pool, "job0", NULL);
+    tries->progress.told.frames_total = 40;
+    expect_int(vrt_speed_spec_new(flow->network, 16, 16, &work.spec), 0);
+    work.spec->recipe.times = work.spec->recipe.every = 1;
+    vrt_shards_init(shards, &(struct vrt_shards_params){
+        .pool = flow->pool, .progress = &tries->progress, .job_id = "job0",
+        .changed = on_changed, .ctx = &tries->n_changed,
+    });
+    vrt_shards_begin(shards, &work);
+    vrt_job_spec_unref(work.spec);
+    /* Nobody waits any longer for devices that are gone. */
+    shards->patience.since_ns = 1;
+    for (int k = 0; k < 3; k++) {
+        struct vrt_shard_frames frames;
+        expect_int(vrt_speed_shard_init(work.spec, 1, &frames), 0);
+        frames.in[0]->index = 40 + k;
+        frames.n_new = 3;
+        expect_int(vrt_shards_add(shards, &frames), 0);
+    }
+}
+
+static void expect_tried(struct tries *tries, const struct tried *row)
+{
+    struct vrt_shards *shards = &tries->shards;
+    struct vrt_error error = { .id = NULL };
+    uint64_t holding = 0, blamed = 0;
+
+    vrt_shards_describe(shards);
+    expect_int(shards->job.devices, row->next);
+    expect_int(shards->job.n_ready, row->n_ready);
+    expect_int(shards->job.n_left, 40 - (3 - row->n_ready));
+    expect_int(vrt_shards_check_devices(shards, &error), row->says ? -EIO : 0);
+    expect_str(error.message, row->says ? row->says : "");
+    if (row->says)
+        expect_str(error.id, row->devices == 1 ? "device.memory" : "device.failed");
+    expect_int(tries->progress.n_warnings, row->warns != NULL);
+    if (row->warns)
+        expect_str(tries->progress.warnings[0], row->warns);
+    if (tries->runs[0])
+        expect_int(shards->job.ops->may_copy(&shards->job, tries->runs[0]->base.ctx), row->copies);
+    for (int d = 0; d < 3; d++) {
+        const struct vrt_progress_device *device = &tries->progress.devices[d];
+        const int n_done = count(row->script, d, "d");
+        struct vrt_device_snapshot now;
+        expect_int(device->shards_done, n_done);
+        expect_int(device->frames_done, 3 * n_done);
+        expect_int(device->shards_failed, count(row->script, d, "fwomx"));
+        expect_int(device->times.compute_ns, count(row->script, d, "fwomsd"));
+        expect_int(device->job_bytes, n_done ? 0 : -1);
+        expect_int(device->in_flight, tries->runs[d] != NULL);
+        /* What two have is under way once. */
+        expect_true(device->runs[0] == (count(row->script, d, "c") ? NULL : tries->runs[d]));
+        expect_true(row->next >> d & 1 || !shards->job.ops->take(&shards->job, (size_t)d));
+        vrt_pool_device(tries->shards.params.pool, (size_t)d, &now);
+        blamed |= (uint64_t)(now.state == VRT_DEVICE_QUARANTINED) << d;
+        holding |= (uint64_t)(count(row->script, d, "tcfwomsxd") > 0) << d;
+    }
+    expect_int(blamed, row->blamed);
+    expect_int(shards->holding, holding);
+    expect_int(tries->n_changed, count(row->script, -1, "fwomsxd"));
+}
+
+/* What is restored is the encoder's; what is out is told to break off, and forgotten when it comes
+ * back. */
+static void end_tries(struct tries *tries, int n_restored)
+{
+    struct vrt_shards *shards = &tries->shards;
+
+    for (int k = 0; k < n_restored; k++) {
+        struct vrt_shard_frames frames;
+        expect_true(vrt_shards_next_is_restored(shards));
+        expect_int(vrt_shards_take_restored(shards, &frames), k);
+        vrt_shard_frames_done(&frames);
+    }
+    expect_true(!vrt_shards_next_is_restored(shards));
+    vrt_shards_close(shards, true);
+    for (size_t d = 0; d < 3; d++) {
+        if (!tries->runs[d])
+            continue;
+        expect_true(atomic_load(&tries->runs[d]->base.task.cancel));
+        give_back(tries, d, d ? 'f' : 'd');
+    }
+    expect_int(shards->n_shards, 0);
+    expect_int(shards->n_running, 0);
+    vrt_shards_release_devices(shards);
+    expect_int(shards->holding, 0);
+    vrt_shards_leave(shards);
+    vrt_progress_done(&tries->progress);
+}
+
 static void test_tries(void)
 {
-    static const struct {
-        uint64_t devices;
-        const char *script;
-        uint64_t next, copies;      /* where the next one may go; device 0's, too */
-        int n_ready, n_restored;
-        const char *warns, *says;
-        uint64_t blamed;            /* from now on */
-    } rows[] = {
-        { 3, "", 3, 0, 3, 0 },
-        { 3, "0s", 3, 0, 3, 0 },
-        { 3, "0f", 1, 0, 3, 0 },
-        { 3, "0x", 1, 0, 3, 0 },
-        { 3, "0f0x", 2, 0, 3, 0 },
-        { 3, "0f0f1f1f", 3, 0, 3, 0 },
-        { 3, "0f0f1f1f0f0f1f1f", 3, 0, 3, 0 },
-        { 3, "0f0f1f1f0f0f1f1f0f0f1f1x", 0, 0, 3, 0, NULL, NOWHERE("40", "cpu:1: no sign of life") },
-        { 7, "0f0f1f1f2f2f0f0f1f1f2f2f0f0f1f", 2, 0, 3, 0 },
-        { 7, "0f0f1f1f2f2f0f0f1f1f2f2f0f0f1f1f", 0, 0, 3, 0, NULL, NOWHERE("40", "cpu:1: so f") },
-        { 3, "0w0w1w1w", 0, 0, 3, 0, NULL, NOWHERE("40", "cpu:1: so w") },
-        { 3, "0w0w1w1f", 3, 0, 3, 0 },
-        { 3, "0o0o1w1w", 0, 0, 3, 0, NULL, NOWHERE("40", "cpu:1: so w") },
-        { 3, "0o0o1o1o", 3, 0, 3, 0, AS_THEY_ARE("cpu:1: so o") },
-        { 3, "0o0o1o1o0d", 3, 0, 2, 1, AS_THEY_ARE("cpu:1: so o") },
-        { 3, "0m0m", 3, 0, 3, 0 },
-        { 3, "0m0m0d0m0m", 3, 0, 2, 1 },
-        { 3, "0m0m0m", 2, 0, 3, 0, "cpu:0 ran out of memory and left the job" },
-        { 1, "0m0m0m", 0, 0, 3, 0, "cpu:0 ran out of memory and left the job",
-          "no device is left for the job: cpu:0: so m" },
-        { 3, "0d0d0d", 0, 0, 0, 3 },
-        { 3, "0t1t1d", 3, 2, 1, 0 },
-        { 3, "0t1t1d0d", 3, 0, 1, 2 },
-        { 3, "0t1t1f0f", 1, 0, 3, 0 },
-        { 7, "0f0t", 7, 6, 2, 0 },
-        { 7, "1f1f0t", 7, 4, 2, 0 },
-        { 7, "0t1c", 7, 0, 2, 0 },
-        { 7, "0t1c1f", 7, 4, 2, 0 },
-        { 7, "0t1c1f2c2f", 7, 2, 2, 0 },
-        { 7, "0t1c1f0f", 1, 0, 3, 0 },
-        { 7, "0t1c1f0d", 7, 0, 2, 1 },
-        { 3, "0w0w1f1d", 3, 0, 2, 1, "cpu:0 is left out until it works again: so w", NULL, 1 },
-        { 6, "1o1o2d", 6, 0, 2, 1, "cpu:1 is left out until it works again: so o", NULL, 3 },
-    };
     struct tries tries;
     struct flow flow;
 
-    flow_init(&flow, fixture_path(""), (struct vrt_pool_params){
-        .registry = { .values = TEST_CPUS(3, 1) },
-        .retry_s = 1000,
-    });
+    init(&flow, 3);
     while ((vrt_pool_devices(flow.pool).ready & 7) != 7)
         uv_run(&flow.loop, UV_RUN_ONCE);
-    for (size_t i = 0; i < VRT_ARRAY_SIZE(rows); i++) {
-        struct vrt_shards_work work = { .devices = rows[i].devices };
-        struct vrt_shards *shards = &tries.shards;
-        struct vrt_shard_frames frames;
-        struct vrt_error error = { .id = NULL };
-        const char *script = rows[i].script;
-        uint64_t holding = 0, blamed = 0;
-        fprintf(stderr, "  %s\n", script);
-        tries = (struct tries){ .n_returned = 0 };
-        vrt_progress_init(&tries.progress, flow.pool, "job0", NULL);
-        tries.progress.told.frames_total = 40;
-        expect_int(vrt_speed_spec_new(flow.network, 16, 16, &work.spec), 0);
-        work.spec->recipe.times = work.spec->recipe.every = 1;
-        vrt_shards_init(shards, &(struct vrt_shards_params){
-            .pool = flow.pool, .progress = &tries.progress, .job_id = "job0",
-            .changed = on_returned, .ctx = &tries,
-        });
-        vrt_shards_begin(shards, &work);
-        for (int k = 0; k < 3; k++) {
-            expect_int(vrt_speed_shard_init(work.spec, 1, &frames), 0);
-            frames.in[0]->index = 40 + k;
-            frames.n_new = 3;
-            expect_int(vrt_shards_add(shards, &frames), 0);
-        }
-        play(&tries, script);
-        vrt_shards_describe(shards);
-        expect_int(shards->job.devices, rows[i].next);
-        expect_int(shards->job.n_ready, rows[i].n_ready);
-        expect_int(shards->job.n_left, 40 - (3 - rows[i].n_ready));
-        expect_int(vrt_shards_check_devices(shards, &error), rows[i].says ? -EIO : 0);
-        expect_str(error.message, rows[i].says ? rows[i].says : "");
-        expect_int(tries.progress.n_warnings, rows[i].warns != NULL);
-        if (rows[i].warns)
-            expect_str(tries.progress.warnings[0], rows[i].warns);
-        if (tries.runs[0])
-            expect_int(shards->job.ops->may_copy(&shards->job, tries.runs[0]->base.ctx),
-                       rows[i].copies);
-        for (int d = 0; d < 3; d++) {
-            const struct vrt_progress_device *device = &tries.progress.devices[d];
-            const int n_done = count(script, d, "d");
-            struct vrt_device_snapshot now;
-            expect_int(device->shards_done, n_done);
-            expect_int(device->frames_done, 3 * n_done);
-            expect_int(device->shards_failed, count(script, d, "fwomx"));
-            expect_int(device->times.compute_ns, count(script, d, "fwomsd"));
-            expect_int(device->job_bytes, n_done ? 0 : -1);
-            expect_int(device->in_flight, tries.runs[d] != NULL);
-            expect_true(rows[i].next >> d & 1 || !shards->job.ops->take(&shards->job, (size_t)d));
-            vrt_pool_device(flow.pool, (size_t)d, &now);
-            blamed |= (uint64_t)(now.state == VRT_DEVICE_QUARANTINED) << d;
-            holding |= (uint64_t)(count(script, d, "tcfwomsxd") > 0) << d;
-        }
-        expect_int(blamed, rows[i].blamed);
-        expect_int(tries.n_returned, count(script, -1, "fwomsxd"));
-        for (int k = 0; k < rows[i].n_restored; k++) {
-            expect_true(vrt_shards_next_is_restored(shards));
-            expect_int(vrt_shards_take_restored(shards, &frames), k);
-            vrt_shard_frames_done(&frames);
-        }
-        expect_true(!vrt_shards_next_is_restored(shards));
-        /* What is out is told to break off, and forgotten when it comes back. */
-        vrt_shards_close(shards, true);
-        for (size_t d = 0; d < 3; d++) {
-            if (!tries.runs[d])
-                continue;
-            expect_true(atomic_load(&tries.runs[d]->base.task.cancel));
-            give_back(&tries, d, d ? 'f' : 'd');
-        }
-        expect_int(shards->n_shards, 0);
-        expect_int(shards->n_running, 0);
-        expect_int(shards->holding, holding);
-        vrt_shards_release_devices(shards);
-        expect_int(shards->holding, 0);
-        vrt_job_spec_unref(work.spec);
-        vrt_shards_leave(shards);
-        vrt_progress_done(&tries.progress);
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(tried); i++) {
+        fprintf(stderr, "  %s\n", tried[i].script);
+        begin_tries(&tries, &flow, tried[i].devices);
+        play(&tries, tried[i].script);
+        expect_tried(&tries, &tried[i]);
+        end_tries(&tries, tried[i].n_restored);
     }
     flow_done(&flow);
 }

@@ -88,10 +88,8 @@ static const char *sum(const struct trial *trial)
 /* The undisturbed run. */
 static void run_whole(const struct trial *trial, struct flow_job *ret_job)
 {
-    const struct run run = { .n_devices = 2 };
-
     *ret_job = (struct flow_job){ .cancel_at = -1 };
-    run_once(trial, &run, ret_job);
+    run_once(trial, &(struct run){ .n_devices = 2 }, ret_job);
     expect_str(ret_job->error.message, "");
     expect_int(ret_job->n_segments, trial->n_segments);
     expect_int(ret_job->last.n_segments_done, trial->n_segments);
@@ -102,11 +100,10 @@ static void run_whole(const struct trial *trial, struct flow_job *ret_job)
 static void run_rest(const struct trial *trial, const struct flow_job *whole, struct flow_job *job,
                      int n_devices)
 {
-    const struct run run = { .n_devices = n_devices };
     const int n = job->n_segments;
     const int64_t done = n > 0 ? job->segments[n - 1].next_shard : 0;
 
-    run_once(trial, &run, job);
+    run_once(trial, &(struct run){ .n_devices = n_devices }, job);
     expect_str(job->error.message, "");
     expect_int(job->last.frames_done, whole->last.frames_done);
     expect_int(job->last.frames_total, whole->last.frames_total);
@@ -224,8 +221,7 @@ static void test_scenes(void)
     run_whole(&trial, &whole);
     for (int k = 1; k < whole.n_segments; k++) {
         struct flow_job job = { .cancel_at = -1 };
-        const struct run first = { .n_devices = 2, .stop_at = k };
-        run_once(&trial, &first, &job);
+        run_once(&trial, &(struct run){ .n_devices = 2, .stop_at = k }, &job);
         expect_str(job.error.id, "test.stopped");
         n_tails += job.segments[k - 1].tail_bytes > 0;
         n_clean += job.segments[k - 1].tail_bytes == 0;
@@ -247,11 +243,10 @@ static void test_cancelled_anywhere(void)
     run_whole(&trial, &whole);
     for (int at = 1; at < 43; at += 9) {
         struct flow_job job = { .cancel_at = at };
-        const struct run run = { .n_devices = 2 };
-        run_once(&trial, &run, &job);
+        run_once(&trial, &(struct run){ .n_devices = 2 }, &job);
         job.cancel_at = at + 5;
         if (job.error.message[0])
-            run_once(&trial, &run, &job);
+            run_once(&trial, &(struct run){ .n_devices = 2 }, &job);
         job.cancel_at = -1;
         run_rest(&trial, &whole, &job, 1);
         expect_str(sum(&trial), wanted);
@@ -277,15 +272,14 @@ struct damage {
 
 static void try_damage(const struct trial *trial, const struct damage *damage)
 {
-    const struct run first = { .n_devices = 2, .stop_at = 4 }, rest = { .n_devices = 2 };
     struct flow_job job = { .cancel_at = -1 };
 
-    run_once(trial, &first, &job);
+    run_once(trial, &(struct run){ .n_devices = 2, .stop_at = 4 }, &job);
     int n = job.n_segments;
     fixture_run("L=%05d; P=%05d; cd job0; %s", n - 1, n - 2, damage->command);
     if (damage->flip_at >= 0)
         flip(fixture_path("job0/00002.seg"), damage->flip_at);
-    run_once(trial, &rest, &job);
+    run_once(trial, &(struct run){ .n_devices = 2 }, &job);
     fprintf(stderr, "  %s: %d of %d are good\n", damage->command, job.n_good, n);
     expect_str(job.error.message, "");
     expect_int(job.n_cuts, 1);
@@ -382,7 +376,6 @@ static void test_joined(void)
     const struct trial trial = {
         .input = still_video(32), .output = "out.mp4", .asked.segment_frames = 8, .n_segments = 4,
     };
-    const struct run run = { .n_devices = 1 };
     struct flow_job job;
     struct stat before, after;
 
@@ -391,7 +384,7 @@ static void test_joined(void)
         expect_int(stat(fixture_path("job0/joined.mp4"), &before), 0);
         if (spoilt)
             fixture_run("truncate -s 3000 job0/joined.mp4");
-        run_once(&trial, &run, &job);
+        run_once(&trial, &(struct run){ .n_devices = 1 }, &job);
         expect_str(job.error.message, "");
         expect_int(flow_shards_done(&job.last), 0);
         expect_int(job.last.frames_done, 32);
@@ -510,7 +503,6 @@ static void test_full_spool(void)
         .asked = { .codec = VRT_CODEC_FFV1, .segment_frames = 8 },
         .n_segments = 6,
     };
-    const struct run run = { .n_devices = 2 };
     struct flow_job whole, job = { .cancel_at = -1 };
     int n_full = 0, last = 0;
 
@@ -521,7 +513,7 @@ static void test_full_spool(void)
     for (int kilobytes = 32; n_full == 0 || job.error.message[0]; kilobytes += 96) {
         char options[32];
         expect_true(kilobytes < 16 << 10);
-        run_once(&trial, &run, &job);
+        run_once(&trial, &(struct run){ .n_devices = 2 }, &job);
         if (!job.error.message[0])
             break;
         expect_str(job.error.id, "spool.full");

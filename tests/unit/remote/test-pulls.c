@@ -59,12 +59,12 @@ static void refuse(const struct vrt_catalogue *catalogue, const struct vrt_model
 /* Where there is no catalogue, it isn't the name that is wrong. */
 static void test_no_catalogue(void)
 {
-    struct vrt_model_request request = { .name = "other" };
+    struct vrt_model_request request = { .name = "o" };
     struct vrt_error error;
 
     refuse(NULL, &request, -ENOENT, &error);
     expect_str(error.id, "model.not_found");
-    expect_str(error.message, "this vrtd has no catalogue to find other in: there is none at "
+    expect_str(error.message, "this vrtd has no catalogue to find o in: there is none at "
                "/usr/share/vrtd/catalogue.json that can be read; vrtctl models pull URL --sha256 "
                "HEX needs none");
     /* However long the name is, the cure stands behind it. */
@@ -150,9 +150,11 @@ static void fail(struct vrt_pulls *pulls, uv_loop_t *loop, int first, int n)
         snprintf(request.url, sizeof(request.url), "https://models.example.org/m%d.pth", i);
         /* Who asks again while it goes on is told of the same. */
         for (int k = 0; k < 2; k++) {
-            report.state = -1;
+            report = (struct vrt_model_report){ .state = -1 };
             expect_int(vrt_pulls_start(pulls, &request, &report, &error), 0);
             expect_int(report.state, VRT_MODEL_PULLING);
+            expect_int(report.size_bytes, VRT_UNKNOWN);
+            expect_int(report.done_bytes, 0);
         }
         uv_run(loop, UV_RUN_DEFAULT);
     }

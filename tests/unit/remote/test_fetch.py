@@ -408,20 +408,6 @@ class FetchTest(unittest.TestCase):
         for name in ('pipe', 'link'):
             self.assertEqual(self.fetch('/file', name=name)['error'], 'internal')
 
-    def test_odd_headers(self):
-        data = bytes_of(1000)
-
-        def odd(handler):
-            handler.send_response(200)
-            handler.send_header('ETag', 'W/"weak"')
-            handler.send_header('Last-Modified', 'x' * 5000)
-            handler.send_header('Content-Range', 'bytes 99999999999999999999-/*')
-            handler.send_header('Content-Length', str(len(data)))
-            handler.end_headers()
-            handler.wfile.write(data)
-        self.server.behaviour['/file'] = odd
-        self.fetched('/file', data)
-
 
 if __name__ == '__main__':
     unittest.main(verbosity=2)
