@@ -14,8 +14,9 @@
 #include <stdlib.h>
 #include <uv.h>
 
-#include "base/clock.h"
 #include "api.h"
+#include "backend/kind.h"
+#include "base/clock.h"
 #include "base/thread.h"
 #include "daemon/devices/device-history.h"
 #include "daemon/devices/dispatch.h"
@@ -415,15 +416,20 @@ struct vrt_pool_devices vrt_pool_devices(const struct vrt_pool *pool)
     return devices;
 }
 
-/* Devices that have been tried so often, and have not worked once since the daemon began. */
-static uint64_t unfit_devices(const struct vrt_pool *pool, int n_tries)
+/* Accelerators that are unfit as it is, or have been tried so often, and have not worked once since
+ * the daemon began. */
+static uint64_t unfit_accelerators(const struct vrt_pool *pool, const struct vrt_pool_wish *wish)
 {
-    uint64_t unfit = 0;
+    uint64_t unfit = wish->unfit, accelerators = 0;
 
-    for (size_t d = 0; n_tries > 0 && d < pool->n_devices; d++)
-        if (!pool->devices[d].has_worked && pool->devices[d].n_opens >= n_tries)
+    for (size_t d = 0; d < pool->n_devices; d++) {
+        const struct vrt_pool_device *device = &pool->devices[d];
+        if (wish->n_tries > 0 && !device->has_worked && device->n_opens >= wish->n_tries)
             unfit |= UINT64_C(1) << d;
-    return unfit;
+        if (vrt_device_kind_is_accelerator(device->info->kind))
+            accelerators |= UINT64_C(1) << d;
+    }
+    return unfit & accelerators;
 }
 
 int vrt_pool_choose(const struct vrt_pool *pool, const struct vrt_pool_wish *wish,
@@ -432,7 +438,7 @@ int vrt_pool_choose(const struct vrt_pool *pool, const struct vrt_pool_wish *wis
     struct vrt_device_request request = {
         .text = wish->request,
         .fallback = wish->fallback,
-        .unfit = unfit_devices(pool, wish->n_tries) | wish->unfit,
+        .unfit = unfit_accelerators(pool, wish),
     };
     const char *why = request.unfit ? pool->devices[__builtin_ctzll(request.unfit)].last_error :
                                       pool->missed;

@@ -29,18 +29,6 @@ class DevicesCase(harness.Case):
 
 
 class Devices(DevicesCase):
-    def test_any_number_of_devices_gives_the_same_bytes(self):
-        source = clip(self.path('n.mkv'), '-c:v', 'ffv1', frames=40)
-        results = {}
-        for devices, threads in [(1, 1), (1, 2), (2, 1), (4, 1)]:
-            config = {'cpu': {'devices': devices, 'threads': threads}}
-            job, results[devices, threads] = self.with_daemon(f'd{devices}{threads}', config,
-                                                              source, '--device', 'all',
-                                                              '--tile', 56)
-            self.assertTrue(job['reproducible'])
-            self.assertEqual(sum(d['frames_done'] for d in job['devices']), 40)
-        self.assertEqual(len(set(results.values())), 1, results)
-
     def test_films_that_are_dark(self):
         """Fades, credits, nights, white and one colour are what films are made of."""
         looks = {
@@ -67,16 +55,6 @@ class Devices(DevicesCase):
         config = {'cpu': {'devices': 1, 'threads': 1}, 'devices': {'reference': 'on'}}
         job, _ = self.with_daemon('ref', config, source, '--device', 'ref')
         self.assertEqual([d['name'] for d in job['devices']], ['ref:0'])
-
-    def test_absent_kind_is_refused_where_configured(self):
-        source = clip(self.path('x.mp4'), frames=2)
-        folder = self.path('forbid')
-        os.mkdir(folder)
-        daemon = harness.Daemon(folder, {'devices': {'fallback': 'forbid'}})
-        self.addCleanup(self.stop_daemon, daemon)
-        done = self.vrtctl('submit', '--device', 'mps', '--output', self.path('x.out.mp4'), source,
-                           daemon=daemon, status=1)
-        self.assertIn('mps', done.stderr)
 
 
 @unittest.skipIf(harness.FAULT, 'they have schedules of their own')
@@ -164,8 +142,6 @@ class Schedules(DevicesCase):
             self.assertEqual(device['memory']['peak_bytes'], 0)
         self.assertEqual(done['cpu:0']['former_peak_bytes'], before['cpu:0']['peak_bytes'])
         self.assertEqual(daemon.request('GET', '/v1/models')[1]['replicas'], [])
-        told = self.vrtctl('devices', '--trim', 'cpu:7', daemon=daemon, status=1).stderr
-        self.assertIn('there is no device cpu:7', told)
 
     def test_devices_are_trimmed_while_a_job_runs(self):
         """Between two of its shards; it keeps what it uses, and its result is what it would be."""

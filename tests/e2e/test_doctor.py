@@ -7,7 +7,6 @@ VRTD_CUDA_SIM, where it is set, is the folder of the plugin for a machine made o
 import json
 import os
 import subprocess
-import time
 import unittest
 
 import harness
@@ -72,13 +71,6 @@ class Doctor(harness.Case):
         self.assertRegex(text, r'\nok +cpu:1 kernel +a convolution of integers is exact\n')
         self.assertRegex(text, r'\n[0-9]+ checks: 0 failed, [0-9]+ warnings?\n$')
 
-    def test_one_device_or_kind(self):
-        checks = self.examine(self.daemon, '-d', 'mps', status=1)
-        self.assertEqual(checks['backend.library', 'mps']['cure'],
-                         'vrtctl devices lists the devices of this machine')
-        self.examine(self.daemon, '-d', 'cpu:9', status=1)
-        self.refused('doctor', '-d', 'cpu:' + '0' * 40, says='device')
-
     def test_environment_is_the_daemons(self):
         daemon = self.start('environment', env=dict(os.environ, ZE_AFFINITY_MASK='0.1'))
         checks = self.examine(daemon, VRTD_PLUGIN_DIR='/nowhere')
@@ -86,15 +78,11 @@ class Doctor(harness.Case):
         self.assertNotIn(('environment', 'VRTD_PLUGIN_DIR'), checks)
 
     def test_wrong_results(self):
-        """Each way to lie, on one device of two: the other is well."""
-        for i, lie in enumerate(['corrupt=garbage', 'corrupt=nan', 'corrupt=zeros']):
-            with self.subTest(lie=lie):
-                daemon = self.start(f'lie{i}', fault=f'cpu:1 submit:1- {lie}')
-                checks = self.examine(daemon, status=1)
-                self.assertEqual(self.statuses(checks, 'cpu:0'), ['ok'] * 5)
-                self.assertEqual(self.statuses(checks, 'cpu:1'),
-                                 ['ok', 'ok', 'failed', 'ok', 'failed'], checks)
-                self.assertIn('keep jobs away', checks['device.kernel', 'cpu:1']['cure'])
+        """On one device of two: the other is well."""
+        checks = self.examine(self.start('lie', fault='cpu:1 submit:1- corrupt=zeros'), status=1)
+        self.assertEqual(self.statuses(checks, 'cpu:0'), ['ok'] * 5)
+        self.assertEqual(self.statuses(checks, 'cpu:1'), ['ok', 'ok', 'failed', 'ok', 'failed'])
+        self.assertIn('keep jobs away', checks['device.kernel', 'cpu:1']['cure'])
 
     def test_model(self):
         """One of the user's own on each device, by its file; one that lies is found out."""
@@ -162,28 +150,6 @@ class Doctor(harness.Case):
         self.vrtctl('wait', job, daemon=daemon)
         self.assertGreater(n, 0)
         self.assertEqual(digest(target), digest(self.path('alone.mkv')))
-
-    def test_client_goes_away_and_daemon_stops(self):
-        daemon = self.start('away', fault='cpu:1 submit:1- delay=1s')
-        for end in ('client', 'daemon'):
-            with self.subTest(end=end):
-                client = subprocess.Popen([harness.VRTCTL, 'doctor', '--json'],
-                                          env=dict(os.environ, VRTD_SOCKET=daemon.socket),
-                                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-                time.sleep(0.4)
-                if end == 'client':
-                    client.kill()
-                else:
-                    self.stop_daemon(daemon)
-                out, _ = client.communicate(timeout=harness.PATIENCE_S)
-        self.assertIn(client.returncode, (0, 1), out)
-        self.assertNotIn(b'ERROR', out)
-
-    def test_no_daemon(self):
-        done = self.vrtctl('doctor', '--socket', self.path('none.sock'), status=1)
-        self.assertRegex(done.stdout, r'^FAILED +vrtd +vrtd is not running: nothing listens')
-        self.assertIn('cure: systemctl start vrtd.socket', done.stdout)
-        self.assertRegex(done.stdout, r'\nskipped +vrtd +devices are vrtd')
 
 
 @unittest.skipUnless(SIM, 'the simulated CUDA machine was not built')

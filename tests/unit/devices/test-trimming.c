@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* daemon/devices/trimming, doctor: who is asked, who isn't, and who doesn't come to it in time. */
+/* daemon/devices/trimming, doctor, profile: who is asked, who isn't, and who doesn't come to it in
+ * time. */
 
 #include "tests/unit/test.h"
 
@@ -10,6 +11,7 @@
 #include "daemon/devices/doctor-report.h"
 #include "daemon/devices/doctor.h"
 #include "daemon/devices/pool-job.h"
+#include "daemon/devices/profile.h"
 #include "daemon/devices/trimming.h"
 #include "tests/unit/environment.h"
 #include "tests/unit/frames/frames-fixture.h"
@@ -382,6 +384,119 @@ static void test_backends(void)
     flow_done(&bench.flow);
 }
 
+/* What becomes of a profile of frames of 200 x 100, at the end or where it is begun. */
+struct profiled {
+    const char *fault, *device, *says;  /* says: in its error, or its only warning; NULL: neither */
+    const char *used;               /* the device; NULL: there is no report */
+    int result, tile, batch, frames;
+    int64_t n_frames, n_tiles;      /* of the report */
+    bool is_cancelled, is_stopped;
+    int n_told;
+};
+
+static void on_profiled(void *ctx, const struct vrt_profile_report *report,
+                        const struct vrt_error *error)
+{
+    struct profiled *row = ctx;
+
+    row->n_told++;
+    expect_int(report != NULL, row->used != NULL);
+    if (!report) {
+        expect_contains(error->message, row->says);
+        return;
+    }
+    expect_true(!error);
+    expect_str(report->device, row->used);
+    expect_str(report->model.name, "m");
+    expect_int(report->precision, VRT_PRECISION_F32);
+    expect_int(report->output_height, 200);
+    expect_int(report->tiles, row->n_tiles);
+    expect_int(report->batch, VRT_MAX(row->batch, 1));
+    expect_int(report->frames, row->n_frames);
+    expect_true(report->compute_s > 0 && report->gflop_per_s > 0);
+    expect_true(report->workspace_bytes > 0 && report->allowed_bytes > report->peak_bytes);
+    expect_str(report->ops[0].kind, "conv2d");
+    expect_int(report->ops[0].count, 10 * row->n_tiles);
+    expect_int(report->n_warnings, row->says != NULL);
+    if (row->says)
+        expect_contains(report->warnings[0], row->says);
+}
+
+static void profile(struct flow *flow, struct profiled *row)
+{
+    const uid_t uid = 7;
+    const size_t d = row->used && strcmp(row->used, "cpu:1") == 0;
+    const uint64_t checksum = vrt_network_checksum(flow->network);
+    struct vrt_measurements *measurements = vrt_pool_measurements(flow->pool);
+    struct vrt_error error = { .id = NULL };
+    struct vrt_measured_cut cut = { .tile = -1 };
+    struct vrt_job_settings settings;
+    struct vrt_device_snapshot device;
+    struct vrt_profile *profile;
+
+    vrt_job_settings_init(&settings);
+    settings.precision = VRT_PRECISION_F32;
+    settings.tile = row->tile ? row->tile : VRT_UNKNOWN;
+    expect_int(vrt_profile_new(flow->pool, &(struct vrt_profile_params){
+        .network = flow->network, .model_name = "m", .devices = row->device,
+        .settings = &settings, .width = 200, .height = 100, .batch = row->batch,
+        .frames = row->frames, .keeps_for = row->batch ? &uid : NULL, .done = on_profiled,
+        .ctx = row,
+    }, &profile, &error), row->result);
+    expect_int(row->n_told, 0);
+    if (row->result < 0)
+        expect_contains(error.message, row->says);
+    if (row->is_cancelled)
+        vrt_profile_cancel(profile);
+    if (row->result || row->is_stopped)
+        return;
+    while (!row->n_told)
+        uv_run(&flow->loop, UV_RUN_ONCE);
+    const bool is_kept = row->used && row->batch;
+    expect_int(vrt_measurements_cut(measurements, checksum, d, uid, 200, 100, &cut), is_kept);
+    expect_int(cut.tile, is_kept ? row->tile : -1);
+    if (row->used && !row->says)
+        expect_true(vrt_measurements_speed(measurements, checksum, d)[VRT_DTYPE_F32] > 0);
+    /* The device forgets the work. */
+    do {
+        uv_run(&flow->loop, UV_RUN_ONCE);
+        vrt_pool_device(flow->pool, d, &device);
+    } while (device.workspace_bytes > 0);
+}
+
+/* As a job on such frames would be done; what fails is tried once more. */
+static void test_profiled(void)
+{
+    struct profiled rows[] = {
+        { NULL, "cpu", NULL, "cpu:0", 0, 0, 0, 2, 2, 1 },
+        { NULL, "cpu:1", NULL, "cpu:1", 0, 64, 3, 4, 6, 10 },
+        { "cpu:0 submit:4 fail", "cpu:0", NULL, "cpu:0", 0, 0, 0, 1, 1, 1 },
+        { "cpu submit:4-5 fail", "cpu", "the device failed", NULL, 0, 0, 1, 1 },
+        { "cpu submit:4-5 corrupt=nan", "cpu", "wrong: 240000 values of the result are not finite",
+          "cpu:0", 0, 0, 0, 1, 1, 1 },
+        { "cpu:0 open:1- fail", "auto", NULL, "cpu:1", 0, 0, 0, 1, 1, 1 },
+        { NULL, "cpu", "the profile was cancelled", .batch = 1, .is_cancelled = true },
+        { NULL, "cpu", "the daemon was stopped before the profile's end", .is_stopped = true },
+        { NULL, "cpu:7", "there is no device cpu:7", .result = -ENODEV },
+        { NULL, "cpu", "tile", .result = -EINVAL, .tile = 7 },
+    };
+
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(rows); i++) {
+        struct flow flow;
+        fprintf(stderr, "  %s: %s\n", rows[i].device, rows[i].fault ? rows[i].fault : "");
+        flow_init(&flow, fixture_path(""), (struct vrt_pool_params){
+            .registry = { .values = TEST_CPUS(2, 1), .leave_out = 1u << VRT_DEVICE_REFERENCE,
+                          .fault = rows[i].fault },
+            .has_gpu = has_none, .retry_s = 0.05,
+        });
+        while (vrt_pool_devices(flow.pool).starting)
+            uv_run(&flow.loop, UV_RUN_ONCE);
+        profile(&flow, &rows[i]);
+        flow_done(&flow);
+        expect_int(rows[i].n_told, !rows[i].result);
+    }
+}
+
 TEST_MAIN_AFTER(fixture_init(),
     { "ready", test_ready },
     { "absent", test_absent },
@@ -391,4 +506,5 @@ TEST_MAIN_AFTER(fixture_init(),
     { "examined", test_examined },
     { "not examined", test_not_examined },
     { "backends", test_backends },
+    { "profiled", test_profiled },
 )

@@ -16,7 +16,6 @@ struct fault_params {
     int cpu_devices;
     const char *fault;              /* NULL: none */
     double stall_s, silence_s;      /* the pool's; 0: never */
-    int cancel_at;                  /* frames; 0: never */
     void (*watch)(struct flow *flow);       /* the flow's; NULL: nobody looks */
 };
 

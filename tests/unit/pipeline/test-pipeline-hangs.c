@@ -119,23 +119,10 @@ static void test_straggler_and_faults(void)
     expect_same(&(struct fault_params){ 2, fault_hang("cpu:1 submit:22"), .stall_s = 1 });
 }
 
-/* A job is cancelled while two devices have its last shards. */
-static void test_straggler_cancelled(void)
-{
-    const struct fault_params params = {
-        .cpu_devices = 2, .fault = "cpu submit:22- delay=100ms", .cancel_at = FAULT_FRAMES / 4,
-    };
-    struct fault_outcome outcome;
-
-    fault_run(&params, &outcome);
-    expect_str(outcome.job.error.id, "job.cancelled");
-}
-
 TEST_MAIN_AFTER(fault_init(),
     { "hanging", test_hanging },
     { "hanging-by-measure", test_hanging_by_measure },
     { "silent", test_silent },
     { "straggler", test_straggler },
     { "straggler-and-faults", test_straggler_and_faults },
-    { "straggler-cancelled", test_straggler_cancelled },
 )

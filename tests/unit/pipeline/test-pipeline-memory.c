@@ -172,27 +172,19 @@ static void test_one_leaves(void)
     expect_int(area(&job), (int64_t)W * H);
 }
 
+/* What a user asked for is not made smaller. */
 static void test_smallest(void)
 {
-    struct flow_job job = { .cancel_at = -1 };
-
-    expect_true(shrink((struct run){ .n_devices = 1, .fault = "cpu alloc:1- nomem>100000" },
-                       &job) > 1);
-    expect_true(!job.was_admitted);
-    expect_str(job.error.id, "device.memory");
-    expect_contains(job.error.message, "stop other programs that use its memory");
-}
-
-/* What a user asked for is not made smaller. */
-static void test_exact(void)
-{
-    struct flow_job job = { .cancel_at = -1 };
-
-    expect_int(shrink((struct run){ .n_devices = 1, .tile = 96,
-                                    .fault = "cpu alloc:1- nomem>100000" }, &job), 1);
-    expect_true(!job.was_admitted);
-    expect_str(job.error.id, "device.memory");
-    expect_contains(job.error.message, "ask for a smaller tile, or for none");
+    for (int tile = 0; tile <= 96; tile += 96) {
+        struct flow_job job = { .cancel_at = -1 };
+        const int n = shrink((struct run){ .n_devices = 1, .tile = tile,
+                                           .fault = "cpu alloc:1- nomem>100000" }, &job);
+        expect_true(tile ? n == 1 : n > 1);
+        expect_true(!job.was_admitted);
+        expect_str(job.error.id, "device.memory");
+        expect_contains(job.error.message, tile ? "ask for a smaller tile, or for none" :
+                                                  "stop other programs that use its memory");
+    }
 }
 
 /* A device is lost in the middle, and what it then has is too little. What was complete then is of
@@ -404,7 +396,6 @@ TEST_MAIN_AFTER(begin(),
     { "smaller", test_smaller },
     { "one-leaves", test_one_leaves },
     { "smallest", test_smallest },
-    { "exact", test_exact },
     { "smaller-later", test_smaller_later },
     { "waits-for-memory", test_waits_for_memory },
     { "left-out", test_left_out },

@@ -479,13 +479,15 @@ static void end_tries(struct tries *tries, int n_restored)
         vrt_shard_frames_done(&frames);
     }
     expect_true(!vrt_shards_next_is_restored(shards));
-    vrt_shards_close(shards, true);
-    for (size_t d = 0; d < 3; d++) {
-        if (!tries->runs[d])
-            continue;
-        expect_true(atomic_load(&tries->runs[d]->base.task.cancel));
-        give_back(tries, d, d ? 'f' : 'd');
+    for (int cancels = 0; cancels < 2; cancels++) {
+        vrt_shards_close(shards, cancels);
+        for (size_t d = 0; d < 3; d++)
+            if (tries->runs[d])
+                expect_int(atomic_load(&tries->runs[d]->base.task.cancel), cancels);
     }
+    for (size_t d = 0; d < 3; d++)
+        if (tries->runs[d])
+            give_back(tries, d, d ? 'f' : 'd');
     expect_int(shards->n_shards, 0);
     expect_int(shards->n_running, 0);
     vrt_shards_release_devices(shards);

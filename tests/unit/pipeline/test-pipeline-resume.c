@@ -270,33 +270,29 @@ struct damage {
     int n_good;                         /* segments after it; -1: all but one */
 };
 
-static void try_damage(const struct trial *trial, const struct damage *damage)
-{
-    struct flow_job job = { .cancel_at = -1 };
-
-    run_once(trial, &(struct run){ .n_devices = 2, .stop_at = 4 }, &job);
-    int n = job.n_segments;
-    fixture_run("L=%05d; P=%05d; cd job0; %s", n - 1, n - 2, damage->command);
-    if (damage->flip_at >= 0)
-        flip(fixture_path("job0/00002.seg"), damage->flip_at);
-    run_once(trial, &(struct run){ .n_devices = 2 }, &job);
-    fprintf(stderr, "  %s: %d of %d are good\n", damage->command, job.n_good, n);
-    expect_str(job.error.message, "");
-    expect_int(job.n_cuts, 1);
-    expect_int(job.n_good, damage->n_good < 0 ? n + damage->n_good : damage->n_good);
-    expect_int(job.last.n_segments_done, trial->n_segments);
-    expect_str(sum(trial), wanted);
-}
-
-static void try_damages(const struct trial *trial, const struct damage *damages, size_t n)
+static void try_damages(const struct trial *trial, const struct damage *damages, size_t n_damages)
 {
     struct flow_job whole;
 
     run_whole(trial, &whole);
     /* They are large: only those stay that a restart may need. */
     expect_int(access(fixture_path("job0/00000.tail"), F_OK), -1);
-    for (size_t i = 0; i < n; i++)
-        try_damage(trial, &damages[i]);
+    for (size_t i = 0; i < n_damages; i++) {
+        const struct damage *damage = &damages[i];
+        struct flow_job job = { .cancel_at = -1 };
+        run_once(trial, &(struct run){ .n_devices = 2, .stop_at = 4 }, &job);
+        const int n = job.n_segments;
+        fixture_run("L=%05d; P=%05d; cd job0; %s", n - 1, n - 2, damage->command);
+        if (damage->flip_at >= 0)
+            flip(fixture_path("job0/00002.seg"), damage->flip_at);
+        run_once(trial, &(struct run){ .n_devices = 2 }, &job);
+        fprintf(stderr, "  %s: %d of %d are good\n", damage->command, job.n_good, n);
+        expect_str(job.error.message, "");
+        expect_int(job.n_cuts, 1);
+        expect_int(job.n_good, damage->n_good < 0 ? n + damage->n_good : damage->n_good);
+        expect_int(job.last.n_segments_done, trial->n_segments);
+        expect_str(sum(trial), wanted);
+    }
 }
 
 static void test_damage(void)
