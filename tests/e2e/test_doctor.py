@@ -99,26 +99,6 @@ class Doctor(harness.Case):
         self.refused('doctor', '-m', 'nothing-x9', says='nothing-x9')
         self.refused('doctor', '-m', self.path('none.pth'), says='none.pth')
 
-    def test_failures(self):
-        daemon = self.start('nomem', fault='cpu:1 alloc:2- nomem; cpu:0 submit:1 fail')
-        checks = self.examine(daemon, status=1)
-        self.assertEqual(self.statuses(checks, 'cpu:0'), ['ok', 'ok', 'failed', 'ok', 'ok'])
-        self.assertEqual(self.statuses(checks, 'cpu:1'), ['ok', 'ok', 'failed', 'ok', 'failed'])
-        self.assertEqual(checks['device.kernel', 'cpu:1']['result'], 'out of device memory')
-        # It was only looked at: nothing of this counts against the devices.
-        states = [d['state'] for d in daemon.request('GET', '/v1/devices')[1]['devices']]
-        self.assertEqual(states, ['ready', 'ready'])
-
-    def test_lost(self):
-        daemon = self.start('lost', fault='cpu:1 submit:1 lost revive=never')
-        checks = self.examine(daemon, status=1)
-        self.assertEqual(checks['device.kernel', 'cpu:1']['status'], 'failed')
-        self.assertEqual(checks['device.network', 'cpu:1']['status'], 'skipped')
-        self.assertEqual(self.statuses(checks, 'cpu:0'), ['ok'] * 5)
-        checks = self.examine(daemon, status=1)
-        self.assertEqual(self.statuses(checks, 'cpu:1'), ['failed'])
-        self.assertIn('in quarantine', checks['device.state', 'cpu:1']['result'])
-
     def test_weights_that_changed(self):
         """Found, given up and brought anew; those that can't be brought well are refused."""
         daemon = self.start('weights', fault='ref checksum:2 corrupt; cpu:1 copy:2-3 corrupt',

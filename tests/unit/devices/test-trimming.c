@@ -489,7 +489,8 @@ static void test_profiled(void)
                           .fault = rows[i].fault },
             .has_gpu = has_none, .retry_s = 0.05,
         });
-        while (vrt_pool_devices(flow.pool).starting)
+        /* One begins while its device is being opened. */
+        while (strcmp(rows[i].device, "cpu:1") != 0 && vrt_pool_devices(flow.pool).starting)
             uv_run(&flow.loop, UV_RUN_ONCE);
         profile(&flow, &rows[i]);
         flow_done(&flow);

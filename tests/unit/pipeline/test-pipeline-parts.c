@@ -373,7 +373,6 @@ static const struct tried {
 } tried[] = {
     { 3, "", 3, 0, 3, 0 }, { 3, "0s", 3, 0, 3, 0 }, { 3, "0f", 1, 0, 3, 0 },
     { 3, "0x", 1, 0, 3, 0 }, { 3, "0f0x", 2, 0, 3, 0 }, { 3, "0f0f1f1f", 3, 0, 3, 0 },
-    { 3, "0f0f1f1f0f0f1f1f", 3, 0, 3, 0 },
     { 3, "0f0f1f1f0f0f1f1f0f0f1f1x", 0, 0, 3, 0, NULL, NOWHERE "no sign of life" },
     { 7, "0f0f1f1f2f2f0f0f1f1f2f2f0f0f1f", 2, 0, 3, 0 },
     { 7, "0f0f1f1f2f2f0f0f1f1f2f2f0f0f1f1f", 0, 0, 3, 0, NULL, NOWHERE "so f" },

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* daemon/cluster/parts: how a film is cut; prints how far from the fluid bound that is. */
+/* daemon/cluster: how a film is cut, what a task finds to do, and how it ends. */
 
 #include "tests/unit/test.h"
 
+#include <errno.h>
 #include <stdbool.h>
+#include <sys/stat.h>
 
 #include "base/macro.h"
-#include "daemon/cluster/parts.h"
+#include "daemon/cluster/task-impl.h"
 
 #define N_MAX 2000
 #define W VRT_CLUSTER_READ_WHOLE
@@ -123,22 +125,6 @@ static void test_bookmarks(void)
         }
 }
 
-/* Two hours of film, whose segments have as many frames as a network of 0.1 s a frame is given. */
-static void test_fluid(void)
-{
-    static const int64_t shares[] = { 0, 20, 80 };
-
-    printf("nodes  reading: of making  times the fluid bound\n");
-    for (size_t s = 0; s < VRT_ARRAY_SIZE(shares); s++) {
-        const struct film film = film_of(172800, 128, shares[s], 7);
-        for (int64_t n = 1; n <= 64; n *= 2) {
-            const double ratio = played(&film, n) / fluid(&film, n);
-            printf("%5lld  %19.3f  %.4f\n", (long long)n, (double)shares[s] / W, ratio);
-            expect_true(ratio >= 1 - 1e-9 && ratio <= 1.05);
-        }
-    }
-}
-
 /* The longest task is as short as any cut into whole segments lets it be: of few, all cuts. */
 static void test_best(void)
 {
@@ -175,9 +161,133 @@ static void test_huge(void)
     expect_int(part_of(&film, 2, 3).end, 3);
 }
 
+#define SEGMENT(next, prime) \
+    "{\"n_frames\": 8, \"next_shard\": " next ", \"prime_shard\": " prime ", \"n_concealed\": 0}"
+#define PLAN(version, segments) \
+    "{\"version\": " version ", \"span_ns\": 5, \"segments\": [" segments "], \"info\": \"{}\", " \
+    "\"work\": \"{}\", \"request\": \"{\\\"input\\\": {\\\"name\\\": \\\"a\\\"}, \\\"output\\\": " \
+    "{\\\"name\\\": \\\"b\\\"}}\"}"
+#define THREE SEGMENT("2", "1") ", " SEGMENT("4", "3") ", " SEGMENT("6", "6")
+#define SENSELESS "plan.json makes no sense to this version of vrtd: all nodes need the same"
+
+struct task {
+    const char *name, *made;        /* numbers of segments that are there */
+    int starts, result;             /* as noted, and of beginning it */
+    const char *fails, *says;       /* fails: with this id; says: why it can't begin */
+    bool is_done;                   /* what it finds to do */
+    int exit;
+    const char *state, *id;         /* noted at the end; */
+    int n_starts;
+    int64_t first, end;             /* what it finds to do; end 0: nothing */
+    const char *plan;               /* NULL: one of three segments */
+};
+
+static FILE *open_in(const char *folder, const char *name)
+{
+    char path[128];
+
+    snprintf(path, sizeof(path), "%s/%s", folder, name);
+    FILE *file = fopen(path, "w");
+    expect_true(file);
+    return file;
+}
+
+static void try_task(const char *folder, const struct task *row)
+{
+    const char *note_name = strcmp(row->name, "0/1") == 0 ? "rest" : row->name;
+    struct vrt_error error = { .id = NULL }, fails = { .id = row->fails };
+    struct vrt_cluster_folder film;
+    struct vrt_cluster_note note;
+    struct vrt_task_state *task;
+    char name[64];
+
+    expect_int(vrt_cluster_folder_open(folder, &film, &error), 0);
+    FILE *file = open_in(folder, "plan.json");
+    fputs(row->plan ? row->plan : PLAN("2", THREE), file);
+    fclose(file);
+    for (const char *made = row->made; *made; made++) {
+        snprintf(name, sizeof(name), "segments/0000%c.seg", *made);
+        fclose(open_in(folder, name));
+    }
+    vrt_cluster_note_write(&film, note_name, &(struct vrt_cluster_note){ .starts = row->starts });
+    expect_int(vrt_task_begin(folder, row->name, &task, &error), row->result);
+    expect_contains(error.message, row->says ? row->says : "");
+    expect_int(vrt_task_is_due(task), row->result == -ELOOP || row->end > 0);
+    if (row->end > 0 && strcmp(row->name, "join") != 0) {
+        expect_int(task->range.first, row->first);
+        expect_int(vrt_task_part(task)->end_segment, row->end);
+        expect_int(vrt_task_part(task)->prime_shard, row->first ? 2 * row->first - 1 : 0);
+    }
+    task->is_done = row->is_done;
+    snprintf(fails.message, sizeof(fails.message), "%s", row->fails ? "so it went" : "");
+    expect_int(vrt_task_end(task, row->result ? &error : &fails), row->exit);
+    vrt_cluster_note_read(&film, note_name, &note);
+    expect_str(note.state, row->state);
+    expect_str(note.error_id, row->id);
+    expect_int(note.starts, row->n_starts);
+    /* What is joined goes. */
+    expect_int(vrt_cluster_segment_bytes(&film, 0), row->made[0] == '0' &&
+               (strcmp(row->name, "join") != 0 || row->exit) ? 0 : -1);
+    vrt_cluster_note_done(&note);
+    vrt_cluster_folder_done(&film);
+}
+
+static void test_names(void)
+{
+    static const char *const names[] = { "plan", "join", "0/1", "2/3", "", "3", "3/3", "-1/3",
+                                         "1/0", "1/2x", "all", "4/4", "/2", "1/2147483648" };
+
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(names); i++)
+        expect_int(vrt_task_is_one(names[i]), i < 4);
+}
+
+/* What may be otherwise at another time, or on another node, is tried again, so often. */
+static void test_tasks(void)
+{
+    static const struct task rows[] = {
+#define AGAIN VRT_CLUSTER_AGAIN, "interrupted"
+        { "0/1", "", 0, 0, NULL, NULL, false, AGAIN, "job.parked", 1, 0, 3 },
+        { "0/1", "1", 0, 0, "device.lost", NULL, false, AGAIN, "device.lost", 1, 0, 1 },
+        { "0/1", "0", 1, 0, "media.failed", NULL, false, AGAIN, "media.failed", 2, 1, 3 },
+        { "0/1", "01", 0, 0, "spool.full", NULL, false, AGAIN, "spool.full", 1, 2, 3 },
+        { "0/1", "02", 0, 0, "store.full", NULL, false, AGAIN, "store.full", 1, 1, 2 },
+        { "0/1", "", 0, 0, "output.full", NULL, false, AGAIN, "output.full", 1, 0, 3 },
+        { "0/1", "", 0, 0, "out_of_memory", NULL, false, AGAIN, "out_of_memory", 1, 0, 3 },
+        { "0/1", "", 0, 0, "cluster.folder", NULL, true, AGAIN, "cluster.folder", 1, 0, 3 },
+        { "0/1", "", 0, 0, "shutting_down", NULL, false, AGAIN, "shutting_down", 1, 0, 3 },
+        { "0/1", "", 0, 0, "output.job", NULL, false, 1, "failed", "output.job", 1, 0, 3 },
+        { "0/1", "", 2, 0, "device.lost", NULL, false, 1, "failed", "device.lost", 3, 0, 3 },
+        { "0/1", "", 3, -ELOOP, NULL, "task rest was begun 3 times and got nothing done; last: its "
+          "node or its process ended without a word", false, 1, "failed", "job.crash_loop", 3 },
+        { "0/1", "0", 0, 0, NULL, NULL, true, VRT_CLUSTER_MORE, "running", "", 1, 1, 3 },
+        { "0/1", "012", 7, 0, NULL, NULL, false, VRT_CLUSTER_DONE, "done", "", 7 },
+        { "join", "012", 0, 0, NULL, NULL, true, VRT_CLUSTER_DONE, "done", "", 1, 0, 3 },
+        { "join", "01", 0, -ENOENT, NULL, "segment 2 of the result is not there: see what its ",
+          false, 1, "failed", "cluster.segment", 0, 0, 3 },
+        { "join", "2", 0, -ENOENT, NULL, "segment 0 and others of the result are not there: see ",
+          false, 1, "failed", "cluster.segment", 0, 0, 3 },
+        { "plan", "", 9, 0, NULL, NULL, false, VRT_CLUSTER_DONE, "done", "", 9 },
+#define REFUSED(plan) \
+    { "0/1", "", 0, -EINVAL, NULL, SENSELESS, false, 1, "failed", "cluster.folder", 0, 0, 0, plan }
+        REFUSED(PLAN("0", THREE)), REFUSED(PLAN("3", THREE)), REFUSED(PLAN("2", "")),
+        REFUSED(PLAN("2", SEGMENT("2", "0") ", " SEGMENT("2", "0"))),
+        REFUSED(PLAN("2", SEGMENT("2", "3"))),
+    };
+
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(rows); i++) {
+        char folder[] = "/tmp/vrt-film-XXXXXX", command[64];
+        fprintf(stderr, "  %s, of it %s: %s\n", rows[i].name, rows[i].made, rows[i].id);
+        expect_true(mkdtemp(folder));
+        try_task(folder, &rows[i]);
+        snprintf(command, sizeof(command), "rm -r %s", folder);
+        expect_int(system(command), 0);
+    }
+}
+
 TEST_MAIN(
+    { "names", test_names },
+    { "tasks", test_tasks },
     { "bound", test_bound },
-    { "fluid", test_fluid },
     { "bookmarks", test_bookmarks },
     { "best", test_best },
     { "huge", test_huge },
