@@ -248,31 +248,6 @@ class Once(harness.Case):
         self.assertEqual(self.prime(made)[0]['n_read'], 24)
         self.expect_all_decoded(made, self.wanted(source, 'unlisted.mp4'))
 
-    def test_other_versions(self):
-        """A plan as it was before there were bookmarks is as good."""
-        made = self.film('earlier.mp4')
-        self.expect(made, 'plan')
-        plan = dict(made.read('plan.json'), version=1, read_share=200)
-        for segment in plan['segments']:
-            del segment['prime']
-        made.write('plan.json', plan)
-        for part in ('1/2', '0/2'):
-            self.expect(made, part)
-        self.expect_joined(made, self.wanted(self.source, 'in.mp4'))
-
-    def test_another_film(self):
-        """Whose segments aren't those that were planned."""
-        made = self.film('unplanned.mp4')
-        self.expect(made, 'plan')
-        plan = made.read('plan.json')
-        *others, last = plan['segments']
-        for key in ('n_frames', 'next_shard'):
-            made.write('plan.json', dict(plan, segments=[*others, {**last, key: last[key] + 1}]))
-            self.expect(made, '1/2', FAILED, "isn't what was planned")
-            self.assertNotIn(f'{len(others):05}.seg', made.segments())
-        made.write('plan.json', plan)
-        self.expect_joined(made, self.wanted(self.source, 'in.mp4'))
-
     def test_refused(self):
         """One sentence, which is in the folder too."""
         made = self.film('refused.mp4')
@@ -328,8 +303,7 @@ class Once(harness.Case):
         self.expect_joined(made, self.wanted(self.source, 'in.mp4'))
 
     def test_list(self):
-        """Films beside the daemon's jobs, without a word to Slurm, whose programs note here that
-        they are asked."""
+        """Films beside the daemon's jobs; Slurm's programs, which aren't asked, would note it."""
         folder, asked = self.path('bin'), self.path('asked')
         os.mkdir(folder)
         for name in ('sbatch', 'squeue', 'scancel', 'scontrol'):

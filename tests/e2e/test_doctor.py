@@ -67,9 +67,6 @@ class Doctor(harness.Case):
         sandbox = checks['media.sandbox', 'vrt-media']
         self.assertEqual(sandbox['status'],
                          'warning' if 'decoded with ' in sandbox['result'] else 'ok')
-        text = self.vrtctl('doctor').stdout
-        self.assertRegex(text, r'\nok +cpu:1 kernel +a convolution of integers is exact\n')
-        self.assertRegex(text, r'\n[0-9]+ checks: 0 failed, [0-9]+ warnings?\n$')
 
     def test_environment_is_the_daemons(self):
         daemon = self.start('environment', env=dict(os.environ, ZE_AFFINITY_MASK='0.1'))
@@ -97,7 +94,6 @@ class Doctor(harness.Case):
         self.assertNotIn(('device.network', 'cpu:0'), checks)
         self.examine(daemon, '-m', 'compact-x2', '-d', 'cpu:0')
         self.refused('doctor', '-m', 'nothing-x9', says='nothing-x9')
-        self.refused('doctor', '-m', self.path('none.pth'), says='none.pth')
 
     def test_weights_that_changed(self):
         """Found, given up and brought anew; those that can't be brought well are refused."""

@@ -9,7 +9,7 @@ import sys
 import tempfile
 import time
 
-from harness import Case, clip, main
+from harness import Case, main
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'unit', 'remote'))
 from web_server import Server   # noqa: E402
@@ -92,24 +92,6 @@ class PullTest(PullCase):
         self.assertEqual(self.post(name='known')[0], 202)
         self.assertEqual(self.pulled('known')['error'], None)
         self.assertEqual(self.server.requests, [])
-
-    def test_from_the_command_line(self):
-        self.server.files['/cli.safetensors'] = self.model
-        source = clip(os.path.join(self.folder, 'v.mp4'), frames=2)
-        done = self.vrtctl('submit', '-m', 'unknown', source, status=None)
-        self.assertIn("isn't here yet", done.stderr)
-        self.assertIn('vrtctl models pull unknown', done.stderr)
-        url = self.server.url('/cli.safetensors')
-        done = self.vrtctl('models', 'pull', url)
-        self.assertIn('SHA-256 ' + self.digest, done.stdout)
-        self.assertIn('could not be verified', done.stdout)
-        os.remove(self.path('cli.safetensors'))
-        done = self.vrtctl('models', 'pull', '--json', '--sha256', self.digest, url)
-        self.assertEqual(json.loads(done.stdout)['verified'], True)
-        self.assertIn('as expected', self.vrtctl('models', 'pull', '--sha256', self.digest,
-                                                 url).stdout)
-        self.refused('models', 'pull', '--sha256', 64 * '1', url, says='is another file')
-        self.refused('models', 'pull', 'nothing', says='no model called')
 
     def test_size_and_digest_come_first(self):
         """Of a pull that takes a while; what nobody knows is said, too. It comes to nothing."""

@@ -231,7 +231,6 @@ static void test_waiting(void)
     struct vrt_shards_work work = { .devices = 2, .reproducible = true };
     struct vrt_shards shards;
     struct vrt_progress progress;
-    int n_changed = 0;
     struct flow flow;
 
     init(&flow, 2);
@@ -240,7 +239,7 @@ static void test_waiting(void)
     work.spec->recipe.times = 1;
     work.spec->recipe.every = 2;
     vrt_shards_init(&shards, &(struct vrt_shards_params){
-        .pool = flow.pool, .progress = &progress, .changed = on_changed, .ctx = &n_changed,
+        .pool = flow.pool, .progress = &progress, .changed = on_changed, .ctx = &(int){ 0 },
     });
     vrt_shards_begin(&shards, &work);
     expect_int(vrt_shards_room(&shards, 0), 2);

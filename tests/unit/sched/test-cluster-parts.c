@@ -5,8 +5,8 @@
 
 #include <errno.h>
 #include <stdbool.h>
-#include <sys/stat.h>
 
+#include "base/clock.h"
 #include "base/macro.h"
 #include "daemon/cluster/task-impl.h"
 
@@ -192,6 +192,14 @@ static FILE *open_in(const char *folder, const char *name)
     return file;
 }
 
+static void remove_folder(const char *folder)
+{
+    char command[64];
+
+    snprintf(command, sizeof(command), "rm -r %s", folder);
+    expect_int(system(command), 0);
+}
+
 static void try_task(const char *folder, const struct task *row)
 {
     const char *note_name = strcmp(row->name, "0/1") == 0 ? "rest" : row->name;
@@ -219,6 +227,11 @@ static void try_task(const char *folder, const struct task *row)
         expect_int(vrt_task_part(task)->prime_shard, row->first ? 2 * row->first - 1 : 0);
     }
     task->is_done = row->is_done;
+    /* Its video, or what restores it, is another. */
+    if (strcmp(row->id, "input.other") == 0)
+        vrt_task_segment_stored(task, NULL, &(struct vrt_segment_record){
+            .number = row->first, .n_frames = 8 + row->starts, .next_shard = 3 - row->starts,
+        });
     snprintf(fails.message, sizeof(fails.message), "%s", row->fails ? "so it went" : "");
     expect_int(vrt_task_end(task, row->result ? &error : &fails), row->exit);
     vrt_cluster_note_read(&film, note_name, &note);
@@ -234,7 +247,7 @@ static void try_task(const char *folder, const struct task *row)
 
 static void test_names(void)
 {
-    static const char *const names[] = { "plan", "join", "0/1", "2/3", "", "3", "3/3", "-1/3",
+    static const char *const names[] = { "plan", "join", "0/1", "9/10", "", "3", "3/3", "-1/3",
                                          "1/0", "1/2x", "all", "4/4", "/2", "1/2147483648" };
 
     for (size_t i = 0; i < VRT_ARRAY_SIZE(names); i++)
@@ -257,6 +270,9 @@ static void test_tasks(void)
         { "0/1", "", 0, 0, "shutting_down", NULL, false, AGAIN, "shutting_down", 1, 0, 3 },
         { "0/1", "", 0, 0, "output.job", NULL, false, 1, "failed", "output.job", 1, 0, 3 },
         { "0/1", "", 2, 0, "device.lost", NULL, false, 1, "failed", "device.lost", 3, 0, 3 },
+        { "0/1", "", 0, 0, NULL, NULL, true, 1, "failed", "input.other", 1, 0, 3 },
+        { "0/1", "", 1, 0, NULL, NULL, true, 1, "failed", "input.other", 2, 0, 3 },
+        { "0/1", "", 0, 0, NULL, NULL, false, AGAIN, "job.parked", 1, 0, 3, PLAN("1", THREE) },
         { "0/1", "", 3, -ELOOP, NULL, "task rest was begun 3 times and got nothing done; last: its "
           "node or its process ended without a word", false, 1, "failed", "job.crash_loop", 3 },
         { "0/1", "0", 0, 0, NULL, NULL, true, VRT_CLUSTER_MORE, "running", "", 1, 1, 3 },
@@ -275,16 +291,58 @@ static void test_tasks(void)
     };
 
     for (size_t i = 0; i < VRT_ARRAY_SIZE(rows); i++) {
-        char folder[] = "/tmp/vrt-film-XXXXXX", command[64];
+        char folder[] = "/tmp/vrt-film-XXXXXX";
         fprintf(stderr, "  %s, of it %s: %s\n", rows[i].name, rows[i].made, rows[i].id);
         expect_true(mkdtemp(folder));
         try_task(folder, &rows[i]);
-        snprintf(command, sizeof(command), "rm -r %s", folder);
-        expect_int(system(command), 0);
+        remove_folder(folder);
     }
 }
 
+/* The plan is what was found, as it was, and what reading took of what making takes. */
+static void test_survey(void)
+{
+    static const struct vrt_segment_plan segments[] = {
+        { .n_frames = 1, .next_shard = 1, .prime_shard = 1 },
+        { .n_frames = 999, .next_shard = 2 }, { 7000, 9, 4, 3 },
+    };
+    char folder[] = "/tmp/vrt-film-XXXXXX";
+    struct vrt_error error = { .id = NULL };
+    struct vrt_cluster_folder film;
+    struct vrt_cluster_plan plan;
+    struct vrt_task_state *task;
+
+    expect_true(mkdtemp(folder));
+    FILE *file = open_in(folder, "request.json");
+    fputs("{\"input\": {\"name\": \"a\"}, \"output\": {\"name\": \"b\"}}", file);
+    fclose(file);
+    expect_int(vrt_task_begin(folder, "plan", &task, &error), 0);
+    task->begun_ns = vrt_clock_now_ns() - 1000 * VRT_NS_PER_S;
+    task->frames_per_s = 1;
+    for (size_t i = 0; i <= VRT_ARRAY_SIZE(segments); i++)
+        vrt_task_part(task)->surveyed(task, i < 3 ? &segments[i] : NULL, 77);
+    char **const texts[] = { &task->plan.request, &task->plan.info, &task->plan.work };
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(texts); i++)
+        *texts[i] = strdup(i == 0 ? "{}" : i == 1 ? "{\"a\": 1}" : "{\"b\": 2}");
+    task->is_done = true;
+    expect_int(vrt_task_end(task, NULL), VRT_CLUSTER_DONE);
+    expect_int(vrt_cluster_folder_open(folder, &film, &error), 0);
+    expect_int(vrt_cluster_plan_read(&film, &plan, &error), 0);
+    expect_int(plan.span_ns, 77);
+    expect_int(plan.read_share, 125);
+    expect_int(plan.n_segments, 3);
+    for (size_t i = 0; i < plan.n_segments; i++)
+        expect_int(memcmp(&plan.segments[i], &segments[i], sizeof(segments[i])), 0);
+    expect_str(plan.request, "{}");
+    expect_str(plan.info, "{\"a\": 1}");
+    expect_str(plan.work, "{\"b\": 2}");
+    vrt_cluster_plan_done(&plan);
+    vrt_cluster_folder_done(&film);
+    remove_folder(folder);
+}
+
 TEST_MAIN(
+    { "survey", test_survey },
     { "names", test_names },
     { "tasks", test_tasks },
     { "bound", test_bound },
