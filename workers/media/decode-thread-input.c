@@ -263,8 +263,6 @@ static int find_bookmark(struct vrt_decode_thread *decode_thread, struct vrt_err
     if (vrt_cutter_go_on(decode_thread->own.cutter, bookmark) < 0)
         return VRT_READER_LOST;
     for (int64_t i = bookmark->first; i < bookmark->n_read; i++) {
-        if (atomic_load(decode_thread->cancel))
-            return vrt_raise(-ECANCELED);
         int r = read_frame(decode_thread, error);
         if (r != 0)
             return r < 0 ? vrt_fold(r) : r;

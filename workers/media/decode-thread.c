@@ -131,6 +131,13 @@ static int next_clip(struct vrt_decode_thread *decode_thread, struct vrt_cut *cu
     return 0;
 }
 
+static void drop_frames(struct vrt_decode_clip *clip, struct vrt_cut *cut)
+{
+    clip->n_skipped += cut->clip.n_new;
+    for (int i = 0; i < cut->clip.n; i++)
+        cut->frames[i] = vrt_frame_unref(cut->frames[i]);
+}
+
 /* What was restored before is decoded all the same where no bookmark leads beyond it: where a frame
  * is, and what it looks like, is exact only if everything before it was seen. */
 static int skip_clips(struct vrt_decode_thread *decode_thread, struct vrt_decode_clip *clip)
@@ -140,14 +147,9 @@ static int skip_clips(struct vrt_decode_thread *decode_thread, struct vrt_decode
     int r = 0;
 
     while (r == 0 && is_cut && decode_thread->own.next_shard < decode_thread->first_shard) {
-        if (atomic_load(decode_thread->cancel))
-            return vrt_raise(-ECANCELED);
         r = next_clip(decode_thread, &cut, &is_cut, &clip->base.error);
-        if (r != 0 || !is_cut)
-            continue;
-        clip->n_skipped += cut.clip.n_new;
-        for (int i = 0; i < cut.clip.n; i++)
-            cut.frames[i] = vrt_frame_unref(cut.frames[i]);
+        if (r == 0 && is_cut)
+            drop_frames(clip, &cut);
     }
     return vrt_fold(r);
 }
@@ -164,15 +166,11 @@ static int survey(struct vrt_decode_thread *decode_thread, struct vrt_decode_cli
         vrt_segment_course_init(course, &decode_thread->cutter_params.rule,
                                 decode_thread->survey_frames);
     while (r == 0 && is_cut && !ends) {
-        if (atomic_load(decode_thread->cancel))
-            return vrt_raise(-ECANCELED);
         r = next_clip(decode_thread, &cut, &is_cut, &clip->base.error);
         if (r != 0 || !is_cut)
             continue;
         ends = vrt_segment_course_add(course, &cut, &clip->segment);
-        clip->n_skipped += cut.clip.n_new;
-        for (int i = 0; i < cut.clip.n; i++)
-            cut.frames[i] = vrt_frame_unref(cut.frames[i]);
+        drop_frames(clip, &cut);
     }
     if (!ends)
         (void)vrt_segment_course_end(course, &clip->segment);

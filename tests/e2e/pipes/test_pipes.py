@@ -309,9 +309,13 @@ class Pipes(Case):
             with self.subTest(arguments=arguments):
                 _, said = self.piped(b'', *arguments, status=2)
                 self.assertIn(says, said)
-        for option in ['--start', '--duration']:
-            _, said = self.piped(self.bytes_of(source), '-', '-o', '-', option, '1', status=1)
-            self.assertIn('restored whole', said)
+        veiled = clip(self.path('veiled.mkv'), '-c:v', 'ffv1', '-pix_fmt', 'yuva420p', frames=3)
+        for film, options, says in [
+                (source, ['--start', '1'], 'restored whole'),
+                (source, ['--duration', '1'], 'restored whole'),
+                (veiled, ['--alpha', 'resize', '--codec', 'ffv1'], 'read a second time')]:
+            _, said = self.piped(self.bytes_of(film), '-', '-o', '-', *options, status=1)
+            self.assertIn(says, said)
 
     def test_terminals(self):
         main, terminal = pty.openpty()

@@ -157,14 +157,17 @@ class Between(harness.Case):
         """Pictures have no names for those between: the results are numbered, and that is said."""
         folder, film = self.path('pictures'), self.path('film.mkv')
         os.mkdir(folder)
-        ffmpeg('-f', 'lavfi', '-i', f'testsrc2=size={SIZE}', '-vf', MOTION, '-frames:v', 4,
-               folder + '/p%d.png')
+        ffmpeg('-f', 'lavfi', '-i', f'testsrc2=size={SIZE}', '-vf',
+               MOTION + ',format=rgba,colorchannelmixer=aa=0.5', '-frames:v', 4, folder + '/p%d.png')
         done = self.vrtctl('submit', '--follow', '--json', '-m', self.model, '--precision', 'f32',
                            folder)
         job = json.loads(done.stdout.strip().splitlines()[-1])
         self.assertEqual(sorted(os.listdir(folder + '.restored')),
                          [f'{i:08}.png' for i in range(1, 9)])
-        self.assertIn('2 of each picture', str(job['warnings']))
+        self.assertEqual(self.own_warnings(job), [
+            'the results are numbered from 1 on, 2 of each picture: those that are made between '
+            'have no names',
+            'a picture that is made between two has the transparency of the first of them'])
         ffmpeg('-i', folder + '/p%d.png', '-c:v', 'ffv1', '-pix_fmt', 'gbrp', film)
         self.assertEqual(pixels(folder + '.restored/%08d.png', 'gbrp'),
                          pixels(self.made(film)[1], 'gbrp'))
@@ -182,6 +185,9 @@ class Between(harness.Case):
         picture = self.path('one.png')
         ffmpeg('-f', 'lavfi', '-i', f'testsrc2=size={SIZE}', '-frames:v', 1, picture)
         self.refused('submit', '-m', self.model, picture, says='a picture has no others')
+        veiled = clip(self.path('veiled.mkv'), '-c:v', 'ffv1', '-pix_fmt', 'yuva420p', size=SIZE)
+        self.refused('submit', '-m', self.model, '--codec', 'ffv1', '--alpha', 'resize', veiled,
+                     says='there is none between two frames')
 
     def test_plan(self):
         source = self.rgb('plan.mkv', frames=9)

@@ -10,7 +10,7 @@
 #define FPS 25
 #define N_FRAMES 3000               /* two minutes */
 
-static const struct vrt_encoder_params encoder = {
+static struct vrt_encoder_params encoder = {
     .codec = VRT_CODEC_H264, .quality = VRT_UNKNOWN, .bitrate = VRT_UNKNOWN, .n_threads = 4,
     .format = { .width = 640, .height = 360, .depth = 8, .layout = VRT_LAYOUT_YUV,
                 .chroma_shift_x = 1, .chroma_shift_y = 1 },
@@ -61,6 +61,14 @@ static void test_bitrate(void)
     expect_int(warnings.n, 1);
     expect_contains(warnings.sentences[0], "smaller than 800 GB");
     expect_int(bitrate, 640LL * 360 * 3 / 2 * 8 * FPS);
+    /* Of one frame likewise; of large frames it's no more than any encoder takes. */
+    expect_int(choose(800000000000, 0, 1, &bitrate, &warnings, &error), 0);
+    expect_int(bitrate, 640LL * 360 * 3 / 2 * 8 * FPS);
+    encoder.format.width = encoder.format.height = 8192;
+    expect_int(choose(800000000000, 0, N_FRAMES, &bitrate, &warnings, &error), 0);
+    expect_int(bitrate, VRT_BITRATE_MAX);
+    encoder.format.width = 640;
+    encoder.format.height = 360;
 }
 
 static void test_refusals(void)
@@ -129,7 +137,7 @@ static void test_bounds(void)
         double told, took, times;
     } cases[] = {
         { 0, 0, 0, 1 }, { 2900, 3e7, 1e9, 0.5 }, { 2900, 3e7, 100, 2 }, { 3000, 3e7, 3e7, 0.5 },
-        { 3000, 2e7, 2e7, 0.5 },
+        { 3000, 2e7, 2e7, 0.5 }, { 2999, 29985e3, 29985e3, 1.5 },
         { 3100, 1e7, 1e7, 0.5 }, { 1500, 15e6, 15e6, 1 }, { 1500, 15e6, 14e6, 16.0 / 14 },
     };
 
