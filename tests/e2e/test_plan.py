@@ -122,6 +122,9 @@ class Plan(harness.Case):
         with open(self.path('text.mp4'), 'w', encoding='utf-8') as f:
             f.write('not a video')
         self.refused('submit', '--dry-run', self.path('text.mp4'), says='text.mp4')
+        for quality, n in (0, 1), (1, 0):
+            plan = self.plan(source, '--quality', quality)
+            self.assertEqual(str(plan['warnings']).count('lossless, in a profile'), n)
 
     def test_precision_that_costs_too_much(self):
         """`auto` stays with f32, and says so with the cure: in the plan, at the submission, and of

@@ -88,14 +88,6 @@ class RefusedOutput(harness.Case):
         self.assertIn('x.exe', line)
         self.assertFalse(os.path.exists(self.path('x.exe')))
 
-    def test_clips(self):
-        """Of a network that restores frame by frame nothing can be asked of clips."""
-        for arguments, says in [(['--clip', '8'], 'leave clip out'), (['--sigma', '9'], 'sigma'),
-                                (['--clip-overlap', '2'], 'leave clip_overlap out'),
-                                (['--tiling', 'official'], 'leave tiling out')]:
-            self.refused('submit', *arguments, '--output', self.path('x.mkv'), self.source,
-                         says=says)
-
     def test_precision(self):
         """No CPU computes in f16."""
         self.refused('submit', '--precision', 'f16', '--output', self.path('x.mkv'), self.source,

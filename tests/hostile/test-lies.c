@@ -134,17 +134,6 @@ static bool is_in_depth(const struct vrt_frame *frame)
     return is_good;
 }
 
-static bool is_same(const struct vrt_frame *a, const struct vrt_frame *b)
-{
-    const size_t row = (size_t)(a->planes[0].width * vrt_frame_format_sample_bytes(&a->format));
-    int differs = 0;
-
-    for (int y = 0; y < a->planes[0].height; y++)
-        differs |= memcmp(a->planes[0].data + (size_t)y * a->planes[0].stride_bytes,
-                          b->planes[0].data + (size_t)y * b->planes[0].stride_bytes, row);
-    return !differs;
-}
-
 /* All that is done with samples before a device gets them. */
 static void look_at_frame(const struct vrt_frame *frame, int64_t index, int64_t last_pts)
 {
@@ -217,7 +206,7 @@ static bool read_film(struct vrt_child *child, struct vrt_error *error)
         }
         look_at_frame(frame, i, last ? last->pts : 0);
         /* Nobody has changed it since. */
-        expect_true(!last || is_same(last, copy));
+        expect_true(!last || vrt_frame_same_samples(last, copy));
         vrt_frame_copy_samples(frame, copy);
         vrt_frame_unref(last);
         last = VRT_STEAL(frame);
@@ -435,6 +424,7 @@ static void look_at_limits(bool has_devices)
     const rlim_t half = (rlim_t)sysconf(_SC_PHYS_PAGES) / 2 * (rlim_t)sysconf(_SC_PAGESIZE);
     const rlim_t room = VRT_MIN(VRT_MAX(half, (rlim_t)4 << 30), (rlim_t)64 << 30);
     struct rlimit ours, its;
+    expect_int(getrlimit(RLIMIT_NPROC, &ours), 0);
     const struct {
         __rlimit_resource_t resource;
         rlim_t most;
@@ -443,6 +433,8 @@ static void look_at_limits(bool has_devices)
         { RLIMIT_NOFILE, has_devices ? 512 : 64 },
         { RLIMIT_AS, has_devices ? RLIM_INFINITY : room },
         { RLIMIT_MEMLOCK, has_devices ? RLIM_INFINITY : 0 },
+        /* Half of the user's are left to others. */
+        { RLIMIT_NPROC, ours.rlim_cur == RLIM_INFINITY ? RLIM_INFINITY : ours.rlim_cur / 2 },
     };
     char command[128], text[4096];
     int pid = 0;
@@ -456,10 +448,6 @@ static void look_at_limits(bool has_devices)
         expect_int(prlimit(pid, limits[i].resource, NULL, &its), 0);
         expect_int(its.rlim_max, VRT_MIN(ours.rlim_max, limits[i].most));
     }
-    /* Of threads half are left to the user's others. */
-    expect_int(getrlimit(RLIMIT_NPROC, &ours), 0);
-    expect_int(prlimit(pid, RLIMIT_NPROC, NULL, &its), 0);
-    expect_int(its.rlim_max, ours.rlim_cur == RLIM_INFINITY ? ours.rlim_max : ours.rlim_cur / 2);
     snprintf(command, sizeof(command), "cat /proc/%d/status /proc/%d/oom_score_adj", pid, pid);
     told = popen(command, "r");
     text[fread(text, 1, sizeof(text) - 1, told)] = '\0';

@@ -204,8 +204,6 @@ static int write_segment(struct writing *writing, int64_t number)
         return vrt_fold(r);
     writing->segment_fd = fd;
     for (writing->index = 0; r == 0 && writing->index < n_frames; writing->index++, writing->k++) {
-        if (atomic_load(encode_thread->params.cancel))
-            return vrt_raise(-ECANCELED);
         if (encode_thread->params.files->is_sequence &&
             writing->k / encode_thread->params.times >=
                 (int64_t)encode_thread->params.files->sequence.n)
@@ -228,8 +226,6 @@ int vrt_encode_thread_write_pictures(struct vrt_encode_thread *encode_thread, in
 
     for (int64_t i = 0; r == 0 && i < encode_thread->n_segments; i++)
         r = write_segment(&writing, i);
-    if (r == -ECANCELED)
-        return vrt_refuse(error, r, "cancelled", "cancelled");
     if (r < 0)
         return vrt_refuse_errno(error, vrt_fold(r), "the output");
     if (writing.k != n_frames)

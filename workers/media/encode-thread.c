@@ -271,10 +271,6 @@ static int encode_shard(struct vrt_media_thread *base, struct vrt_media_task *ta
 
     for (int i = 0; r == 0 && i < vrt_shard_n_out(frames); i++) {
         struct vrt_frame *frame = VRT_STEAL(frames->out[i]);
-        if (atomic_load(encode_thread->params.cancel)) {
-            vrt_frame_unref(frame);
-            return vrt_raise(-ECANCELED);
-        }
         if (frames->shared[i])
             r = blend(encode_thread, VRT_STEAL(frames->shared[i]), &frame, &task->error);
         if (r == 0 && frame && shard->shard < encode_thread->kept_shard)

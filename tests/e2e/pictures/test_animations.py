@@ -102,10 +102,6 @@ class Animations(harness.Case):
             for i in range(0, len(alpha), 128):
                 self.assertEqual(alpha[i:i + 60] + alpha[i + 68:i + 128], bytes(60) + b'\xff' * 60)
 
-    def test_refused_animations(self):
-        self.refused('submit', clip(self.path('x.mkv')), '--output', self.path('x.webp'),
-                     says='.apng or .gif')
-
 
 if __name__ == '__main__':
     harness.main()

@@ -247,19 +247,18 @@ class Pictures(harness.Case):
             self.assertEqual(*map(digest, targets))
 
     def test_refusals(self):
-        film = clip(self.path('film.mp4'))
-        self.refused('submit', '-o', self.path('of-film.png'), film, says='holds one picture')
-        self.refused('submit', '-o', self.path('fields.png'), '--deinterlace', 'field',
-                     self.picture('fields-in.png'), says='of each field one makes two')
-        source = self.picture('good.png')
-        self.refused('submit', '-o', self.path('x.png'), '--codec', 'h264', source,
-                     says='cannot hold H.264')
-        self.refused('submit', '-o', self.path('x.mkv'), '--codec', 'png', source,
-                     says='name the output .png')
-        broken = write(self.path('broken.png'), read(source)[:60])
-        self.refused('submit', '-o', self.path('x.png'), broken, says='broken.png is damaged')
+        picture = self.picture('good.png')
+        broken = write(self.path('broken.png'), read(picture)[:60])
         text = write(self.path('text.jpg'), b'no picture\n' * 20)
-        self.refused('submit', '-o', self.path('x.jpg'), text, says='text.jpg')
+        for name, source, options, says in (
+                ('x.webp', clip(self.path('film.mp4')), (), '.webp holds one picture, and the '
+                 'input is a video: name it .mkv, or .apng or .gif'),
+                ('x.png', picture, ('--deinterlace', 'field'), 'of each field one makes two'),
+                ('x.png', picture, ('--codec', 'h264'), 'cannot hold H.264'),
+                ('x.mkv', picture, ('--codec', 'png'), 'name the output .png'),
+                ('x.png', broken, (), 'broken.png is damaged'),
+                ('x.jpg', text, (), 'text.jpg')):
+            self.refused('submit', '-o', self.path(name), *options, source, says=says)
 
     def test_picture_to_video(self):
         self.restore(self.picture('film.png'), self.path('film.mkv'))

@@ -158,7 +158,8 @@ class Between(harness.Case):
         folder, film = self.path('pictures'), self.path('film.mkv')
         os.mkdir(folder)
         ffmpeg('-f', 'lavfi', '-i', f'testsrc2=size={SIZE}', '-vf',
-               MOTION + ',format=rgba,colorchannelmixer=aa=0.5', '-frames:v', 4, folder + '/p%d.png')
+               MOTION + ',format=rgba,colorchannelmixer=aa=0.5', '-frames:v', 4,
+               folder + '/p%d.png')
         done = self.vrtctl('submit', '--follow', '--json', '-m', self.model, '--precision', 'f32',
                            folder)
         job = json.loads(done.stdout.strip().splitlines()[-1])
@@ -175,7 +176,6 @@ class Between(harness.Case):
     def test_refused(self):
         source = self.rgb('r.mkv')
         for options, says in ((('--times', 4), 'makes 2 times as many frames of a video, not 4'),
-                              (('--clip', 4), 'leave clip out'),
                               (('--clip-overlap', 1), 'leave clip_overlap out'),
                               (('--sigma', 10), 'sigma')):
             for dry in ((), ('--dry-run',)):
