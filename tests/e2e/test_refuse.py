@@ -88,12 +88,6 @@ class RefusedOutput(harness.Case):
         self.assertIn('x.exe', line)
         self.assertFalse(os.path.exists(self.path('x.exe')))
 
-    def test_precision(self):
-        """No CPU computes in f16."""
-        self.refused('submit', '--precision', 'f16', '--output', self.path('x.mkv'), self.source,
-                     says='in f16: ask for another precision, or for auto')
-        self.assertFalse(os.path.exists(self.path('x.mkv')))
-
     def test_unknown_device(self):
         self.refused('submit', '--device', 'tpu:0', '--output', self.path('d.mp4'), self.source,
                      says='tpu:0')

@@ -162,10 +162,10 @@ class Times(harness.Case):
     def test_refused(self):
         source = self.rgb('r.mkv')
         self.refused('submit', '-m', self.model, '--times', 17, source, says='times', status=2)
-        self.refused('submit', '-m', self.model, '--clip', 4, source, says='leave clip out')
-        for fps, says in ((25, 'has 25 frames a second, and only more'), (0, 'below 0.001 is none'),
-                          (0.0001, 'below 0.001')):
-            self.refused('submit', '-m', self.model, '--fps', fps, source, says=says)
+        for option, value, says in (('--clip', 4, 'leave clip out'), ('--fps', 25, 'and only more'),
+                                    ('--fps', 0, 'below 0.001 is none'),
+                                    ('--fps', 0.0001, 'below 0.001')):
+            self.refused('submit', '-m', self.model, option, value, source, says=says)
         varying = self.path('varying.mp4')
         clip(varying, '-vf', "setpts='(N*N+3*N)/TB/100'", '-fps_mode', 'passthrough', '-c:v',
              'libx264', '-video_track_timescale', 600, frames=12, size=SIZE)

@@ -185,7 +185,7 @@ static void check_scene(const struct vrt_clip_rule *rule, int64_t n_frames)
             expect_true(clip.first + clip.n <= n_known);
             n_new += clip.n_new;
             expect_int(clip.first + clip.n, n_new);
-            expect_true(clip.depth >= clip.n && clip.depth <= VRT_CLIP_FRAMES_MAX);
+            expect_int(clip.depth, vrt_clip_depth(rule, clip.n));
             for (int i = 0; i < clip.n; i++) {
                 struct vrt_share a = vrt_clip_share(rule, &clip, i, n_known, n_known < n_frames);
                 struct vrt_share b = vrt_clip_share(rule, &known, i, n_frames, false);

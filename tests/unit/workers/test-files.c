@@ -120,7 +120,7 @@ static void test_pictures(void)
         .access = { .open = open_plainly },
     };
     expect_int(vrt_files_note(&files, &error), 0);
-    expect_int(files.sequence.n, 3);
+    expect_true(files.is_sequence && files.sequence.n == 3 && !files.output_is_folder);
     /* Nothing of the video. */
     close(make("notes.txt", "more"));
     expect_int(unlink(path_of("notes.txt")), 0);
@@ -157,28 +157,12 @@ static void test_pictures(void)
     close(files.output_fd);
 }
 
-/* Return: what noting this pair of files says. */
-static const char *refusal_of(int input_fd, int output_fd)
-{
-    static struct vrt_error error;
-    struct vrt_files files = {
-        .input_fd = input_fd,
-        .output_fd = output_fd,
-        .input_name = "in.mp4",
-        .output_name = "out.mp4",
-    };
-
-    error = (struct vrt_error){ 0 };
-    expect_true(vrt_files_note(&files, &error) < 0);
-    expect_true(error.message[0]);
-    return error.id;
-}
-
 static void test_refusals(void)
 {
     VRT_CLEANUP(vrt_closep) int in = make("in.mp4", "video"), out = make("out.mp4", "");
     VRT_CLEANUP(vrt_closep) int again = open(path_of("in.mp4"), O_RDWR | O_CLOEXEC);
     VRT_CLEANUP(vrt_closep) int write_only = open(path_of("out.mp4"), O_WRONLY | O_CLOEXEC);
+    VRT_CLEANUP(vrt_closep) int append = open(path_of("out.mp4"), O_RDWR | O_APPEND | O_CLOEXEC);
     VRT_CLEANUP(vrt_closep) int null = open("/dev/null", O_RDWR | O_CLOEXEC);
     VRT_CLEANUP(vrt_closep) int folder_fd = open(folder, O_RDONLY | O_CLOEXEC);
     /* What has no kind at all, and blocks whoever reads it. */
@@ -187,16 +171,33 @@ static void test_refusals(void)
     int pipes[2];
 
     expect_int(pipe(pipes), 0);
-    expect_str(refusal_of(in, again), "job.same_file");
-    expect_str(refusal_of(pipes[0], out), "input.not_regular");
-    expect_str(refusal_of(null, out), "input.not_regular");
-    expect_str(refusal_of(folder_fd, out), "input.not_regular");
-    expect_str(refusal_of(counter, out), "input.not_regular");
-    expect_str(refusal_of(poll, out), "input.not_regular");
-    expect_str(refusal_of(write_only, out), "request.descriptors");
-    expect_str(refusal_of(in, null), "job.output");
-    expect_str(refusal_of(in, pipes[1]), "job.output");
-    expect_str(refusal_of(in, write_only), "job.output");
+    const struct {
+        int in, out;
+        const char *id, *says;
+    } rows[] = {
+        { in, again, "job.same_file", "the output is the input's own file" },
+        { pipes[0], out, "input.not_regular", "in.mp4 is neither a file nor a pipe" },
+        { null, out, "input.not_regular", "in.mp4 is neither a file nor a pipe" },
+        { folder_fd, out, "input.not_regular", "in.mp4 is a folder: give a video file" },
+        { counter, out, "input.not_regular", "in.mp4 is no file at all" },
+        { poll, out, "input.not_regular", "in.mp4 is no file at all" },
+        { write_only, out, "request.descriptors", "in.mp4 must be open for reading" },
+        { in, null, "job.output", "out.mp4 is no regular file" },
+        { in, folder_fd, "job.output", "out.mp4 is no regular file" },
+        { in, pipes[1], "job.output", "out.mp4 is no regular file" },
+        { in, write_only, "job.output", "out.mp4 must be open for reading and writing" },
+        { in, append, "job.output", "out.mp4 must not be open for appending" },
+    };
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(rows); i++) {
+        struct vrt_error error = { .id = NULL };
+        struct vrt_files files = {
+            .input_fd = rows[i].in, .output_fd = rows[i].out,
+            .input_name = "in.mp4", .output_name = "out.mp4",
+        };
+        expect_true(vrt_files_note(&files, &error) < 0);
+        expect_str(error.id, rows[i].id);
+        expect_contains(error.message, rows[i].says);
+    }
     close(pipes[0]);
     close(pipes[1]);
 }

@@ -23,7 +23,7 @@ static void shell(const char *command)
     expect_int(system(line), 0);
 }
 
-/* The names that are found, each after a space; or the refusal's id. */
+/* The names that are found, each after a space; or the refusal. */
 static const char *list(const char *pattern)
 {
     static char text[512];
@@ -35,7 +35,7 @@ static const char *list(const char *pattern)
     expect_true(fd >= 0);
     text[0] = '\0';
     if (vrt_sequence_list(fd, "frames", pattern, &sequence, &error) < 0)
-        snprintf(text, sizeof(text), "%s", error.id);
+        snprintf(text, sizeof(text), "%s: %s", error.id, error.message);
     for (size_t i = 0; i < sequence.n; i++)
         n += (size_t)snprintf(text + n, sizeof(text) - n, " %s", sequence.names[i]);
     vrt_sequence_done(&sequence);
@@ -57,9 +57,12 @@ static void test_order(void)
         { "b.png a.png ab.png a-1.png", " a.png a-1.png ab.png b.png" },
         { "1.PNG 2.jpeg 3.TIF 4.webp 5.bmp", " 1.PNG 2.jpeg 3.TIF 4.webp 5.bmp" },
         { "1.png notes.txt film.mp4 .hidden.png png 2", " 1.png" },
-        { "1.png 1.jpg", "input.unsupported" },
-        { "1.png $(printf %0244d 2).png", "input.unsupported" },     /* none is left out */
-        { "x.txt", "input.no_video" },
+        { "2.jpg 1.png 1.jpg", "input.unsupported: 1.jpg and 1.png have results of one name: put "
+          "one of them elsewhere" },
+        /* None is left out. */
+        { "1.png $(printf %0244d 2).png", "input.unsupported: frames holds a picture whose name "
+          "is longer than 247 bytes: give it a shorter one, as its result needs some more" },
+        { "x.txt", "input.no_video: frames holds no picture" },
     };
     char command[256];
 
@@ -74,23 +77,27 @@ static void test_order(void)
 static void test_patterns(void)
 {
     static const struct {
-        const char *pattern, *names;
+        const char *pattern, *names;    /* NULL: it's no pattern */
     } cases[] = {
         { "f%d.png", " f0.png f1.png f12.png f10000.png" },
         { "f%04d.png", " f0001.png f0012.png f10000.png" },
         { "f%05d.png", " f00123.png f10000.png" },
-        { "%d.png", "input.no_video" },
-        { "f%dx%d.png", "input.unsupported" },
-        { "f%s.png", "input.unsupported" },
-        { "f%32d.png", "input.no_video" },
-        { "f%33d.png", "input.unsupported" },
-        { "../f%d.png", "input.unsupported" },
-        { "f.png", "input.unsupported" },
+        { "%d.png", "input.no_video: frames holds no picture that is called as %d.png" },
+        { "f%dx%d.png", NULL },
+        { "f%s.png", NULL },
+        { "f%32d.png", "input.no_video: frames holds no picture that is called as f%32d.png" },
+        { "f%33d.png", NULL },
+        { "../f%d.png", NULL },
+        { "f.png", NULL },
     };
 
     shell("touch f0.png f1.png f12.png f0001.png f0012.png f00123.png f10000.png f1.jpg xf1.png");
-    for (size_t i = 0; i < VRT_ARRAY_SIZE(cases); i++)
-        expect_str(list(cases[i].pattern), cases[i].names);
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(cases); i++) {
+        char no_pattern[128];
+        snprintf(no_pattern, sizeof(no_pattern), "input.unsupported: %s is no pattern for names: "
+                 "it has one number, such as %%04d.png", cases[i].pattern);
+        expect_str(list(cases[i].pattern), cases[i].names ? cases[i].names : no_pattern);
+    }
     shell("rm *");
 }
 

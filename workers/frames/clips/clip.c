@@ -70,20 +70,13 @@ int64_t vrt_clip_count(const struct vrt_clip_rule *rule, int64_t n_frames)
 {
     if (n_frames <= 0)
         return 0;
-    if (vrt_clip_is_between(rule))
-        return n_frames;
-    if (rule->temporal)
-        return vrt_overlap_count(&rule->overlap, n_frames);
-    return round_up(n_frames, rule->overlap.size) / rule->overlap.size;
+    return vrt_clip_is_between(rule) ? n_frames : vrt_overlap_count(&rule->overlap, n_frames);
 }
 
 int vrt_clip_depth(const struct vrt_clip_rule *rule, int64_t n_frames)
 {
-    int64_t depth;
+    const int64_t depth = VRT_MIN(round_up(n_frames, rule->multiple), rule->overlap.size);
 
-    if (!rule->temporal)
-        return (int)VRT_MIN(n_frames, rule->overlap.size);
-    depth = VRT_MIN(round_up(n_frames, rule->multiple), rule->overlap.size);
     return (int)VRT_MAX(depth, rule->least);
 }
 

@@ -60,7 +60,7 @@ struct between {
 
 static struct between place(int i, int n)
 {
-    const double at = VRT_MIN(VRT_MAX((i + 0.5) * n / SIDE - 0.5, 0), n - 1);
+    const double at = VRT_MAX((i + 0.5) * n / SIDE - 0.5, 0);
     const int first = (int)at;
 
     return (struct between){ first, VRT_MIN(first + 1, n - 1), at - first };
