@@ -176,7 +176,6 @@ class Between(harness.Case):
     def test_refused(self):
         source = self.rgb('r.mkv')
         for options, says in ((('--times', 4), 'makes 2 times as many frames of a video, not 4'),
-                              (('--clip-overlap', 1), 'leave clip_overlap out'),
                               (('--sigma', 10), 'sigma')):
             for dry in ((), ('--dry-run',)):
                 self.refused('submit', *dry, '-m', self.model, *options, source, says=says)

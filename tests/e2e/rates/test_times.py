@@ -162,10 +162,9 @@ class Times(harness.Case):
     def test_refused(self):
         source = self.rgb('r.mkv')
         self.refused('submit', '-m', self.model, '--times', 17, source, says='times', status=2)
-        for option, value, says in (('--clip', 4, 'leave clip out'), ('--fps', 25, 'and only more'),
-                                    ('--fps', 0, 'below 0.001 is none'),
-                                    ('--fps', 0.0001, 'below 0.001')):
-            self.refused('submit', '-m', self.model, option, value, source, says=says)
+        for options, says in ((('--clip', 4), 'leave clip out'), (('--fps', 25), 'and only more'),
+                              (('--fps', 0), 'below 0.001 is none')):
+            self.refused('submit', '-m', self.model, *options, source, says=says)
         varying = self.path('varying.mp4')
         clip(varying, '-vf', "setpts='(N*N+3*N)/TB/100'", '-fps_mode', 'passthrough', '-c:v',
              'libx264', '-video_track_timescale', 600, frames=12, size=SIZE)

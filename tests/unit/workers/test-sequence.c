@@ -59,7 +59,6 @@ static void test_order(void)
         { "1.png notes.txt film.mp4 .hidden.png png 2", " 1.png" },
         { "2.jpg 1.png 1.jpg", "input.unsupported: 1.jpg and 1.png have results of one name: put "
           "one of them elsewhere" },
-        /* None is left out. */
         { "1.png $(printf %0244d 2).png", "input.unsupported: frames holds a picture whose name "
           "is longer than 247 bytes: give it a shorter one, as its result needs some more" },
         { "x.txt", "input.no_video: frames holds no picture" },
