@@ -286,12 +286,42 @@ static void test_nobody_listens(void)
     expect_int(vrt_fd_store_take(fd_store, 1, VRT_FD_STORE_INPUT), -ENOENT);
     vrt_fd_store_drop(fd_store, 1);
     vrt_fd_store_sweep(fd_store);
+    expect_int(vrt_notify_store("1i", fd), VRT_NOTIFY_E_NOBODY);
+    expect_int(vrt_notify_unstore("1i"), VRT_NOTIFY_E_NOBODY);
     /* It went away while we run. */
     setenv("NOTIFY_SOCKET", "/tmp/vrt-keep-nowhere/notify", 1);
     vrt_fd_store_put(fd_store, 1, VRT_FD_STORE_INPUT, fd);
     vrt_fd_store_put(fd_store, 1, VRT_FD_STORE_OUTPUT, fd);
     vrt_fd_store_drop(fd_store, 1);
     unsetenv("NOTIFY_SOCKET");
+}
+
+/* What systemd says in the environment: how many files it keeps, and how soon it loses patience. */
+static void test_environment(void)
+{
+    static const struct {
+        const char *name, *value;
+        int64_t means;
+    } cases[] = {
+        { "FDSTORE", NULL, -1 }, { "FDSTORE", "", -1 }, { "FDSTORE", "7x", -1 },
+        { "FDSTORE", "-1", -1 }, { "FDSTORE", "0", 0 }, { "FDSTORE", "7", 7 },
+        { "FDSTORE", "2147483647", INT32_MAX }, { "FDSTORE", "2147483648", -1 },
+        { "FDSTORE", "99999999999999999999", -1 },
+        { "WATCHDOG_USEC", NULL, 0 }, { "WATCHDOG_USEC", "3000999", 3000 },
+        { "WATCHDOG_USEC", "3000000000000", INT32_MAX }, { "WATCHDOG_USEC", "soon", 0 },
+    };
+    struct told told = listen_for_notices();
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        int64_t n_warnings = vrt_log_count(VRT_LOG_WARNING);
+        if (cases[i].value)
+            setenv(cases[i].name, cases[i].value, 1);
+        expect_int(cases[i].name[0] == 'F' ? vrt_notify_store_max() : vrt_notify_watchdog_ms(),
+                   cases[i].means);
+        expect_int(vrt_log_count(VRT_LOG_WARNING) - n_warnings, i == 12);
+        unsetenv(cases[i].name);
+    }
+    end_notices(&told);
 }
 
 TEST_MAIN(
@@ -301,4 +331,5 @@ TEST_MAIN(
     { "full", test_full },
     { "many", test_many },
     { "nobody-listens", test_nobody_listens },
+    { "environment", test_environment },
 )
