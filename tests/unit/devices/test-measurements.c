@@ -28,7 +28,7 @@ static struct vrt_pool *pool_open(struct bench *bench, size_t *ret_d)
     struct vrt_error error = { 0 };
     struct vrt_pool *pool;
 
-    bench_open(bench, NULL);
+    bench_open(bench);
     if (vrt_pool_new(&(struct vrt_pool_params){ .loop = &bench->loop, .store = bench->store },
                      &pool, &error))
         test_fail("%s", error.message);
@@ -170,7 +170,7 @@ static void test_strange(void)
 
     bench_init(&bench);
     for (int round = 0; round < 2; round++) {
-        bench_open(&bench, NULL);
+        bench_open(&bench);
         for (size_t i = 0; i < VRT_ARRAY_SIZE(strange); i++)
             vrt_store_put_measure(bench.store, &strange[i]);
         for (int i = 0; round == 1 && i < 2; i++)

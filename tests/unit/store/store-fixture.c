@@ -21,6 +21,7 @@ void bench_remove(struct bench *bench)
     struct dirent *entry;
     char path[400];
 
+    free(bench->table.rows);
     expect_true(dir);
     while ((entry = readdir(dir))) {
         if (entry->d_name[0] == '.')
@@ -51,14 +52,12 @@ int bench_try(struct bench *bench, struct vrt_error *error)
     return r;
 }
 
-void bench_open(struct bench *bench, struct table *table)
+void bench_open(struct bench *bench)
 {
     struct vrt_error error = { 0 };
 
     if (bench_try(bench, &error))
         test_fail("the store does not open: %s", error.message);
-    if (table)
-        bench_load(bench, table);
 }
 
 static int on_job(void *ctx, const struct vrt_store_job *job)
@@ -97,24 +96,21 @@ static void on_measure(void *ctx, const struct vrt_store_measure *measure)
              measure->device_class, measure->what);
 }
 
-void bench_load(struct bench *bench, struct table *table)
+void bench_read(struct bench *bench)
 {
+    struct table *table = &bench->table;
     const struct vrt_store_reader reader = {
         .job = on_job, .segment = on_segment, .ctx = table,
     };
     struct vrt_error error = { 0 };
 
+    bench_open(bench);
+    free(table->rows);
     *table = (struct table){ .rows = malloc(TABLE_MAX * sizeof(*table->rows)) };
     expect_true(table->rows);
     if (vrt_store_load(bench->store, &reader, &table->last_id, &error) ||
         vrt_store_load_measures(bench->store, on_measure, table, &error))
         test_fail("the store is not read: %s", error.message);
-}
-
-void table_free(struct table *table)
-{
-    free(table->rows);
-    *table = (struct table){ 0 };
 }
 
 void bench_wait(struct bench *bench)
@@ -144,13 +140,13 @@ void bench_close(struct bench *bench)
 void bench_begin(struct bench *bench)
 {
     bench_init(bench);
-    bench_open(bench, NULL);
+    bench_open(bench);
 }
 
-void bench_reopen(struct bench *bench, struct table *table)
+void bench_reopen(struct bench *bench)
 {
     bench_close(bench);
-    bench_open(bench, table);
+    bench_read(bench);
 }
 
 void bench_end(struct bench *bench)

@@ -36,6 +36,7 @@ struct bench {
     int n_done;
     int last_result;
     bool stopped;
+    struct table table;             /* what bench_read() found last */
 };
 
 /* Makes the folder; nothing is opened. */
@@ -44,20 +45,20 @@ void bench_init(struct bench *bench);
 /* Removes the folder with what is in it. */
 void bench_remove(struct bench *bench);
 
-/* Opens the store and expects it to work; reads all into `table` (may be NULL). */
-void bench_open(struct bench *bench, struct table *table);
+/* Opens the store and expects it to work. */
+void bench_open(struct bench *bench);
+
+/* The same, and reads all that is in it. */
+void bench_read(struct bench *bench);
 
 /* Tries to open it. Return: its outcome; the loop is closed again where that is not 0. */
 int bench_try(struct bench *bench, struct vrt_error *error);
 
-/* Reads all that is in the open store. */
-void bench_load(struct bench *bench, struct table *table);
-
 /* bench_init() and bench_open(). */
 void bench_begin(struct bench *bench);
 
-/* Closes it and opens it again: `table` is what was kept. */
-void bench_reopen(struct bench *bench, struct table *table);
+/* bench_close() and bench_read(). */
+void bench_reopen(struct bench *bench);
 
 /* bench_close() and bench_remove(). */
 void bench_end(struct bench *bench);
@@ -79,5 +80,3 @@ void bench_put(struct bench *bench, int64_t id);
 
 /* A segment whose figures follow from job and number. */
 struct vrt_segment_record bench_segment(int64_t job_id, int64_t number);
-
-void table_free(struct table *table);

@@ -60,7 +60,7 @@ static void write_on(const struct bench *bench, int64_t first, int ack_fd)
     struct writer writer = { .bench = *bench, .next = first, .ack_fd = ack_fd };
     struct ack acks[IN_FLIGHT];
 
-    bench_open(&writer.bench, NULL);
+    bench_open(&writer.bench);
     for (int i = 0; i < IN_FLIGHT; i++) {
         acks[i].writer = &writer;
         write_next(&writer, &acks[i]);
@@ -101,7 +101,6 @@ static int64_t kill_writer(const struct bench *bench, int64_t first, int n_acks,
 static void test_kill(void)
 {
     struct bench bench;
-    struct table table;
     int64_t n_writes = 0;
 
     bench_init(&bench);
@@ -109,14 +108,14 @@ static void test_kill(void)
     for (int round = 0; round < N_KILLS; round++) {
         int64_t acked = kill_writer(&bench, n_writes, rand() % 40, rand() % 3000);
         int64_t n_found = 0;
-        bench_open(&bench, &table);
-        for (int i = 0; i < table.n_rows; i++) {
-            bool is_last = i == table.n_rows - 1;
-            expect_int(table.rows[i].job.id, i + 1);
-            expect_str(table.rows[i].request, bench_job(i + 1)->request);
-            expect_true(table.rows[i].n_segments == 1 || is_last);
-            expect_int(table.rows[i].job.starts, table.rows[i].n_segments ? 0 : 2);
-            n_found += 1 + table.rows[i].n_segments;
+        bench_read(&bench);
+        for (int i = 0; i < bench.table.n_rows; i++) {
+            bool is_last = i == bench.table.n_rows - 1;
+            expect_int(bench.table.rows[i].job.id, i + 1);
+            expect_str(bench.table.rows[i].request, bench_job(i + 1)->request);
+            expect_true(bench.table.rows[i].n_segments == 1 || is_last);
+            expect_int(bench.table.rows[i].job.starts, bench.table.rows[i].n_segments ? 0 : 2);
+            n_found += 1 + bench.table.rows[i].n_segments;
         }
         if (n_found < acked + 1)
             test_fail("round %d: %lld writes were answered, %lld are there", round,
@@ -124,11 +123,10 @@ static void test_kill(void)
         n_writes = n_found;
         /* The rest of a job, so that each child begins with one of its own. */
         if (n_writes % 2 == 1) {
-            struct vrt_segment_record segment = bench_segment(table.n_rows, 0);
-            vrt_store_add_segment(bench.store, table.n_rows, &segment, bench_done(&bench));
+            struct vrt_segment_record segment = bench_segment(bench.table.n_rows, 0);
+            vrt_store_add_segment(bench.store, bench.table.n_rows, &segment, bench_done(&bench));
             n_writes++;
         }
-        table_free(&table);
         bench_close(&bench);
         if (n_writes / 2 > TABLE_MAX - 2000)
             break;
@@ -181,12 +179,11 @@ static void test_full(void)
     struct result results[4] = { 0 };
     struct vrt_store_counts counts;
     struct bench bench;
-    struct table table;
     int64_t full;
 
     bench_init(&bench);
     bench.max_bytes = 400000;
-    bench_open(&bench, NULL);
+    bench_open(&bench);
     full = fill(&bench);
     expect_true(full > 5);
 
@@ -211,26 +208,24 @@ static void test_full(void)
     bench_close(&bench);
 
     bench.max_bytes = 0;
-    bench_open(&bench, &table);
-    expect_int(table.n_rows, full - 1 - 2 + 1);
-    expect_int(table.rows[table.n_rows - 1].job.id, full + 2);
-    expect_int(table.rows[table.n_rows - 1].work_bytes, sizeof(text) - 1);
-    expect_int(table.rows[0].work_bytes, 0);
-    table_free(&table);
+    bench_read(&bench);
+    expect_int(bench.table.n_rows, full - 1 - 2 + 1);
+    expect_int(bench.table.rows[bench.table.n_rows - 1].job.id, full + 2);
+    expect_int(bench.table.rows[bench.table.n_rows - 1].work_bytes, sizeof(text) - 1);
+    expect_int(bench.table.rows[0].work_bytes, 0);
     bench_end(&bench);
 }
 
 static void fill_limited(struct bench *bench)
 {
     struct rlimit limit;
-    struct table table;
     int64_t full;
 
     signal(SIGXFSZ, SIG_IGN);
     expect_int(getrlimit(RLIMIT_FSIZE, &limit), 0);
     limit.rlim_cur = 300000;
     expect_int(setrlimit(RLIMIT_FSIZE, &limit), 0);
-    bench_open(bench, NULL);
+    bench_open(bench);
     full = fill(bench);
     bench_put(bench, 1);
     limit.rlim_cur = limit.rlim_max;
@@ -239,9 +234,8 @@ static void fill_limited(struct bench *bench)
         put_big(bench, id);
     bench_wait(bench);
     expect_int(bench->last_result, 0);
-    bench_reopen(bench, &table);
-    expect_int(table.n_rows, full + 4);
-    table_free(&table);
+    bench_reopen(bench);
+    expect_int(bench->table.n_rows, full + 4);
     bench_close(bench);
 }
 
@@ -280,7 +274,7 @@ static void test_reserve(void)
 
     bench_init(&bench);
     snprintf(path, sizeof(path), "%s-wal", bench.file);
-    bench_open(&bench, NULL);
+    bench_open(&bench);
     for (int i = 0; i < 2; i++) {
         expect_int(stat(path, &st), 0);
         expect_true(st.st_blocks * 512 >= 4 << 20);

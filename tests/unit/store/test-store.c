@@ -48,14 +48,12 @@ static void test_round_trip(void)
         .work = "\xff is no UTF-8",
     };
     struct bench bench;
-    struct table table;
     struct stat st;
 
     bench_init(&bench);
-    bench_open(&bench, &table);
-    expect_int(table.n_rows, 0);
-    expect_int(table.last_id, 0);
-    table_free(&table);
+    bench_read(&bench);
+    expect_int(bench.table.n_rows, 0);
+    expect_int(bench.table.last_id, 0);
     expect_int(stat(bench.file, &st), 0);
     expect_int(st.st_mode & 07777, 0600);
 
@@ -74,25 +72,24 @@ static void test_round_trip(void)
     expect_int(bench.n_done, 7);
     expect_int(bench.last_result, 0);
 
-    bench_open(&bench, &table);
-    expect_int(table.n_rows, 3);
-    expect_int(table.last_id, odd.id);
+    bench_read(&bench);
+    expect_int(bench.table.n_rows, 3);
+    expect_int(bench.table.last_id, odd.id);
     for (int i = 0; i < 2; i++) {
         struct vrt_store_job job = *bench_job(i + 1);
         /* Its segments set it back. */
         job.starts = i == 1 ? 0 : job.starts;
-        expect_row(&table.rows[i], &job);
+        expect_row(&bench.table.rows[i], &job);
     }
-    expect_row(&table.rows[2], &odd);
-    expect_str(table.rows[0].history, "It's older");
-    expect_str(table.rows[1].history, "");
-    expect_int(table.rows[0].n_segments, 0);
-    expect_int(table.rows[1].n_segments, 3);
+    expect_row(&bench.table.rows[2], &odd);
+    expect_str(bench.table.rows[0].history, "It's older");
+    expect_str(bench.table.rows[1].history, "");
+    expect_int(bench.table.rows[0].n_segments, 0);
+    expect_int(bench.table.rows[1].n_segments, 3);
     for (int i = 0; i < 3; i++) {
         struct vrt_segment_record wanted = bench_segment(2, i);
-        expect_true(memcmp(&table.rows[1].segments[i], &wanted, sizeof(wanted)) == 0);
+        expect_true(memcmp(&bench.table.rows[1].segments[i], &wanted, sizeof(wanted)) == 0);
     }
-    table_free(&table);
     bench_end(&bench);
 }
 
@@ -100,7 +97,6 @@ static void test_round_trip(void)
 static void test_states(void)
 {
     struct bench bench;
-    struct table table;
 
     bench_begin(&bench);
     for (int state = 0; state < VRT_JOB_STATE_COUNT; state++) {
@@ -108,11 +104,10 @@ static void test_states(void)
         job.state = state;
         vrt_store_put_job(bench.store, &job, bench_done(&bench));
     }
-    bench_reopen(&bench, &table);
-    expect_int(table.n_rows, VRT_JOB_STATE_COUNT);
+    bench_reopen(&bench);
+    expect_int(bench.table.n_rows, VRT_JOB_STATE_COUNT);
     for (int state = 0; state < VRT_JOB_STATE_COUNT; state++)
-        expect_int(table.rows[state].job.state, state);
-    table_free(&table);
+        expect_int(bench.table.rows[state].job.state, state);
     bench_end(&bench);
 }
 
@@ -136,7 +131,6 @@ static void test_group_commit(void)
     struct order orders[500];
     struct vrt_store_counts counts;
     struct bench bench;
-    struct table table;
     int last = -1;
 
     bench_begin(&bench);
@@ -153,9 +147,8 @@ static void test_group_commit(void)
     expect_int(counts.n_failed, 0);
     /* The first has gone at once, all the others together. */
     expect_int(counts.n_commits, 2);
-    bench_reopen(&bench, &table);
-    expect_int(table.n_rows, 500);
-    table_free(&table);
+    bench_reopen(&bench);
+    expect_int(bench.table.n_rows, 500);
     bench_end(&bench);
 }
 
@@ -164,7 +157,6 @@ static void test_merge(void)
 {
     struct vrt_segment_record segment = bench_segment(7, 0);
     struct bench bench;
-    struct table table;
 
     bench_begin(&bench);
     bench_put(&bench, 1);
@@ -179,12 +171,11 @@ static void test_merge(void)
     }
     bench_wait(&bench);
     expect_int(bench.n_done, 103);
-    bench_reopen(&bench, &table);
-    expect_int(table.n_rows, 2);
-    expect_int(table.rows[1].job.priority, 99);
-    expect_int(table.rows[1].job.starts, 2);
-    expect_int(table.rows[1].n_segments, 0);
-    table_free(&table);
+    bench_reopen(&bench);
+    expect_int(bench.table.n_rows, 2);
+    expect_int(bench.table.rows[1].job.priority, 99);
+    expect_int(bench.table.rows[1].job.starts, 2);
+    expect_int(bench.table.rows[1].n_segments, 0);
     bench_end(&bench);
 }
 
@@ -193,7 +184,6 @@ static void test_segments(void)
 {
     struct vrt_segment_record other = { .number = 1, .n_frames = 5 };
     struct bench bench;
-    struct table table;
 
     bench_begin(&bench);
     for (int id = 1; id <= 3; id++) {
@@ -212,16 +202,15 @@ static void test_segments(void)
     expect_int(bench.last_result, 0);
     vrt_store_add_segment(bench.store, 99, &other, bench_done(&bench));
     bench_put(&bench, 4);
-    bench_reopen(&bench, &table);
-    expect_int(table.n_rows, 4);
-    expect_int(table.rows[0].n_segments, 6);
+    bench_reopen(&bench);
+    expect_int(bench.table.n_rows, 4);
+    expect_int(bench.table.rows[0].n_segments, 6);
     for (int i = 0; i < 6; i++)
-        expect_int(table.rows[0].segments[i].number, i);
-    expect_int(table.rows[0].job.starts, 2);
-    expect_int(table.rows[1].n_segments, 2);
-    expect_int(table.rows[1].segments[1].n_frames, 5);
-    expect_int(table.rows[2].n_segments, 0);
-    table_free(&table);
+        expect_int(bench.table.rows[0].segments[i].number, i);
+    expect_int(bench.table.rows[0].job.starts, 2);
+    expect_int(bench.table.rows[1].n_segments, 2);
+    expect_int(bench.table.rows[1].segments[1].n_frames, 5);
+    expect_int(bench.table.rows[2].n_segments, 0);
     bench_end(&bench);
 }
 
@@ -231,7 +220,6 @@ static void test_no_such_job(void)
     struct vrt_segment_record segment = bench_segment(1, 0);
     struct vrt_store_counts counts;
     struct bench bench;
-    struct table table;
 
     bench_begin(&bench);
     bench_put(&bench, 1);
@@ -242,9 +230,8 @@ static void test_no_such_job(void)
     vrt_store_counts(bench.store, &counts);
     expect_int(counts.n_failed, 1);
     expect_int(counts.n_commits, 2);
-    bench_reopen(&bench, &table);
-    expect_int(table.n_rows, 2);
-    table_free(&table);
+    bench_reopen(&bench);
+    expect_int(bench.table.n_rows, 2);
     bench_end(&bench);
 }
 
@@ -252,23 +239,20 @@ static void test_no_such_job(void)
 static void test_ids(void)
 {
     struct bench bench;
-    struct table table;
 
     bench_begin(&bench);
     for (int i = 1; i <= 9; i++)
         bench_put(&bench, i);
     vrt_store_remove_job(bench.store, 9, bench_done(&bench));
     vrt_store_remove_job(bench.store, 77, bench_done(&bench));
-    bench_reopen(&bench, &table);
-    expect_int(table.n_rows, 8);
-    expect_int(table.last_id, 9);
-    table_free(&table);
+    bench_reopen(&bench);
+    expect_int(bench.table.n_rows, 8);
+    expect_int(bench.table.last_id, 9);
     for (int i = 1; i <= 8; i++)
         vrt_store_remove_job(bench.store, i, bench_done(&bench));
-    bench_reopen(&bench, &table);
-    expect_int(table.n_rows, 0);
-    expect_int(table.last_id, 9);
-    table_free(&table);
+    bench_reopen(&bench);
+    expect_int(bench.table.n_rows, 0);
+    expect_int(bench.table.last_id, 9);
     bench_end(&bench);
 }
 
@@ -295,7 +279,6 @@ static void test_stop(void)
 {
     struct bench bench;
     struct chain chain = { &bench, 10, false };
-    struct table table;
 
     bench_begin(&bench);
     vrt_store_put_job(bench.store, bench_job(1), (struct vrt_store_done){ on_chain, &chain });
@@ -303,9 +286,8 @@ static void test_stop(void)
     expect_true(chain.stopped);
     expect_int(chain.n_left, -1);
     expect_int(uv_loop_close(&bench.loop), 0);
-    bench_open(&bench, &table);
-    expect_int(table.n_rows, 11);
-    table_free(&table);
+    bench_read(&bench);
+    expect_int(bench.table.n_rows, 11);
     bench_end(&bench);
 }
 
@@ -318,21 +300,18 @@ static void test_measures(void)
         .value = 1.25e12,
     };
     struct bench bench;
-    struct table table;
 
     bench_init(&bench);
-    bench_open(&bench, &table);
-    expect_int(table.n_measures, 0);
-    table_free(&table);
+    bench_read(&bench);
+    expect_int(bench.table.n_measures, 0);
     vrt_store_put_measure(bench.store, &measure);
     measure.value = 2.5e12;
     vrt_store_put_measure(bench.store, &measure);
-    bench_reopen(&bench, &table);
-    expect_int(table.n_measures, 1);
-    expect_near(table.value, 2.5e12, 0);
-    expect_str(table.measure, "0123456789abcdef|cpu, somebody's \"fast\" one, 2 threads|"
+    bench_reopen(&bench);
+    expect_int(bench.table.n_measures, 1);
+    expect_near(bench.table.value, 2.5e12, 0);
+    expect_str(bench.table.measure, "0123456789abcdef|cpu, somebody's \"fast\" one, 2 threads|"
                "flops_per_s.bf16");
-    table_free(&table);
     bench_end(&bench);
 }
 
@@ -367,14 +346,14 @@ static void test_tokens(void)
     expect_int(bench.n_done, 4);
     expect_int(bench.last_result, 0);
     bench_close(&bench);
-    bench_open(&bench, NULL);
+    bench_open(&bench);
     expect_int(vrt_store_load_tokens(bench.store, note_token, text, &last_id, &error), 0);
     expect_str(text, "2 b feed 0 13 0\n3 Ann's beef 1 11 12\n");
     expect_int(last_id, 9);
     vrt_store_put_token(bench.store, &(struct vrt_store_token){ 7, "", "", false, 0, 0 },
                         bench_done(&bench));
     bench_close(&bench);
-    bench_open(&bench, NULL);
+    bench_open(&bench);
     expect_int(vrt_store_load_tokens(bench.store, note_token, text, &last_id, &error), -ENOMEM);
     expect_true(error.message[0]);
     bench_end(&bench);
@@ -434,7 +413,7 @@ static void test_reader_fails(void)
     for (int i = 1; i <= 3; i++)
         bench_put(&bench, i);
     bench_close(&bench);
-    bench_open(&bench, NULL);
+    bench_open(&bench);
     expect_int(vrt_store_load(bench.store, &reader, &last_id, &error), -ENOMEM);
     expect_int(n_read, 2);
     expect_int(last_id, -1);
@@ -447,7 +426,6 @@ static void test_many(void)
 {
     static char text[3000];
     struct bench bench;
-    struct table table;
     int64_t start_ns;
 
     memset(text, 'x', sizeof(text) - 1);
@@ -459,15 +437,14 @@ static void test_many(void)
     }
     bench_close(&bench);
     start_ns = vrt_clock_now_ns();
-    bench_open(&bench, &table);
+    bench_read(&bench);
     fprintf(stderr, "10,000 jobs of 3 KB: opened and read in %.0f ms\n",
             (double)(vrt_clock_now_ns() - start_ns) / VRT_NS_PER_MS);
-    expect_int(table.n_rows, 10000);
+    expect_int(bench.table.n_rows, 10000);
     for (int i = 0; i < 10000; i++) {
-        expect_int(table.rows[i].job.id, i + 1);
-        expect_int(table.rows[i].work_bytes, sizeof(text) - 1);
+        expect_int(bench.table.rows[i].job.id, i + 1);
+        expect_int(bench.table.rows[i].work_bytes, sizeof(text) - 1);
     }
-    table_free(&table);
     bench_end(&bench);
 }
 
