@@ -159,7 +159,7 @@ static int take_handover(struct vrt_control *control, struct vrt_job *job,
         r = vrt_job_record_give(job, handover->request, error);
     if (r < 0 || !handover)
         return vrt_fold(r);
-    if (job->decision && handover->request->output.fd != VRT_UNKNOWN)
+    if (handover->request->output.fd != VRT_UNKNOWN)
         note_output(job, handover->request->overwrite);
     vrt_job_files_keep(control->context, job);
     return 0;
@@ -286,7 +286,7 @@ int vrt_control_cancel(struct vrt_control *control, struct vrt_job *job)
         return 0;
     }
     /* That takes a moment, in which the daemon may die. What isn't listed isn't stored either. */
-    if (job->decision && !vrt_list_is_empty(&job->link)) {
+    if (!vrt_list_is_empty(&job->link)) {
         job->decision->is_cancelled = true;
         job->info.cancelling = true;
         vrt_queue_tell(control->context, job);

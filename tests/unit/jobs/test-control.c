@@ -102,6 +102,7 @@ static void test_pause(void)
     static const struct step steps[] = {
         { "POST /v1/jobs/1/resume", "", 0, 409, "job 1 is running: it goes on by itself" },
         { "POST /v1/jobs/1/pause", "", 0, 200, "{\"id\":1,\"state\":\"paused\"" },
+        { "GET /v1/jobs/2", "", 0, 200, "{\"id\":2,\"state\":\"running\"" },
         { "POST /v1/jobs/1/pause", "{}", 0, 409, "job 1 is paused" },
         { "POST /v1/jobs/1/retry", "", 0, 409, "job 1 is paused: it isn't over" },
         { "PATCH /v1/jobs/1", "{\"priority\":7}", 0, 200, "\"priority\":7" },
@@ -224,7 +225,9 @@ static void test_priority(void)
     play_expect_state(&play, 1, VRT_JOB_RUNNING);
     expect_int(play_submit(&play, "hang-2", ""), 2);
     expect_int(play_submit(&play, "run-3", ""), 3);
+    /* It doesn't wait for anybody to look. */
     expect_int(send_body(&play, "PATCH /v1/jobs/3", "{\"priority\":1}", 0), 200);
+    expect_contains(play_answer, "{\"id\":3,\"state\":\"running\"");
     play_expect_state(&play, 3, VRT_JOB_DONE);
     play_expect_state(&play, 1, VRT_JOB_RUNNING);
     play_expect_state(&play, 2, VRT_JOB_QUEUED);
@@ -362,13 +365,17 @@ static void test_other_input(void)
     static const struct step steps[] = {
         { "GET /v1/jobs/1", "", 0, 200, "\"id\":\"input.other\"" },
         { "POST /v1/jobs/1/resume", "", 0, 409, "job.needs_input" },
-        { "POST /v1/jobs/1/resume", "{" FILES "}", 2, 200, "\"error\":null" },
+        { "POST /v1/jobs/1/resume", "{" FILES "}", 2, 200, "{\"id\":1,\"state\":\"queued\"" },
+        { "GET /v1/jobs/1", "", 0, 200, "\"error\":null" },
+        { "DELETE /v1/jobs/2", "", 0, 200, "{\"id\":2," },
     };
     struct play play;
 
-    play_start(&play, "");
+    play_start(&play, "[jobs]\nmax_running = 1\n");
     expect_int(play_submit(&play, "other", ""), 1);
     play_expect_state(&play, 1, VRT_JOB_NEEDS_INPUT);
+    expect_int(play_submit(&play, "hang", ""), 2);
+    play_expect_state(&play, 2, VRT_JOB_RUNNING);
     play_steps(&play, steps, VRT_ARRAY_SIZE(steps));
     play_expect_state(&play, 1, VRT_JOB_DONE);
     play_stop(&play);
@@ -508,17 +515,19 @@ static void test_held(void)
     struct play play;
 
     play_start(&play, "[jobs]\nmax_running = 1\n");
-    for (int id = 1; id <= 2; id++) {
+    expect_int(play_submit(&play, "run-1", ""), 1);
+    play_expect_state(&play, 1, VRT_JOB_DONE);
+    for (int id = 2; id <= 3; id++) {
         expect_int(play_submit(&play, "hang", ""), id);
         play_await_frames(&play, id);
-        expect_int(send_body(&play, id == 1 ? "POST /v1/jobs/1/pause" : "POST /v1/jobs/2/pause",
+        expect_int(send_body(&play, id == 2 ? "POST /v1/jobs/2/pause" : "POST /v1/jobs/3/pause",
                              "", 0), 200);
     }
+    expect_int(send_body(&play, "POST /v1/jobs/3/resume", "", 0), 200);
+    expect_int(play_wait_for_segments(&play, 3, 5), 1);
+    expect_int(send_body(&play, "DELETE /v1/jobs/3", "", 0), 200);
     expect_int(send_body(&play, "POST /v1/jobs/2/resume", "", 0), 200);
-    expect_int(play_wait_for_segments(&play, 2, 5), 1);
-    expect_int(send_body(&play, "DELETE /v1/jobs/2", "", 0), 200);
-    expect_int(send_body(&play, "POST /v1/jobs/1/resume", "", 0), 200);
-    expect_int(play_wait_for_segments(&play, 1, 5), 2);
+    expect_int(play_wait_for_segments(&play, 2, 5), 2);
     play_stop(&play);
 }
 
