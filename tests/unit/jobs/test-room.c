@@ -40,6 +40,7 @@ static void test_takes(void)
         { 20, 7, 2, 4000, 4000, 4000, 6000 },
         { 3, 7, 2, 4000, 4000, 4000, 6000 },
         { -1, 9000, 2, 4000, 9000, 14000, 6000 },
+        { 0, 9000, 2, 4000, 9000, 14000, 6000 },
         { -1, -1, 2, 4000, 4000, 4000, 6000 },
     };
 
@@ -57,6 +58,21 @@ static void test_takes(void)
     }
 }
 
+static void make_file(int spool_fd, const char *name, int size)
+{
+    VRT_CLEANUP(vrt_closep) int fd = openat(spool_fd, name, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+
+    expect_int(ftruncate(fd, size), 0);
+}
+
+static int mode_of(int fd)
+{
+    struct stat st;
+
+    expect_int(fstat(fd, &st), 0);
+    return st.st_mode & 07777;
+}
+
 /* A job is tried again before its old result is removed, which takes its time. */
 static void test_result_made_again(void)
 {
@@ -72,6 +88,7 @@ static void test_result_made_again(void)
     expect_int(vrt_spool_detach_result(spool_fd, 7, old, sizeof(old)), 0);
     expect_int(vrt_spool_open_result(spool_fd, 7), -1);
     expect_int(vrt_spool_make_result(spool_fd, 7, &again_fd), 0);
+    expect_int(mode_of(again_fd), 0600);
     vrt_spool_remove(spool_fd, old);
     vrt_closep(&fd);
     fd = vrt_spool_open_result(spool_fd, 7);
@@ -94,12 +111,12 @@ static void test_taken_back(void)
     expect_int(vrt_spool_give_file(spool_fd, "upload", 7, VRT_JOB_INPUT), -ENOENT);
     expect_int(vrt_spool_file_bytes(spool_fd, 7, VRT_JOB_INPUT), 0);
     for (size_t i = 0; i < VRT_ARRAY_SIZE(files); i++) {
-        VRT_CLEANUP(vrt_closep) int fd = openat(spool_fd, "upload", O_WRONLY | O_CREAT, 0600);
-        expect_int(ftruncate(fd, 100 + (int)i), 0);
+        make_file(spool_fd, "upload", 100 + (int)i);
         expect_int(vrt_spool_give_file(spool_fd, "upload", 7, files[i]), 0);
     }
     expect_int(vrt_spool_open(spool_fd, 7, &job_fd), 0);
-    close(openat(job_fd, "00000.seg", O_WRONLY | O_CREAT, 0600));
+    expect_int(mode_of(job_fd), 0700);
+    make_file(job_fd, "00000.seg", 0);
     expect_int(vrt_spool_detach(spool_fd, 7, old, sizeof(old)), 0);
     vrt_spool_take_back(spool_fd, old, 7);
     vrt_spool_remove(spool_fd, old);
@@ -117,7 +134,7 @@ static void test_taken_back(void)
 static bool is_wanted(void *ctx, int64_t job_id, bool is_result)
 {
     (void)ctx;
-    return job_id == 1 || job_id == 7 || (job_id == 8 && is_result);
+    return job_id == 12 || job_id == 7 || (job_id == 8 && is_result);
 }
 
 static void test_clean(void)
@@ -130,7 +147,7 @@ static void test_clean(void)
         { "8.result", false, true }, { "9.result", false, false }, { "07", true, false },
         { "7.results", false, false }, { "+7", true, false }, { "0", true, false },
         { "x", false, false }, { "pipe-0", false, false }, { "7.1234", true, false },
-        { "9223372036854775808", true, false }, { "1", true, true },
+        { "9223372036854775808", true, false }, { "12", true, true },
     };
     char folder[] = "/tmp/vrtd-spool-XXXXXX";
     VRT_CLEANUP(vrt_closep) int spool_fd = -1;
@@ -142,19 +159,24 @@ static void test_clean(void)
         if (entries[i].is_folder)
             expect_int(mkdirat(spool_fd, entries[i].name, 0700), 0);
         else
-            close(openat(spool_fd, entries[i].name, O_WRONLY | O_CREAT, 0600));
+            make_file(spool_fd, entries[i].name, 0);
     }
     expect_int(vrt_spool_joined_bytes(spool_fd, 8), 0);
     expect_int(symlinkat("/", spool_fd, "9"), 0);
     expect_true(vrt_spool_open(spool_fd, 9, &fd) < 0);
-    fd = openat(spool_fd, "8/joined.mkv", O_WRONLY | O_CREAT, 0600);
-    expect_int(write(fd, "12345", 5), 5);
+    make_file(spool_fd, "8/joined.mkv", 5);
     expect_int(vrt_spool_joined_bytes(spool_fd, 8), 5);
-    vrt_closep(&fd);
     /* Files without a name don't take each other's, nor one that is left. */
     expect_int(vrt_spool_make_file(spool_fd, &fd), 0);
     expect_true(faccessat(spool_fd, "pipe-0", F_OK, 0) == 0);
     expect_true(faccessat(spool_fd, "pipe-1", F_OK, 0) < 0);
+    expect_int(mode_of(fd), 0600);
+    /* What it takes on the disk isn't what its length says. */
+    expect_int(posix_fallocate(fd, 0, 1 << 16), 0);
+    expect_int(ftruncate(fd, 1 << 30), 0);
+    expect_true(vrt_spool_held_bytes(fd) >= 1 << 16 && vrt_spool_held_bytes(fd) < 1 << 20);
+    expect_int(vrt_spool_held_bytes(fd) % 512, 0);
+    expect_int(vrt_spool_held_bytes(-1), 0);
 
     expect_int(vrt_spool_clean(spool_fd, is_wanted, NULL), 0);
     for (size_t i = 0; i < VRT_ARRAY_SIZE(entries); i++) {
@@ -436,10 +458,8 @@ static void test_after_a_run(void)
     struct vrt_job_disk *disk = &job->parts->disk;
     expect_int(mkdirat(bench.context.params.spool_fd, "1", 0700), 0);
     for (int size = 12; size >= 6; size -= 3) {
-        VRT_CLEANUP(vrt_closep) int fd = openat(bench.context.params.spool_fd, "1/joined.mp4",
-                                                O_WRONLY | O_CREAT | O_TRUNC, 0600);
-        expect_int(ftruncate(fd, size), 0);
         struct vrt_error error = { .id = NULL };
+        make_file(bench.context.params.spool_fd, "1/joined.mp4", size);
         disk->promised_bytes = 50;
         vrt_disk_space_note_run(&bench.space, job, &error);
         expect_int(disk->promised_bytes, 0);
@@ -458,7 +478,8 @@ static void test_after_a_run(void)
     bench_done(&bench);
 }
 
-/* What a start finds is charged, and stays, where its job may need it. */
+/* What a start finds is charged, and stays, where its job may need it: a segment of 7 bytes twice,
+ * an input, and what the finished file has beside that. */
 static void test_load(void)
 {
     static const struct {
@@ -466,8 +487,8 @@ static void test_load(void)
         int64_t result_bytes, charged;
         bool keeps, keeps_result;
     } rows[] = {
-        { VRT_JOB_QUEUED, VRT_UNKNOWN, 14, true, true },
-        { VRT_JOB_FAILED, VRT_UNKNOWN, 14, true, true },
+        { VRT_JOB_QUEUED, VRT_UNKNOWN, 46, true, true },
+        { VRT_JOB_FAILED, VRT_UNKNOWN, 46, true, true },
         { VRT_JOB_CANCELLED, VRT_UNKNOWN, 0, false, false },
         { VRT_JOB_DONE, VRT_UNKNOWN, 0, false, false },
         { VRT_JOB_DONE, 0, 0, false, true },
@@ -479,10 +500,14 @@ static void test_load(void)
         bench_init(&bench, 1);
         struct vrt_job *job = bench_add(&bench, rows[i].state, NULL, 7);
         job->info.result_bytes = rows[i].result_bytes;
+        expect_int(mkdirat(bench.context.params.spool_fd, "1", 0700), 0);
+        make_file(bench.context.params.spool_fd, "1/input", 30);
+        make_file(bench.context.params.spool_fd, "1/joined.mp4", 9);
         vrt_disk_space_load(&bench.space, job);
+        vrt_spool_remove(bench.context.params.spool_fd, "1");
         expect_int(job->parts->disk.charged_bytes, rows[i].charged);
         expect_held(&bench, rows[i].charged);
-        expect_int(job->parts->disk.is_swept, rows[i].charged != 14);
+        expect_int(job->parts->disk.is_swept, rows[i].charged != 46);
         expect_int(vrt_disk_space_keeps(job, false), rows[i].keeps);
         expect_int(vrt_disk_space_keeps(job, true), rows[i].keeps_result);
         bench_done(&bench);
