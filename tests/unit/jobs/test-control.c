@@ -102,7 +102,6 @@ static void test_pause(void)
     static const struct step steps[] = {
         { "POST /v1/jobs/1/resume", "", 0, 409, "job 1 is running: it goes on by itself" },
         { "POST /v1/jobs/1/pause", "", 0, 200, "{\"id\":1,\"state\":\"paused\"" },
-        { "GET /v1/jobs/2", "", 0, 200, "{\"id\":2,\"state\":\"running\"" },
         { "POST /v1/jobs/1/pause", "{}", 0, 409, "job 1 is paused" },
         { "POST /v1/jobs/1/retry", "", 0, 409, "job 1 is paused: it isn't over" },
         { "PATCH /v1/jobs/1", "{\"priority\":7}", 0, 200, "\"priority\":7" },
@@ -231,6 +230,11 @@ static void test_priority(void)
     play_expect_state(&play, 3, VRT_JOB_DONE);
     play_expect_state(&play, 1, VRT_JOB_RUNNING);
     play_expect_state(&play, 2, VRT_JOB_QUEUED);
+    /* Nor does who takes the place of one that is held. */
+    play_await_frames(&play, 1);
+    expect_int(send_body(&play, "POST /v1/jobs/1/pause", "", 0), 200);
+    expect_int(send_body(&play, "GET /v1/jobs/2", "", 0), 200);
+    expect_contains(play_answer, "{\"id\":2,\"state\":\"running\"");
     play_stop(&play);
 }
 

@@ -325,13 +325,21 @@ static void test_order_of_ends(void)
     play_stop(&play);
 }
 
+/* Without a body. Return: the status. */
+static int post(struct play *play, const char *path)
+{
+    char *body;
+
+    return play_ask(play, "POST", path, "Content-Length: 0\r\n", &body);
+}
+
 /* A row that makes no sense is left out, and keeps its files until somebody mends it; those of no
  * job go. */
 static void test_left_out(void)
 {
     struct play play;
     struct vrt_job_info info;
-    char path[96], orphan[96], *body;
+    char path[96], orphan[96];
 
     play_start(&play, "");
     for (int id = 1; id <= 12; id++)
@@ -350,11 +358,52 @@ static void test_left_out(void)
     expect_int(info.segments_done, 1);
     vrt_job_info_done(&info);
     /* Who forgets it wants none of it any more. */
-    expect_int(play_ask(&play, "POST", "/v1/jobs/12/forget", "Content-Length: 0\r\n", &body), 200);
+    expect_int(post(&play, "/v1/jobs/12/forget"), 200);
     for (int i = 0; i < 5000 && access(path, F_OK) == 0; i++)
         test_sleep_ms(1);
     expect_int(access(path, F_OK), -1);
     play_restart_with(&play, "SELECT json('not forgotten') FROM jobs WHERE id = 12");
+    play_stop(&play);
+}
+
+/* A full disk is looked at again when its user says so, and by the next daemon. */
+static void test_full(void)
+{
+    struct play play;
+    struct vrt_job_info info;
+
+    play_start(&play, "");
+    expect_int(play_submit(&play, "full", ""), 1);
+    for (int n = 1; n <= 2; n++) {
+        play_wait_for(&play, 1, VRT_JOB_DISK_FULL, &info);
+        expect_int(info.n_starts, n);
+        expect_str(info.error.id, "spool.full");
+        vrt_job_info_done(&info);
+        expect_int(n == 1 ? post(&play, "/v1/jobs/1/resume") : 200, 200);
+    }
+    play_restart(&play);
+    play_expect_state(&play, 1, VRT_JOB_NEEDS_INPUT);
+    play_stop(&play);
+}
+
+/* A job that finds a disk full while it is paused has not failed. */
+static void test_pause_full(void)
+{
+    struct play play;
+    struct vrt_job_info info;
+
+    play_start(&play, "");
+    expect_int(play_submit(&play, "fill", ""), 1);
+    play_expect_state(&play, 1, VRT_JOB_RUNNING);
+    play_await_frames(&play, 1);
+    expect_int(post(&play, "/v1/jobs/1/pause"), 200);
+    usleep(20 * FAKE_FLOW_TICK_MS * 1000);
+    play_expect_state(&play, 1, VRT_JOB_PAUSED);
+    expect_int(post(&play, "/v1/jobs/1/resume"), 200);
+    expect_int(play_show(&play, 1, &info), 200);
+    expect_int(info.state, VRT_JOB_RUNNING);
+    expect_int(info.n_starts, 2);
+    vrt_job_info_done(&info);
     play_stop(&play);
 }
 
@@ -400,5 +449,7 @@ TEST_MAIN_AFTER(signal(SIGPIPE, SIG_IGN),
     { "odd-segments", test_odd_segments },
     { "order-of-ends", test_order_of_ends },
     { "left-out", test_left_out },
+    { "full", test_full },
+    { "pause-full", test_pause_full },
     { "long-ago", test_long_ago },
 )

@@ -6,20 +6,20 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <uv.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/macro.h"
 #include "daemon/access/quota.h"
+#include "daemon/jobs/job-remote.h"
 #include "daemon/jobs/queue-context.h"
 #include "daemon/jobs/spool.h"
-#include "tests/unit/api/fake-flow.h"
-#include "tests/unit/api/server-play.h"
+#include "daemon/uploads/uploads.h"
 
 /* What a job takes: its segments, and all of them joined. What is stored says more than the
  * estimate does; the number of frames may be wrong, or unknown. */
@@ -56,135 +56,6 @@ static void test_takes(void)
         expect_int(vrt_spool_needed_bytes(&job), rows[i].needed);
         expect_int(vrt_spool_next_bytes(&job), rows[i].next);
     }
-}
-
-static void make_file(int spool_fd, const char *name, int size)
-{
-    VRT_CLEANUP(vrt_closep) int fd = openat(spool_fd, name, O_WRONLY | O_CREAT | O_TRUNC, 0600);
-
-    expect_int(ftruncate(fd, size), 0);
-}
-
-static int mode_of(int fd)
-{
-    struct stat st;
-
-    expect_int(fstat(fd, &st), 0);
-    return st.st_mode & 07777;
-}
-
-/* A job is tried again before its old result is removed, which takes its time. */
-static void test_result_made_again(void)
-{
-    char folder[] = "/tmp/vrtd-spool-XXXXXX", old[64];
-    VRT_CLEANUP(vrt_closep) int spool_fd = -1;
-    VRT_CLEANUP(vrt_closep) int fd = -1;
-    VRT_CLEANUP(vrt_closep) int again_fd = -1;
-
-    expect_true(mkdtemp(folder) != NULL);
-    spool_fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    expect_int(vrt_spool_detach_result(spool_fd, 7, old, sizeof(old)), -ENOENT);
-    expect_int(vrt_spool_make_result(spool_fd, 7, &fd), 0);
-    expect_int(vrt_spool_detach_result(spool_fd, 7, old, sizeof(old)), 0);
-    expect_int(vrt_spool_open_result(spool_fd, 7), -1);
-    expect_int(vrt_spool_make_result(spool_fd, 7, &again_fd), 0);
-    expect_int(mode_of(again_fd), 0600);
-    vrt_spool_remove(spool_fd, old);
-    vrt_closep(&fd);
-    fd = vrt_spool_open_result(spool_fd, 7);
-    expect_true(fd >= 0);
-    expect_int(vrt_spool_detach_result(spool_fd, 7, old, sizeof(old)), 0);
-    vrt_spool_remove(spool_fd, old);
-    expect_int(rmdir(folder), 0);
-}
-
-/* What was uploaded stays the job's where what its runs made goes. */
-static void test_taken_back(void)
-{
-    static const enum vrt_job_file files[] = { VRT_JOB_INPUT, VRT_JOB_REFERENCE };
-    char folder[] = "/tmp/vrtd-spool-XXXXXX", old[64];
-    VRT_CLEANUP(vrt_closep) int spool_fd = -1;
-    VRT_CLEANUP(vrt_closep) int job_fd = -1;
-
-    expect_true(mkdtemp(folder) != NULL);
-    spool_fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    expect_int(vrt_spool_give_file(spool_fd, "upload", 7, VRT_JOB_INPUT), -ENOENT);
-    expect_int(vrt_spool_file_bytes(spool_fd, 7, VRT_JOB_INPUT), 0);
-    for (size_t i = 0; i < VRT_ARRAY_SIZE(files); i++) {
-        make_file(spool_fd, "upload", 100 + (int)i);
-        expect_int(vrt_spool_give_file(spool_fd, "upload", 7, files[i]), 0);
-    }
-    expect_int(vrt_spool_open(spool_fd, 7, &job_fd), 0);
-    expect_int(mode_of(job_fd), 0700);
-    make_file(job_fd, "00000.seg", 0);
-    expect_int(vrt_spool_detach(spool_fd, 7, old, sizeof(old)), 0);
-    vrt_spool_take_back(spool_fd, old, 7);
-    vrt_spool_remove(spool_fd, old);
-    for (size_t i = 0; i < VRT_ARRAY_SIZE(files); i++) {
-        VRT_CLEANUP(vrt_closep) int fd = vrt_spool_open_file(spool_fd, 7, files[i]);
-        expect_true(fd >= 0);
-        expect_int(vrt_spool_file_bytes(spool_fd, 7, files[i]), 100 + (int)i);
-    }
-    expect_true(faccessat(spool_fd, "7/00000.seg", F_OK, 0) < 0);
-    vrt_spool_remove(spool_fd, "7");
-    expect_int(rmdir(folder), 0);
-}
-
-/* Of the names in the spool folder some are jobs' numbers; of these some are known. */
-static bool is_wanted(void *ctx, int64_t job_id, bool is_result)
-{
-    (void)ctx;
-    return job_id == 12 || job_id == 7 || (job_id == 8 && is_result);
-}
-
-static void test_clean(void)
-{
-    static const struct {
-        const char *name;
-        bool is_folder, stays;
-    } entries[] = {
-        { "7", true, true }, { "7.result", false, true }, { "8", true, false },
-        { "8.result", false, true }, { "9.result", false, false }, { "07", true, false },
-        { "7.results", false, false }, { "+7", true, false }, { "0", true, false },
-        { "x", false, false }, { "pipe-0", false, false }, { "7.1234", true, false },
-        { "9223372036854775808", true, false }, { "12", true, true },
-    };
-    char folder[] = "/tmp/vrtd-spool-XXXXXX";
-    VRT_CLEANUP(vrt_closep) int spool_fd = -1;
-    VRT_CLEANUP(vrt_closep) int fd = -1;
-
-    expect_true(mkdtemp(folder) != NULL);
-    spool_fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    for (size_t i = 0; i < VRT_ARRAY_SIZE(entries); i++) {
-        if (entries[i].is_folder)
-            expect_int(mkdirat(spool_fd, entries[i].name, 0700), 0);
-        else
-            make_file(spool_fd, entries[i].name, 0);
-    }
-    expect_int(vrt_spool_joined_bytes(spool_fd, 8), 0);
-    expect_int(symlinkat("/", spool_fd, "9"), 0);
-    expect_true(vrt_spool_open(spool_fd, 9, &fd) < 0);
-    make_file(spool_fd, "8/joined.mkv", 5);
-    expect_int(vrt_spool_joined_bytes(spool_fd, 8), 5);
-    /* Files without a name don't take each other's, nor one that is left. */
-    expect_int(vrt_spool_make_file(spool_fd, &fd), 0);
-    expect_true(faccessat(spool_fd, "pipe-0", F_OK, 0) == 0);
-    expect_true(faccessat(spool_fd, "pipe-1", F_OK, 0) < 0);
-    expect_int(mode_of(fd), 0600);
-    /* What it takes on the disk isn't what its length says. */
-    expect_int(posix_fallocate(fd, 0, 1 << 16), 0);
-    expect_int(ftruncate(fd, 1 << 30), 0);
-    expect_true(vrt_spool_held_bytes(fd) >= 1 << 16 && vrt_spool_held_bytes(fd) < 1 << 20);
-    expect_int(vrt_spool_held_bytes(fd) % 512, 0);
-    expect_int(vrt_spool_held_bytes(-1), 0);
-
-    expect_int(vrt_spool_clean(spool_fd, is_wanted, NULL), 0);
-    for (size_t i = 0; i < VRT_ARRAY_SIZE(entries); i++) {
-        expect_int(faccessat(spool_fd, entries[i].name, F_OK, 0) == 0, entries[i].stays);
-        vrt_spool_remove(spool_fd, entries[i].name);
-    }
-    expect_int(rmdir(folder), 0);
-    expect_int(vrt_spool_clean(-1, is_wanted, NULL), -EBADF);
 }
 
 /* A queue of jobs of one user, none of which does anything. */
@@ -259,6 +130,191 @@ static struct vrt_job *bench_add(struct bench *bench, int state, const char *id,
     job->n_segments = bytes > 0;
     expect_int(vrt_jobs_add(&bench->context.jobs, job), 0);
     return job;
+}
+
+static void expect_held(const struct bench *bench, int64_t bytes)
+{
+    expect_int(vrt_quota_held(bench->context.params.quota, VRT_QUOTA_SPOOL_BYTES, 1000), bytes);
+}
+
+static void make_file(int spool_fd, const char *name, int size)
+{
+    VRT_CLEANUP(vrt_closep) int fd = openat(spool_fd, name, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+
+    expect_int(ftruncate(fd, size), 0);
+}
+
+static int mode_of(int fd)
+{
+    struct stat st;
+
+    expect_int(fstat(fd, &st), 0);
+    return st.st_mode & 07777;
+}
+
+/* A job is tried again before its old result is removed, which takes its time. */
+static void test_result_made_again(void)
+{
+    VRT_CLEANUP(vrt_closep) int fd = -1;
+    VRT_CLEANUP(vrt_closep) int again_fd = -1;
+    struct bench bench;
+    char old[64];
+
+    bench_init(&bench, 0);
+    const int spool_fd = bench.context.params.spool_fd;
+    expect_int(vrt_spool_detach_result(spool_fd, 7, old, sizeof(old)), -ENOENT);
+    expect_int(vrt_spool_make_result(spool_fd, 7, &fd), 0);
+    expect_int(vrt_spool_detach_result(spool_fd, 7, old, sizeof(old)), 0);
+    expect_int(vrt_spool_open_result(spool_fd, 7), -1);
+    expect_int(vrt_spool_make_result(spool_fd, 7, &again_fd), 0);
+    expect_int(mode_of(again_fd), 0600);
+    vrt_spool_remove(spool_fd, old);
+    vrt_closep(&fd);
+    fd = vrt_spool_open_result(spool_fd, 7);
+    expect_true(fd >= 0);
+    expect_int(vrt_spool_detach_result(spool_fd, 7, old, sizeof(old)), 0);
+    vrt_spool_remove(spool_fd, old);
+    bench_done(&bench);
+}
+
+static void ignore_done(void *ctx, int64_t size_bytes, const struct vrt_error *error)
+{
+    (void)ctx;
+    (void)size_bytes;
+    (void)error;
+}
+
+/* Return: the number of an upload of the bench's user. */
+static int64_t upload(struct bench *bench, uv_loop_t *loop, size_t size)
+{
+    static const struct vrt_upload_events events = { .done = ignore_done };
+    static const char data[200];
+    struct vrt_error error = { .id = NULL };
+    struct vrt_upload *upload;
+
+    expect_int(vrt_upload_begin(bench->context.params.uploads, 1000, -1, &events, &upload, &error),
+               0);
+    int64_t id = vrt_upload_id(upload);
+    expect_int(vrt_upload_write(upload, data, size, &error), 0);
+    vrt_upload_finish(upload);
+    uv_run(loop, UV_RUN_DEFAULT);
+    return id;
+}
+
+/* What was uploaded becomes the job's, charged to its user all the time, and stays where what its
+ * runs made goes. */
+static void test_uploads(void)
+{
+    struct vrt_error errors[2] = { { .id = NULL } };
+    struct vrt_job_request request;
+    VRT_CLEANUP(vrt_closep) int job_fd = -1;
+    struct bench bench;
+    uv_loop_t loop;
+    char old[64];
+
+    bench_init(&bench, 1000);
+    struct vrt_queue_params *params = &bench.context.params;
+    const int spool_fd = params->spool_fd;
+    uv_loop_init(&loop);
+    expect_int(vrt_uploads_new(&(struct vrt_uploads_params){
+        .loop = &loop, .quota = params->quota, .spool_fd = spool_fd, .max_bytes = 200,
+        .free_bytes = vrt_spool_free_bytes,
+    }, &params->uploads), 0);
+    struct vrt_job *job = bench_add(&bench, VRT_JOB_QUEUED, NULL, 0);
+    for (int i = 0; i < VRT_JOB_FILE_COUNT; i++)
+        request.files[i].upload = VRT_UNKNOWN;
+    request.input.upload = upload(&bench, &loop, 100);
+    request.reference.upload = upload(&bench, &loop, 101);
+    expect_held(&bench, 201);
+    expect_int(vrt_job_remote_open_uploads(&bench.context, job, &request, NULL), 0);
+    expect_int(vrt_job_remote_take_uploads(&bench.space, job, &request, NULL), 0);
+    expect_held(&bench, 201);
+    expect_int(job->parts->disk.charged_bytes, 201);
+    expect_int(job->info.fetched_bytes, 100);
+    expect_int(job->info.fetch_bytes, 100);
+    /* No other job has it after that. */
+    expect_int(vrt_job_remote_open_uploads(&bench.context, job, &request, &errors[0]), -ENOENT);
+    expect_str(errors[0].field, "input.upload");
+    request.input.upload = VRT_UNKNOWN;
+    expect_int(vrt_job_remote_take_uploads(&bench.space, job, &request, &errors[1]), -ENOENT);
+    expect_str(errors[1].field, "reference.upload");
+    expect_int(vrt_spool_give_file(spool_fd, "upload", 1, VRT_JOB_INPUT), -ENOENT);
+
+    expect_int(vrt_spool_open(spool_fd, 1, &job_fd), 0);
+    expect_int(mode_of(job_fd), 0700);
+    make_file(job_fd, "00000.seg", 0);
+    expect_int(vrt_spool_detach(spool_fd, 1, old, sizeof(old)), 0);
+    vrt_spool_take_back(spool_fd, old, 1);
+    vrt_spool_remove(spool_fd, old);
+    for (int i = 0; i < VRT_JOB_FILE_COUNT; i++) {
+        bool is_uploaded = i == VRT_JOB_INPUT || i == VRT_JOB_REFERENCE;
+        VRT_CLEANUP(vrt_closep) int fd = vrt_spool_open_file(spool_fd, 1, i);
+        expect_int(job->parts->files.fds[i] >= 0, is_uploaded);
+        expect_int(fd >= 0, is_uploaded);
+        expect_int(vrt_spool_file_bytes(spool_fd, 1, i), !is_uploaded ? 0 :
+                   i == VRT_JOB_INPUT ? 100 : 101);
+    }
+    expect_true(faccessat(spool_fd, "1/00000.seg", F_OK, 0) < 0);
+    vrt_spool_remove(spool_fd, "1");
+    vrt_uploads_free(params->uploads);
+    expect_int(uv_loop_close(&loop), 0);
+    bench_done(&bench);
+}
+
+/* Of the names in the spool folder some are jobs' numbers; of these some are known. */
+static bool is_wanted(void *ctx, int64_t job_id, bool is_result)
+{
+    (void)ctx;
+    return job_id == 12 || job_id == 7 || (job_id == 8 && is_result);
+}
+
+static void test_clean(void)
+{
+    static const struct {
+        const char *name;
+        bool is_folder, stays;
+    } entries[] = {
+        { "7", true, true }, { "7.result", false, true }, { "8", true, false },
+        { "8.result", false, true }, { "9.result", false, false }, { "07", true, false },
+        { "7.results", false, false }, { "+7", true, false }, { "0", true, false },
+        { "x", false, false }, { "pipe-0", false, false }, { "7.1234", true, false },
+        { "9223372036854775808", true, false }, { "12", true, true },
+    };
+    VRT_CLEANUP(vrt_closep) int fd = -1;
+    struct bench bench;
+
+    bench_init(&bench, 0);
+    const int spool_fd = bench.context.params.spool_fd;
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(entries); i++) {
+        if (entries[i].is_folder)
+            expect_int(mkdirat(spool_fd, entries[i].name, 0700), 0);
+        else
+            make_file(spool_fd, entries[i].name, 0);
+    }
+    expect_int(vrt_spool_joined_bytes(spool_fd, 8), 0);
+    expect_int(symlinkat("/", spool_fd, "9"), 0);
+    expect_true(vrt_spool_open(spool_fd, 9, &fd) < 0);
+    make_file(spool_fd, "8/joined.mkv", 5);
+    expect_int(vrt_spool_joined_bytes(spool_fd, 8), 5);
+    /* Files without a name don't take each other's, nor one that is left. */
+    expect_int(vrt_spool_make_file(spool_fd, &fd), 0);
+    expect_true(faccessat(spool_fd, "pipe-0", F_OK, 0) == 0);
+    expect_true(faccessat(spool_fd, "pipe-1", F_OK, 0) < 0);
+    expect_int(mode_of(fd), 0600);
+    /* What it takes on the disk isn't what its length says. */
+    expect_int(posix_fallocate(fd, 0, 1 << 16), 0);
+    expect_int(ftruncate(fd, 1 << 30), 0);
+    expect_true(vrt_spool_held_bytes(fd) >= 1 << 16 && vrt_spool_held_bytes(fd) < 1 << 20);
+    expect_int(vrt_spool_held_bytes(fd) % 512, 0);
+    expect_int(vrt_spool_held_bytes(-1), 0);
+
+    expect_int(vrt_spool_clean(spool_fd, is_wanted, NULL), 0);
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(entries); i++) {
+        expect_int(faccessat(spool_fd, entries[i].name, F_OK, 0) == 0, entries[i].stays);
+        vrt_spool_remove(spool_fd, entries[i].name);
+    }
+    bench_done(&bench);
+    expect_int(vrt_spool_clean(-1, is_wanted, NULL), -EBADF);
 }
 
 /* On a full disk a job goes on when enough became free for a segment, and for all that is missing;
@@ -356,11 +412,6 @@ static void test_quota(void)
         expect_int(other->info.state, rows[i].state);
         bench_done(&bench);
     }
-}
-
-static void expect_held(const struct bench *bench, int64_t bytes)
-{
-    expect_int(vrt_quota_held(bench->context.params.quota, VRT_QUOTA_SPOOL_BYTES, 1000), bytes);
 }
 
 /* What is there is charged, whatever the limit says; a run that passed it ends. */
@@ -515,55 +566,6 @@ static void test_load(void)
     expect_true(!vrt_disk_space_keeps(NULL, false));
 }
 
-/* Without a body. Return: the status. */
-static int post(struct play *play, const char *path)
-{
-    char *body;
-
-    return play_ask(play, "POST", path, "Content-Length: 0\r\n", &body);
-}
-
-/* A full disk is looked at again when its user says so, and by the next daemon. */
-static void test_full(void)
-{
-    struct play play;
-    struct vrt_job_info info;
-
-    play_start(&play, "");
-    expect_int(play_submit(&play, "full", ""), 1);
-    for (int n = 1; n <= 2; n++) {
-        play_wait_for(&play, 1, VRT_JOB_DISK_FULL, &info);
-        expect_int(info.n_starts, n);
-        expect_str(info.error.id, "spool.full");
-        vrt_job_info_done(&info);
-        expect_int(n == 1 ? post(&play, "/v1/jobs/1/resume") : 200, 200);
-    }
-    play_restart(&play);
-    play_expect_state(&play, 1, VRT_JOB_NEEDS_INPUT);
-    play_stop(&play);
-}
-
-/* A job that finds a disk full while it is paused has not failed. */
-static void test_pause_full(void)
-{
-    struct play play;
-    struct vrt_job_info info;
-
-    play_start(&play, "");
-    expect_int(play_submit(&play, "fill", ""), 1);
-    play_expect_state(&play, 1, VRT_JOB_RUNNING);
-    play_await_frames(&play, 1);
-    expect_int(post(&play, "/v1/jobs/1/pause"), 200);
-    usleep(20 * FAKE_FLOW_TICK_MS * 1000);
-    play_expect_state(&play, 1, VRT_JOB_PAUSED);
-    expect_int(post(&play, "/v1/jobs/1/resume"), 200);
-    expect_int(play_show(&play, 1, &info), 200);
-    expect_int(info.state, VRT_JOB_RUNNING);
-    expect_int(info.n_starts, 2);
-    vrt_job_info_done(&info);
-    play_stop(&play);
-}
-
 /* Numbers that no video has make no negative ones. */
 static void test_extremes(void)
 {
@@ -589,11 +591,11 @@ static void test_extremes(void)
         }
 }
 
-TEST_MAIN_AFTER(signal(SIGPIPE, SIG_IGN),
+TEST_MAIN(
     { "takes", test_takes },
     { "extremes", test_extremes },
     { "result-made-again", test_result_made_again },
-    { "taken-back", test_taken_back },
+    { "uploads", test_uploads },
     { "clean", test_clean },
     { "disk", test_disk },
     { "quota", test_quota },
@@ -601,6 +603,4 @@ TEST_MAIN_AFTER(signal(SIGPIPE, SIG_IGN),
     { "joined", test_joined },
     { "after-a-run", test_after_a_run },
     { "load", test_load },
-    { "full", test_full },
-    { "pause-full", test_pause_full },
 )
