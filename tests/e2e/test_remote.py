@@ -122,14 +122,20 @@ class InputTest(RemoteCase):
         self.wait_until(lambda: self.spool(job['id']) == [])
 
     def test_paused(self):
-        self.server.behaviour['/paused.mp4'] = lambda h: time.sleep(2)
-        job = self.submit('/paused.mp4', 'paused.mp4')
-        self.wait_until(lambda: self.server.requests)
-        self.vrtctl('pause', job['id'])
-        self.assertEqual(self.job(job['id'])['state'], 'paused')
+        """What came before that is told, is kept, and isn't fetched again."""
+        half = len(self.clip) // 2
+        self.server.behaviour['/paused.mp4'] = lambda h: h.send_file(self.clip, stop_at=half)
+        job = self.submit('/paused.mp4', 'paused.mp4')['id']
+        self.wait_until(lambda: self.job(job)['fetched_bytes'] == half)
+        self.assertEqual(self.job(job)['fetch_bytes'], len(self.clip))
+        self.vrtctl('pause', job)
+        self.assertEqual(self.job(job)['state'], 'paused')
+        self.assertIn('input.part', self.spool(job))
+        self.server.requests.clear()
         self.server.behaviour['/paused.mp4'] = lambda h: h.send_file(self.clip)
-        self.vrtctl('resume', job['id'])
-        self.assertEqual(self.wait_for(job['id'], 'done', 'failed')['state'], 'done')
+        self.vrtctl('resume', job)
+        self.assertEqual(self.wait_for(job, 'done', 'failed')['state'], 'done')
+        self.assertEqual([h['Range'] for _, h in self.server.requests], [f'bytes={half}-'])
 
     def test_tried_again(self):
         job = self.submit('/later.mp4', 'later.mp4')
