@@ -3,7 +3,6 @@
 """Jobs that are paused, resumed, tried again, and that outlast a daemon and their files."""
 import json
 import os
-import sqlite3
 import subprocess
 import time
 
@@ -227,40 +226,6 @@ class Control(harness.FolderCase):
         os.rename(self.path('right.mp4'), self.path('a.mp4'))
         self.vrtctl('resume', job)
         self.expect_done(job, 'a')
-
-    def test_a_row_that_makes_no_sense(self):
-        """The job is left out, and keeps what it has; mended, it goes on with it."""
-        job = self.submit_begun('a')
-        files = self.path(f'state/spool/{job}')
-        self.stop()
-        database = sqlite3.connect(self.path('state/vrtd.db'))
-        (info,) = database.execute('SELECT info FROM jobs WHERE id = ?', (job,)).fetchone()
-        for text in '{', info:
-            with database:
-                database.execute('UPDATE jobs SET info = ? WHERE id = ?', (text, job))
-            self.start()
-            self.assertTrue(os.path.isdir(files))
-            if text == '{':
-                self.vrtctl('show', job, status=4)
-                self.assertIn(f'job {job} is left out', self.daemon.log_text())
-                self.stop()
-        database.close()
-        self.assertEqual(self.show(job)['state'], 'needs_input')
-
-    def test_segments_that_make_no_sense(self):
-        """Numbers that no segment has are not summed up: it is made anew, and those behind it."""
-        job = self.submit_begun('a')
-        self.stop()
-        database = sqlite3.connect(self.path('state/vrtd.db'))
-        with database:
-            database.execute('UPDATE segments SET n_frames = ?, size_bytes = ? WHERE job = ?',
-                             (2**63 - 1, 2**63 - 1, job))
-        database.close()
-        self.start()
-        self.assertEqual(self.show(job)['segments_done'], 0)
-        self.vrtctl('resume', job)
-        self.vrtctl('wait', job)
-        self.assertEqual(digest(self.path('a.restored.mp4')), self.undisturbed('a'))
 
     def follow(self):
         """Who submitted a.mp4 and follows it; something of it is done."""

@@ -268,6 +268,7 @@ static void test_odd_segments(void)
         { "n_frames = 0", 4, 12 }, { "n_frames = -1", 1, 4 }, { "next_shard = -1", 1, 4 },
         { "size_bytes = 1 << 48", 4, 16 }, { "size_bytes = (1 << 48) + 1", 1, 4 },
         { "ran_ms = -1", 1, 4 }, { "number = 9", 1, 4 },
+        { "n_frames = 9223372036854775807, size_bytes = 9223372036854775807", 1, 4 },
     };
     struct play play;
     struct vrt_job_info info;
@@ -348,7 +349,9 @@ static void test_left_out(void)
     snprintf(path, sizeof(path), "%s/spool/12", play.folder);
     snprintf(orphan, sizeof(orphan), "%s/spool/99", play.folder);
     expect_int(mkdir(orphan, 0700), 0);
-    play_restart_with(&play, "UPDATE jobs SET priority = 1000");
+    play_restart_with(&play, "UPDATE jobs SET priority = 1000 WHERE id > 1;"
+                      "UPDATE jobs SET info = '{' WHERE id = 1");
+    expect_int(play_show(&play, 1, &info), 404);
     expect_int(play_show(&play, 12, &info), 404);
     expect_int(access(path, F_OK), 0);
     expect_int(access(orphan, F_OK), -1);

@@ -70,6 +70,16 @@ static void drop(struct vrt_jobs *jobs, struct vrt_job *job)
     vrt_job_free(job);
 }
 
+static void drop_all(struct vrt_jobs *jobs)
+{
+    struct vrt_job *job;
+
+    VRT_LIST_FOREACH(job, &jobs->all, link)
+        drop(jobs, job);
+    expect_true(vrt_list_is_empty(&jobs->all));
+    vrt_jobs_done(jobs);
+}
+
 static void test_order(void)
 {
     /* Added in the order in which their admissions ended. */
@@ -100,10 +110,7 @@ static void test_order(void)
     }
     expect_true(vrt_jobs_next(&jobs) == NULL);
     expect_true(vrt_jobs_find(&jobs, 6) == NULL);
-    VRT_LIST_FOREACH(job, &jobs.all, link)
-        drop(&jobs, job);
-    expect_true(vrt_list_is_empty(&jobs.all));
-    vrt_jobs_done(&jobs);
+    drop_all(&jobs);
 }
 
 /* Two run at a time: a higher priority goes beside them, up to four, and then puts one back. */
@@ -140,9 +147,7 @@ static void test_may_start(void)
     }
     expect_true(!vrt_jobs_may_start(&jobs, 2, &room));
     expect_true(!room.job);
-    VRT_LIST_FOREACH(job, &jobs.all, link)
-        drop(&jobs, job);
-    vrt_jobs_done(&jobs);
+    drop_all(&jobs);
 }
 
 /* Twenty users with a hundred jobs each, then one with one: he is the next but for those who have
@@ -176,9 +181,7 @@ static void test_turns(void)
             expect_true(abs(n_started[user] - n_started[1]) <= 1);
     }
     expect_int(n, USERS * JOBS + 1);
-    VRT_LIST_FOREACH(job, &jobs.all, link)
-        drop(&jobs, job);
-    vrt_jobs_done(&jobs);
+    drop_all(&jobs);
 }
 
 /* Jobs that last, of one user each: with n users and m places everybody's begins within n / m
@@ -207,9 +210,7 @@ static void test_rounds(void)
         for (int user = 1; user <= USERS; user++)
             expect_true(abs(n_turns[user] * USERS - PLACES * round) < USERS);
     }
-    VRT_LIST_FOREACH(job, &jobs.all, link)
-        drop(&jobs, job);
-    vrt_jobs_done(&jobs);
+    drop_all(&jobs);
 }
 
 static void expect_room(const struct vrt_jobs *jobs, int64_t id, bool at_once)
@@ -258,9 +259,7 @@ static void test_crowding(void)
     add_of(&jobs, 7, 1, 0);
     add_of(&jobs, 8, 2, 0);
     expect_int(vrt_jobs_next(&jobs)->info.id, 8);
-    VRT_LIST_FOREACH(job, &jobs.all, link)
-        drop(&jobs, job);
-    vrt_jobs_done(&jobs);
+    drop_all(&jobs);
 }
 
 /* Random events: the counts stay those of the list, and refused events change nothing. */
@@ -294,9 +293,7 @@ static void test_counts(void)
     }
     for (int state = 0; state < VRT_JOB_STATE_COUNT; state++)
         expect_int(jobs.n_over[state], n_over[state]);
-    for (int i = 0; i < 50; i++)
-        drop(&jobs, all[i]);
-    vrt_jobs_done(&jobs);
+    drop_all(&jobs);
 }
 
 static void test_history(void)
@@ -319,9 +316,7 @@ static void test_history(void)
     /* By when they ended, not by when they came. */
     expect_true(vrt_jobs_move(&jobs, vrt_jobs_find(&jobs, 2), VRT_JOB_CANCEL));
     expect_int(vrt_jobs_expired(&jobs, 3)->info.id, 4);
-    VRT_LIST_FOREACH(job, &jobs.all, link)
-        drop(&jobs, job);
-    vrt_jobs_done(&jobs);
+    drop_all(&jobs);
 }
 
 /* Who has most is forgotten first, however new. */
@@ -344,9 +339,7 @@ static void test_history_of_many(void)
         drop(&jobs, job);
     }
     expect_true(vrt_jobs_expired(&jobs, 4) == NULL);
-    VRT_LIST_FOREACH(job, &jobs.all, link)
-        drop(&jobs, job);
-    vrt_jobs_done(&jobs);
+    drop_all(&jobs);
 }
 
 static void test_text(void)

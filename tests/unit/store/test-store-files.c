@@ -132,27 +132,33 @@ static void test_migration_fails(void)
     bench_end(&bench);
 }
 
-static void test_newer(void)
+/* What another program made, or a newer vrtd, or isn't a database, is refused and stays. */
+static void test_refused(void)
 {
-    struct bench bench;
+    static const struct {
+        const char *sql;
+        size_t n_bytes;                 /* of what is no database */
+        int result;
+        const char *says;
+    } cases[] = {
+        { VERSION_1 "PRAGMA user_version = 99", 0, -EPROTO, "newer vrtd (version 99" },
+        { VERSION_1 "PRAGMA user_version = -1", 0, -EPROTO, "version -1" },
+        { "CREATE TABLE jobs (id INTEGER PRIMARY KEY)", 0, -EEXIST, "another program" },
+        { NULL, 5000, -EBADMSG, "is damaged" }, { NULL, 5, -EBADMSG, "is damaged" },
+    };
+    char bytes[5000];
 
-    bench_begin(&bench);
-    bench_close(&bench);
-    execute(&bench, "PRAGMA user_version = 99");
-    expect_refused(&bench, -EPROTO, "newer vrtd (version 99");
-    execute(&bench, "PRAGMA user_version = -1");
-    expect_refused(&bench, -EPROTO, "version -1");
-    bench_remove(&bench);
-}
-
-static void test_foreign(void)
-{
-    struct bench bench;
-
-    bench_init(&bench);
-    execute(&bench, "CREATE TABLE jobs (id INTEGER PRIMARY KEY)");
-    expect_refused(&bench, -EEXIST, "another program");
-    bench_remove(&bench);
+    memset(bytes, 'v', sizeof(bytes));
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct bench bench;
+        bench_init(&bench);
+        if (cases[i].sql)
+            execute(&bench, cases[i].sql);
+        else
+            write_file(bench.file, bytes, cases[i].n_bytes);
+        expect_refused(&bench, cases[i].result, cases[i].says);
+        bench_remove(&bench);
+    }
 }
 
 /* A state that a newer one knows is no damage, and not for us to make something of. */
@@ -169,20 +175,6 @@ static void test_unknown_state(void)
     expect_int(vrt_store_load(bench.store, &reader, &last_id, &error), -EPROTO);
     expect_contains(error.message, "job 5 in ");
     bench_end(&bench);
-}
-
-static void test_no_database(void)
-{
-    char bytes[5000];
-    struct bench bench;
-
-    memset(bytes, 'v', sizeof(bytes));
-    bench_init(&bench);
-    write_file(bench.file, bytes, sizeof(bytes));
-    expect_refused(&bench, -EBADMSG, "is damaged");
-    write_file(bench.file, "short", 5);
-    expect_refused(&bench, -EBADMSG, "is damaged");
-    bench_remove(&bench);
 }
 
 static int skip_job(void *ctx, const struct vrt_store_job *job)
@@ -335,10 +327,8 @@ static void test_read_only(void)
 TEST_MAIN(
     { "migration", test_migration },
     { "migration-fails", test_migration_fails },
-    { "newer", test_newer },
-    { "foreign", test_foreign },
+    { "refused", test_refused },
     { "unknown-state", test_unknown_state },
-    { "no-database", test_no_database },
     { "damage", test_damage },
     { "places", test_places },
     { "read-only", test_read_only },

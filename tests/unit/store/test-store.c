@@ -345,15 +345,13 @@ static void test_tokens(void)
     bench_wait(&bench);
     expect_int(bench.n_done, 4);
     expect_int(bench.last_result, 0);
-    bench_close(&bench);
-    bench_open(&bench);
+    bench_reopen(&bench);
     expect_int(vrt_store_load_tokens(bench.store, note_token, text, &last_id, &error), 0);
     expect_str(text, "2 b feed 0 13 0\n3 Ann's beef 1 11 12\n");
     expect_int(last_id, 9);
     vrt_store_put_token(bench.store, &(struct vrt_store_token){ 7, "", "", false, 0, 0 },
                         bench_done(&bench));
-    bench_close(&bench);
-    bench_open(&bench);
+    bench_reopen(&bench);
     expect_int(vrt_store_load_tokens(bench.store, note_token, text, &last_id, &error), -ENOMEM);
     expect_true(error.message[0]);
     bench_end(&bench);
@@ -412,8 +410,7 @@ static void test_reader_fails(void)
     bench_begin(&bench);
     for (int i = 1; i <= 3; i++)
         bench_put(&bench, i);
-    bench_close(&bench);
-    bench_open(&bench);
+    bench_reopen(&bench);
     expect_int(vrt_store_load(bench.store, &reader, &last_id, &error), -ENOMEM);
     expect_int(n_read, 2);
     expect_int(last_id, -1);
