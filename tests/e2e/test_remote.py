@@ -190,8 +190,9 @@ class InputTest(RemoteCase):
         # Without a service manager the output's descriptor is lost: it is given again.
         for how in ('stop', 'kill'):
             self.server.requests.clear()
-            self.server.behaviour['/cut.mp4'] = lambda h: (
-                h.send_file(self.clip) if len(self.server.requests) > 1 else time.sleep(2))
+            over = threading.Event()
+            self.server.behaviour['/cut.mp4'] = lambda h, over=over: (
+                h.send_file(self.clip) if len(self.server.requests) > 1 else over.wait(PATIENCE_S))
             folder = os.path.join(self.folder, 'again-' + how)
             os.mkdir(folder)
             # One that is killed doesn't end as the others must.
@@ -199,7 +200,9 @@ class InputTest(RemoteCase):
             self.addCleanup(daemon.stop)
             job = self.submit('/cut.mp4', how + '.mp4', daemon=daemon)
             self.wait_until(lambda: self.server.requests)
-            daemon.stop() if how == 'stop' else daemon.kill()
+            # It doesn't wait for what comes slowly.
+            self.assertEqual(daemon.stop() if how == 'stop' else daemon.kill() or 0, 0)
+            over.set()
             again = self.start_daemon(folder)
             self.assertEqual(self.job(job['id'], again)['state'], 'needs_input')
             self.vrtctl('resume', job['id'], daemon=again)

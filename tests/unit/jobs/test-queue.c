@@ -193,18 +193,6 @@ static void test_order(void)
     expect_str(fake_flow.starts[2], "run-6");
     expect_str(fake_flow.starts[3], "run-2");
     expect_str(fake_flow.starts[4], "run-3");
-
-    play_start(&play, "[jobs]\nmax_running = 3\n");
-    for (int i = 0; i < 12; i++)
-        expect_int(play_submit(&play, i < 3 ? "hang" : "run-9", ""), i + 1);
-    for (long long id = 1; id <= 3; id++)
-        play_await_frames(&play, id);
-    for (long long id = 1; id <= 3; id++)
-        cancel(&play, id);
-    for (long long id = 4; id <= 12; id++)
-        play_expect_state(&play, id, VRT_JOB_DONE);
-    play_stop(&play);
-    expect_int(fake_flow.n_running_max, 3);
 }
 
 static void test_cancel(void)
