@@ -132,6 +132,7 @@ static void test_paths(void)
     set_environment((const char *[]){ "XDG_RUNTIME_DIR=/a/path/that/is/longer/than/the/buffer/that"
                                       "/it/must/be/put/into/is", NULL });
     expect_int(vrt_paths_socket(buffer, sizeof(buffer), &error), -ENAMETOOLONG);
+    expect_contains(error.message, "... has over 63 bytes");
 }
 
 static void write_file(const char *path)
@@ -238,6 +239,8 @@ static void test_folders_of(void)
           "/a", "/m", "/k", "/b" },
         { "/x", "[daemon]\nstate_dir = /a\nsocket = /b\n", 0, "/x", "/x/models", "/c/vrtd",
           "/x" },
+        { NULL, "[daemon]\nstate_dir = /\nmodels_dir = /\ncache_dir = /\n", 0, "/", "/", "/",
+          "/r/vrtd.sock" },
         { "", "", -EINVAL, NULL, NULL, NULL, NULL },
         { longest, "", -EINVAL, NULL, NULL, NULL, NULL },
         { long_models, "", -ENAMETOOLONG, NULL, NULL, NULL, NULL },
@@ -275,7 +278,7 @@ static void test_folders_of(void)
         setenv("XDG_CACHE_HOME", long_cache, 1);
         setup.options.state_dir = "/x";
         expect_int(vrt_setup_folders(&setup, &conf, &error), 0);
-        expect_str(setup.cache_dir, i == 1 ? "/k" : "");
+        expect_str(setup.cache_dir, strstr(cases[i].text, "cache_dir") ? cases[i].cache : "");
     }
 }
 
@@ -445,14 +448,14 @@ static void test_listen(void)
     expect_int(access(path, F_OK), 0);
     unlink(path);
 
-    char longer[400];
-    memset(longer, 'a', sizeof(longer) - 1);
-    longer[0] = '/';
-    longer[sizeof(longer) - 1] = '\0';
-    error = (struct vrt_error){ .id = NULL };
-    expect_int(vrt_claim_listen(longer, &fd, &error), -ENAMETOOLONG);
+    /* By one byte. */
     struct vrt_claim claim = VRT_CLAIM_NONE;
-    expect_int(vrt_claim_take(longer, "the thing", &claim, &error), -ENAMETOOLONG);
+    char longer[sizeof(claim.path) + 1] = "";
+    memset(longer, '/', sizeof(claim.path));
+    expect_int(vrt_claim_take(longer, "the thing", &claim, NULL), -ENAMETOOLONG);
+    expect_int(vrt_claim_folder(longer, &fd, NULL), -ENAMETOOLONG);
+    longer[sizeof(((struct sockaddr_un *)0)->sun_path)] = '\0';
+    expect_int(vrt_claim_listen(longer, &fd, NULL), -ENAMETOOLONG);
     error = (struct vrt_error){ .id = NULL };
     expect_int(vrt_claim_listen(in_folder("none/socket"), &fd, &error), -ENOENT);
 }
