@@ -282,15 +282,6 @@ class Control(harness.FolderCase):
         self.assertGreater(self.show(job)['elapsed_s'], shown['elapsed_s'])
         self.assertEqual(digest(self.path('a.restored.mp4')), self.undisturbed('a'))
 
-    def test_history(self):
-        """What is over is listed on demand, and outlasts the daemon."""
-        job = self.submit('a', frames=6)
-        self.vrtctl('wait', job)
-        self.assertNotIn('a.mp4', self.vrtctl('list').stdout)
-        self.restart()
-        self.assertIn('a.mp4', self.vrtctl('list', '--all').stdout)
-        self.assertEqual(self.show(job)['state'], 'done')
-
     def test_clean(self):
         """What is over is listed, sorted, and removed; the results stay."""
         good = self.submit('good', frames=8)

@@ -419,9 +419,10 @@ static void test_long_ago(void)
     char path[96], sql[200];
 
     play_start(&play, "[jobs]\nfailed_files_days = 1\nhistory_days = 3\n");
-    expect_int(play_submit(&play, "fail-6", ""), 1);
-    snprintf(path, sizeof(path), "%s/spool/1", play.folder);
-    play_wait_for(&play, 1, VRT_JOB_FAILED, &info);
+    expect_int(play_submit(&play, "run-1", ""), 1);
+    expect_int(play_submit(&play, "fail-6", ""), 2);
+    snprintf(path, sizeof(path), "%s/spool/2", play.folder);
+    play_wait_for(&play, 2, VRT_JOB_FAILED, &info);
     expect_int(info.segments_done, 1);
     vrt_job_info_done(&info);
     expect_int(access(path, F_OK), 0);
@@ -429,7 +430,7 @@ static void test_long_ago(void)
         snprintf(sql, sizeof(sql), "UPDATE jobs SET info = json_set(info, '$.finished_at', "
                  "strftime('%%Y-%%m-%%dT%%H:%%M:%%fZ', 'now', '-%d days'))", days);
         play_restart_with(&play, sql);
-        while (play_show(&play, 1, &info) == 200 && (days == 4 || info.segments_done > 0)) {
+        while (play_show(&play, 2, &info) == 200 && (days == 4 || info.segments_done > 0)) {
             vrt_job_info_done(&info);
             usleep(1000);
         }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* daemon/jobs/job-record, job-report: what is stored of a job, and what is told of it. */
+/* daemon/jobs/job-record, job-report, spool: what is stored of a job, how much that is, and what is
+ * told of it. */
 
 #include "tests/unit/test.h"
 
@@ -10,6 +11,7 @@
 #include "base/macro.h"
 #include "daemon/jobs/job-report.h"
 #include "daemon/jobs/queue-context.h"
+#include "daemon/jobs/spool.h"
 #include "history/msg_history.h"
 #include "tests/unit/api/fake-flow.h"
 #include "workers/media/encode-thread.h"
@@ -162,6 +164,68 @@ static void test_whole_record(void)
     }
     vrt_queue_free_job(job);
     vrt_job_texts_done(&texts);
+}
+
+/* What a job takes: its segments, and all of them joined. What is stored says more than the
+ * estimate does; the number of frames may be wrong, or unknown. */
+static void test_takes(void)
+{
+    static struct vrt_segment_record segments[] = {
+        { .number = 0, .n_frames = 10, .size_bytes = 1000 },
+        { .number = 1, .n_frames = 10, .size_bytes = 3000 },
+    };
+    static const struct {
+        int64_t frames_total, estimate;
+        size_t n_segments;
+        int64_t stored, output, needed, next;
+    } rows[] = {
+        { -1, -1, 0, 0, 0, 0, 0 },
+        { 100, 5000, 0, 0, 5000, 10000, 0 },
+        { 100, 7, 2, 4000, 20000, 36000, 6000 },
+        { 20, 7, 2, 4000, 4000, 4000, 6000 },
+        { 3, 7, 2, 4000, 4000, 4000, 6000 },
+        { -1, 9000, 2, 4000, 9000, 14000, 6000 },
+        { 0, 9000, 2, 4000, 9000, 14000, 6000 },
+        { -1, -1, 2, 4000, 4000, 4000, 6000 },
+    };
+
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(rows); i++) {
+        const struct vrt_job job = {
+            .info.frames_total = rows[i].frames_total,
+            .output_bytes = rows[i].estimate,
+            .segments = segments,
+            .n_segments = rows[i].n_segments,
+        };
+        expect_int(vrt_spool_stored_bytes(&job), rows[i].stored);
+        expect_int(vrt_spool_output_bytes(&job), rows[i].output);
+        expect_int(vrt_spool_needed_bytes(&job), rows[i].needed);
+        expect_int(vrt_spool_next_bytes(&job), rows[i].next);
+    }
+}
+
+/* Numbers that no video has make no negative ones. */
+static void test_extremes(void)
+{
+    static struct vrt_segment_record odd[] = {
+        { .n_frames = 1, .size_bytes = INT64_MAX },
+        { .n_frames = INT64_MAX, .size_bytes = INT64_MAX },
+        { .n_frames = -5, .size_bytes = -5 },
+    };
+    static const int64_t numbers[] = { INT64_MIN, -1, 0, 1, INT64_MAX };
+
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(numbers); i++)
+        for (size_t n = 0; n <= VRT_ARRAY_SIZE(odd); n++) {
+            const struct vrt_job job = {
+                .info.frames_total = numbers[i],
+                .output_bytes = numbers[i],
+                .segments = odd,
+                .n_segments = n,
+            };
+            expect_true(vrt_spool_stored_bytes(&job) >= 0);
+            expect_true(vrt_spool_output_bytes(&job) >= vrt_spool_stored_bytes(&job));
+            expect_true(vrt_spool_needed_bytes(&job) >= vrt_spool_output_bytes(&job));
+            expect_true(vrt_spool_next_bytes(&job) >= 0);
+        }
 }
 
 /* Files that a job is given again are what it is told to have from then on. What was said of one
@@ -354,6 +418,8 @@ static void test_alpha_pass(void)
 TEST_MAIN(
     { "record", test_record },
     { "whole-record", test_whole_record },
+    { "takes", test_takes },
+    { "extremes", test_extremes },
     { "given-again", test_given_again },
     { "progress", test_progress },
     { "alpha-pass", test_alpha_pass },
