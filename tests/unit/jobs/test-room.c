@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* daemon/jobs/spool, disk-space: whose working files are whose, what waits for room, and what goes. */
+/* daemon/jobs/spool, disk-space: whose working files are whose, what waits for room, what goes. */
 
 #include "tests/unit/test.h"
 
