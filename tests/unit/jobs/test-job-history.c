@@ -40,8 +40,10 @@ static void test_short(void)
 {
     struct vrt_job_history history = { .n_points = 0 };
 
-    for (int i = 1; i <= 5; i++)
+    for (int i = 1; i <= 5; i++) {
         note(&history, 0.2 * i, i * i, i == 3 ? 700 : 100 * i);
+        expect_near(history.period_s, 0.2, 0);
+    }
     struct vrt_job_history again = told(&history);
     expect_int(again.n_points, 5);
     for (int i = 1; i <= 5; i++) {
@@ -105,6 +107,8 @@ static void test_going_back(void)
         note(&history, 50.5, 300 + 2.0 / 3, 5);
     expect_true(history.n_points <= 32);
     expect_near(history.points[history.n_points - 1].frames, 300.667, 1e-9);
+    note(&history, 20.5, 301, 5);
+    expect_int(history.n_points, 21);
     note(&history, 0, 0, -1);
     expect_int(history.n_points, 1);
     struct vrt_job_history again = told(&history);
@@ -120,13 +124,20 @@ static void test_texts(void)
         "", "[]", "{\"points\":7}", "{\"points\":[{\"elapsed_s\":-1}]}",
         "{\"period_s\":-1,\"points\":[]}",
         "{\"points\":[{\"elapsed_s\":2,\"frames\":1},{\"elapsed_s\":1,\"frames\":1}]}",
+        "{\"points\":[{\"elapsed_s\":1,\"frames\":2},{\"elapsed_s\":1,\"frames\":1}]}",
     };
+    static const char still[] =
+        "{\"points\":[{\"elapsed_s\":1,\"frames\":1},{\"elapsed_s\":1,\"frames\":1}]}";
     struct vrt_job_history history = { .n_points = 0 };
 
     for (size_t i = 0; i < VRT_ARRAY_SIZE(bad); i++) {
         expect_true(vrt_job_history_read(bad[i], &history) < 0);
         expect_int(history.n_points, 0);
     }
+    expect_int(vrt_job_history_read(still, &history), 0);
+    expect_int(history.n_points, 2);
+    vrt_job_history_done(&history);
+    expect_int(history.n_points, 0);
     expect_int(vrt_job_history_read("{\"newer\":1}", &history), 0);
     note(&history, 1, 2, 3);
     expect_int(history.n_points, 1);
