@@ -136,6 +136,14 @@ static void test_kill(void)
     bench_remove(&bench);
 }
 
+/* Return: what became of it. */
+static int put(struct bench *bench, int64_t id)
+{
+    bench_put(bench, id);
+    bench_wait(bench);
+    return bench->last_result;
+}
+
 static void put_big(struct bench *bench, int64_t id)
 {
     static char text[20000];
@@ -293,18 +301,12 @@ static void test_moved(void)
     char away[110];
 
     bench_begin(&bench);
-    bench_put(&bench, 1);
-    bench_wait(&bench);
-    expect_int(bench.last_result, 0);
+    expect_int(put(&bench, 1), 0);
     snprintf(away, sizeof(away), "%s.away", bench.file);
     expect_int(rename(bench.file, away), 0);
-    bench_put(&bench, 2);
-    bench_wait(&bench);
-    expect_int(bench.last_result, -ESTALE);
+    expect_int(put(&bench, 2), -ESTALE);
     expect_int(rename(away, bench.file), 0);
-    bench_put(&bench, 2);
-    bench_wait(&bench);
-    expect_int(bench.last_result, 0);
+    expect_int(put(&bench, 2), 0);
     bench_end(&bench);
 }
 
@@ -334,9 +336,7 @@ static void test_locked_for_long(void)
     vrt_store_counts(bench.store, &counts);
     expect_int(counts.n_failed, 20);
     sqlite3_close(other);
-    bench_put(&bench, 1);
-    bench_wait(&bench);
-    expect_int(bench.last_result, 0);
+    expect_int(put(&bench, 1), 0);
     bench_end(&bench);
 }
 

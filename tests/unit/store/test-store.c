@@ -6,7 +6,6 @@
 #include <limits.h>
 #include <sys/stat.h>
 
-#include "base/clock.h"
 #include "base/macro.h"
 #include "daemon/store/store-impl.h"
 #include "msg_job.h"
@@ -418,33 +417,6 @@ static void test_reader_fails(void)
     bench_end(&bench);
 }
 
-/* As many as a busy machine may have. */
-static void test_many(void)
-{
-    static char text[3000];
-    struct bench bench;
-    int64_t start_ns;
-
-    memset(text, 'x', sizeof(text) - 1);
-    bench_begin(&bench);
-    for (int i = 1; i <= 10000; i++) {
-        struct vrt_store_job job = *bench_job(i);
-        job.work = text;
-        vrt_store_put_job(bench.store, &job, bench_done(&bench));
-    }
-    bench_close(&bench);
-    start_ns = vrt_clock_now_ns();
-    bench_read(&bench);
-    fprintf(stderr, "10,000 jobs of 3 KB: opened and read in %.0f ms\n",
-            (double)(vrt_clock_now_ns() - start_ns) / VRT_NS_PER_MS);
-    expect_int(bench.table.n_rows, 10000);
-    for (int i = 0; i < 10000; i++) {
-        expect_int(bench.table.rows[i].job.id, i + 1);
-        expect_int(bench.table.rows[i].work_bytes, sizeof(text) - 1);
-    }
-    bench_end(&bench);
-}
-
 TEST_MAIN(
     { "round-trip", test_round_trip },
     { "states", test_states },
@@ -458,5 +430,4 @@ TEST_MAIN(
     { "tokens", test_tokens },
     { "outcomes", test_outcomes },
     { "reader-fails", test_reader_fails },
-    { "many", test_many },
 )
