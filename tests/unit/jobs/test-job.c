@@ -259,6 +259,14 @@ static void test_crowding(void)
     add_of(&jobs, 7, 1, 0);
     add_of(&jobs, 8, 2, 0);
     expect_int(vrt_jobs_next(&jobs)->info.id, 8);
+    /* Among those, who began before the others did, whoever ended first. */
+    for (int id = 9; id <= 12; id++)
+        add_of(&jobs, id, id == 9 || id == 12 ? 4 : 5, 1);
+    for (int id = 9; id <= 10; id++)
+        expect_true(vrt_jobs_move(&jobs, vrt_jobs_find(&jobs, id), VRT_JOB_START));
+    for (int id = 10; id >= 9; id--)
+        expect_true(vrt_jobs_move(&jobs, vrt_jobs_find(&jobs, id), VRT_JOB_SUCCEED));
+    expect_int(vrt_jobs_next(&jobs)->info.id, 12);
     drop_all(&jobs);
 }
 
