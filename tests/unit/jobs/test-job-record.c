@@ -74,6 +74,9 @@ static void test_record(void)
         { 7, VRT_JOB_STATE_COUNT, 0, -EINVAL }, { 7, 0, VRT_API_PRIORITY_MIN - 1, -EINVAL },
         { 7, 0, VRT_API_PRIORITY_MAX + 1, -EINVAL },
     };
+    static const char *const former[] = {
+        "{}", "{\"recipe\":{\"clip_frames\":1,\"segment_frames\":1,\"tile_w\":1,\"tile_h\":1}}",
+    };
     struct vrt_job *job = new_job("/x.pth"), *again;
     struct vrt_job_texts texts;
     struct vrt_store_job row, odd;
@@ -110,6 +113,14 @@ static void test_record(void)
         odd.priority = columns[i].priority;
         vrt_queue_free_job(expect_read(&odd, columns[i].result));
     }
+    /* What a former vrtd stored has less. */
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(former); i++) {
+        odd = row;
+        odd.work = former[i];
+        vrt_queue_free_job(expect_read(&odd, 0));
+    }
+    odd.request = "{";
+    vrt_queue_free_job(expect_read(&odd, -EINVAL));
     vrt_queue_free_job(job);
     vrt_job_texts_done(&texts);
 }
@@ -266,10 +277,12 @@ static void test_given_again(void)
             snprintf(given.files[k].name, sizeof(given.files[k].name), "%d", k);
             snprintf(given.files[k].path, sizeof(given.files[k].path), "/%d", k);
         }
+        expect_true(vrt_job_short_text(job, VRT_JOB_VIEW_FULL));
         expect_int(vrt_job_record_give(job, &given, &error), 0);
         expect_int(vrt_job_print(job, VRT_JOB_VIEW_FULL, &text), 0);
-        for (int k = 0; k < 2; k++)
-            expect_contains(text.data, told[rows[i].gives_all][k]);
+        expect_contains(vrt_job_short_text(job, VRT_JOB_VIEW_FULL)->data,
+                        told[rows[i].gives_all][0]);
+        expect_contains(text.data, told[rows[i].gives_all][1]);
         expect_int(vrt_job_record_request(job, &request, &error), 0);
         expect_str(request.reference.path, job->info.reference_path);
         expect_int(request.overwrite, rows[i].wanted);
