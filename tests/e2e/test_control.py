@@ -116,18 +116,6 @@ class Control(harness.FolderCase):
         done = self.vrtctl('pause', job, status=1)
         self.assertIn(f'job {job} was cancelled', done.stderr)
 
-    def test_priority(self):
-        """The one that is made more important goes first."""
-        first = self.submit_begun('a')
-        jobs = [self.submit(name, frames=6) for name in 'bcd']
-        self.vrtctl('priority', jobs[2], 10)
-        self.assertEqual(self.show(jobs[2])['priority'], 10)
-        self.vrtctl('pause', first)
-        self.vrtctl('wait', *jobs)
-        shown = [self.show(job)['started_at'] for job in jobs]
-        self.assertLess(shown[2], shown[1])
-        self.vrtctl('cancel', first)
-
     def test_retry(self):
         """A cancelled job is begun anew, with files opened again; nobody says otherwise."""
         job = self.submit('a')

@@ -417,14 +417,12 @@ static void test_redaction(void)
 
     expect_int(vrt_job_new(7, 1000, &job), 0);
     struct vrt_job_info *info = &job->info;
-    snprintf(info->input_name, sizeof(info->input_name), "%s.mp4", word);
-    snprintf(info->output_name, sizeof(info->output_name), "%s.mkv", word);
-    snprintf(info->model.name, sizeof(info->model.name), "%s.pth", word);
-    snprintf(info->input_path, sizeof(info->input_path), "/home/a/%s.mp4", word);
-    snprintf(info->output_path, sizeof(info->output_path), "/home/a/%s.mkv", word);
-    snprintf(info->model_path, sizeof(info->model_path), "/home/a/%s.pth", word);
-    snprintf(info->reference_name, sizeof(info->reference_name), "%s.mov", word);
-    snprintf(info->reference_path, sizeof(info->reference_path), "/home/a/%s.mov", word);
+    char *const texts[] = {
+        info->input_name, info->output_name, info->model.name, info->reference_name,
+        info->input_path, info->output_path, info->model_path, info->reference_path,
+    };
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(texts); i++)
+        snprintf(texts[i], VRT_API_NAME_BYTES, "/home/a/%s.pth", word);
     snprintf(info->owner, sizeof(info->owner), "anna");
     info->input_bytes = 4711;
     info->has_error = true;
