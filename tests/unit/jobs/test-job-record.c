@@ -74,9 +74,6 @@ static void test_record(void)
         { 7, VRT_JOB_STATE_COUNT, 0, -EINVAL }, { 7, 0, VRT_API_PRIORITY_MIN - 1, -EINVAL },
         { 7, 0, VRT_API_PRIORITY_MAX + 1, -EINVAL },
     };
-    static const char *const former[] = {
-        "{}", "{\"recipe\":{\"clip_frames\":1,\"segment_frames\":1,\"tile_w\":1,\"tile_h\":1}}",
-    };
     struct vrt_job *job = new_job("/x.pth"), *again;
     struct vrt_job_texts texts;
     struct vrt_store_job row, odd;
@@ -113,12 +110,7 @@ static void test_record(void)
         odd.priority = columns[i].priority;
         vrt_queue_free_job(expect_read(&odd, columns[i].result));
     }
-    /* What a former vrtd stored has less. */
-    for (size_t i = 0; i < VRT_ARRAY_SIZE(former); i++) {
-        odd = row;
-        odd.work = former[i];
-        vrt_queue_free_job(expect_read(&odd, 0));
-    }
+    odd = row;
     odd.request = "{";
     vrt_queue_free_job(expect_read(&odd, -EINVAL));
     vrt_queue_free_job(job);

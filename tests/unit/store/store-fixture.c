@@ -159,6 +159,7 @@ static void on_done(void *ctx, int r)
 {
     struct bench *bench = ctx;
 
+    expect_true(r <= 0);
     bench->n_pending--;
     bench->n_done++;
     bench->last_result = r;

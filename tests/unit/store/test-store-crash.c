@@ -213,6 +213,7 @@ static void test_full(void)
     expect_int(results[3].r, 0);
     vrt_store_counts(bench.store, &counts);
     expect_int(counts.n_failed, 2);
+    expect_int(counts.n_commits, full + 3);
     bench_close(&bench);
 
     bench.max_bytes = 0;
