@@ -340,6 +340,11 @@ static void test_progress(void)
         is_news(job, &same);
     }
     expect_int(info->warnings_total, 1);
+    now = same;
+    now.frames_underway = 0;
+    is_news(job, &now);
+    expect_near(job->history.points[job->history.n_points - 1].frames, 4, 0);
+    is_news(job, &same);
     /* That it finishes is told once. */
     now = same;
     now.phase = VRT_PIPELINE_FINISHING;
