@@ -410,11 +410,11 @@ static void test_alpha_pass(void)
         snprintf(recipe->encoder_options, sizeof(recipe->encoder_options), "a=b");
         vrt_job_request_init(&request);
         snprintf(request.output.name, sizeof(request.output.name), "a.mkv");
-        snprintf(request.reference.name, sizeof(request.reference.name), "b.mkv");
+        snprintf(request.reference.name, sizeof(request.reference.name), "b");
         vrt_queue_fill_params(&context, job, &request, NULL, &params);
         expect_int(params.is_alpha_pass, !is_made);
         expect_str(params.output_name, is_made ? "a.mkv" : VRT_ALPHA_FILE);
-        expect_str(params.reference_name ? params.reference_name : "", is_made ? "b.mkv" : "");
+        expect_str(params.reference_name ? params.reference_name : "", is_made ? "b" : "");
         expect_int(params.settings->codec, is_made ? VRT_CODEC_HEVC : VRT_CODEC_FFV1);
         expect_int(params.settings->hwaccel, is_made ? VRT_HWACCEL_VAAPI : VRT_HWACCEL_OFF);
         expect_str(params.settings->preset, "slow");
