@@ -230,7 +230,6 @@ static void test_priority(void)
     play_expect_state(&play, 3, VRT_JOB_DONE);
     play_expect_state(&play, 1, VRT_JOB_RUNNING);
     play_expect_state(&play, 2, VRT_JOB_QUEUED);
-    /* Nor does who takes the place of one that is held. */
     play_await_frames(&play, 1);
     expect_int(send_body(&play, "POST /v1/jobs/1/pause", "", 0), 200);
     expect_int(send_body(&play, "GET /v1/jobs/2", "", 0), 200);
@@ -464,6 +463,7 @@ static void test_crash_loop(void)
     expect_int(info.state, VRT_JOB_FAILED);
     expect_str(info.error.id, "job.crash_loop");
     vrt_job_info_done(&info);
+    play_restart_with(&play, "SELECT json('it runs') FROM jobs WHERE state = 'running'");
     for (int i = 2; i <= 4; i++)
         play_expect_state(&play, i, VRT_JOB_NEEDS_INPUT);
     /* A suspect that comes late puts back what runs, and gives way again. */
