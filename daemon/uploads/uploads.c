@@ -21,6 +21,7 @@
 #include "api.h"
 #include "base/buf.h"
 #include "base/clock.h"
+#include "base/io/write.h"
 #include "base/list.h"
 #include "base/log.h"
 #include "base/thread.h"
@@ -55,6 +56,7 @@ struct vrt_upload {
     uv_work_t work;
     /* by the work's thread, then the loop's */
     struct vrt_buf written;
+    int64_t offset;                         /* where that goes */
     bool is_last;
     int r;
 };
@@ -87,12 +89,11 @@ void vrt_uploads_set_max(struct vrt_uploads *uploads, int64_t max_bytes)
     uploads->params.max_bytes = max_bytes;
 }
 
-static void give_back(struct vrt_upload *upload)
+static void give_back(struct vrt_upload *upload, int64_t bytes)
 {
-    if (upload->charged_bytes > 0)
+    if (bytes > 0)
         vrt_quota_give_amount(upload->owner->params.quota, VRT_QUOTA_SPOOL_BYTES, upload->uid,
-                              upload->charged_bytes);
-    upload->charged_bytes = 0;
+                              bytes);
 }
 
 /* Frees it; its file goes, unless it is another's by now. */
@@ -106,7 +107,7 @@ static void upload_free(struct vrt_upload *upload, bool removes)
     if (removes && unlinkat(upload->owner->params.spool_fd, name, 0) < 0 && errno != ENOENT)
         vrt_log_warning("%s stays in the spool folder: %s, ignoring", name, strerror(errno));
     vrt_closep(&upload->fd);
-    give_back(upload);
+    give_back(upload, upload->charged_bytes);
     vrt_buf_done(&upload->gathered);
     vrt_buf_done(&upload->written);
     free(upload);
@@ -185,7 +186,6 @@ int vrt_upload_begin(struct vrt_uploads *uploads, uid_t uid, int64_t size_bytes,
         .fd = -1,
     };
     upload->work.data = upload;
-    vrt_list_init(&upload->link);
     vrt_list_append(&uploads->all, &upload->link);
     int r = charge(upload, VRT_MAX(size_bytes, 0), error);
     if (r == 0)
@@ -207,18 +207,11 @@ int64_t vrt_upload_id(const struct vrt_upload *upload)
 static void write_piece(uv_work_t *work)
 {
     struct vrt_upload *upload = work->data;
-    const char *data = upload->written.data;
-    size_t left = upload->written.size_bytes;
+    const struct vrt_buf *written = &upload->written;
 
-    while (upload->r == 0 && left > 0) {
-        ssize_t n = write(upload->fd, data, left);
-        if (n < 0 && errno != EINTR)
-            upload->r = -errno;
-        else if (n > 0) {
-            data += n;
-            left -= (size_t)n;
-        }
-    }
+    if (upload->r == 0)
+        upload->r = vrt_write_at(upload->fd, written->data, written->size_bytes, upload->offset);
+    upload->offset += (int64_t)written->size_bytes;
     if (upload->r == 0 && upload->is_last && fsync(upload->fd) < 0)
         upload->r = -errno;
 }
@@ -260,11 +253,8 @@ static void end(struct vrt_upload *upload)
     upload->state = UPLOAD_KEPT;
     upload->kept_ns = vrt_clock_now_ns();
     /* No more than it is. */
-    const int64_t more = upload->charged_bytes - upload->size_bytes;
-    if (more > 0)
-        vrt_quota_give_amount(upload->owner->params.quota, VRT_QUOTA_SPOOL_BYTES, upload->uid,
-                              more);
-    upload->charged_bytes -= VRT_MAX(more, 0);
+    give_back(upload, upload->charged_bytes - upload->size_bytes);
+    upload->charged_bytes = upload->size_bytes;
     events.done(events.ctx, upload->size_bytes, NULL);
 }
 

@@ -204,6 +204,8 @@ static void test_answers(void)
     setrlimit(RLIMIT_FSIZE, &(struct rlimit){ 1, limit.rlim_max });
     expect_int(post(&play, "/v1/tokens", "{\"name\":\"full\"}"), 507);
     expect_contains(play_answer, "\"store.full\"");
+    expect_int(post(&play, "/v1/uploads", "video"), 500);
+    expect_contains(play_answer, "what was uploaded can't be written: File too large");
     setrlimit(RLIMIT_FSIZE, &limit);
     expect_int(post(&play, "/v1/tokens", "{\"name\":\"full\"}"), 200);
     /* Who goes away while devices are trimmed holds nobody up. */
