@@ -8,7 +8,7 @@ import shutil
 import socket
 
 import harness
-from harness import clip, video_stream
+from harness import clip
 
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..')
@@ -34,15 +34,6 @@ class Api(harness.Case):
             while chunk := s.recv(65536):
                 received += chunk
             return received
-
-    def test_devices_and_models(self):
-        device = {'state': 'starting'}
-        while device['state'] == 'starting':
-            _, answer = self.daemon.request('GET', '/v1/devices')
-            device = next(d for d in answer['devices'] if d['name'] == 'cpu:0')
-        self.assertEqual(device['state'], 'ready')
-        _, answer = self.daemon.request('GET', '/v1/models')
-        self.assertIn('compact-x2', [m['name'] for m in answer['models']])
 
     def test_codecs(self):
         status, answer = self.daemon.request('GET', '/v1/codecs')
@@ -71,27 +62,6 @@ class Api(harness.Case):
         reasons = {h['reason'] for c in codecs.values()
                    for h in c['hardware'] + c['hardware_decoders']} - {None}
         self.assertEqual(sorted(shown.splitlines()[1 + len(codecs):]), sorted(reasons))
-
-    def test_malformed_json(self):
-        for body in '\x00', '"x"', '{"a":1,"a":2}', '[' * 5000:
-            status, answer = self.daemon.request('POST', '/v1/jobs', body)
-            self.assertEqual((status, answer['error']['id']), (400, 'request.json'))
-            self.assertTrue(self.daemon.answers())
-
-    def test_submit_by_descriptors(self):
-        source = clip(self.path('fd.mp4'), frames=3)
-        target = self.path('fd.out.mp4')
-        body = json.dumps({'input': {'fd': 0, 'name': 'fd.mp4'},
-                           'output': {'fd': 1, 'name': 'fd.out.mp4'}}).encode()
-        request = (b'POST /v1/jobs HTTP/1.1\r\nHost: v\r\nContent-Type: application/json\r\n'
-                   b'Content-Length: %d\r\n\r\n' % len(body)) + body
-        with open(source, 'rb') as i, open(target, 'w+b') as o:
-            got = self.raw(request, [i.fileno(), o.fileno()])
-        head, _, text = got.partition(b'\r\n\r\n')
-        self.assertTrue(head.startswith(b'HTTP/1.1 201'), got)
-        job = json.loads(text)
-        self.vrtctl('wait', job['id'])
-        self.assertEqual(int(video_stream(target)['nb_read_frames']), 3)
 
     def request_for(self, **files):
         body = json.dumps(files).encode()
@@ -134,10 +104,8 @@ class Api(harness.Case):
             self.assertLess(after - before, 200 << 20, name)
 
     def test_outputs_of_other_kinds(self):
-        body = json.dumps({'input': {'fd': 0, 'name': 'k.mp4'},
-                           'output': {'fd': 1, 'name': 'k.out.mp4'}}).encode()
-        request = (b'POST /v1/jobs HTTP/1.1\r\nHost: v\r\nContent-Type: application/json\r\n'
-                   b'Content-Length: %d\r\n\r\n' % len(body)) + body
+        request = self.request_for(input={'fd': 0, 'name': 'k.mp4'},
+                                   output={'fd': 1, 'name': 'k.out.mp4'})
         source = clip(self.path('k.mp4'), frames=1)
         os.mkdir(self.path('empty'))
         for path, flags, says in [(self.folder, os.O_RDONLY, b'is not empty'),
@@ -168,21 +136,6 @@ class Api(harness.Case):
                          [f.fileno()] * 3)
         self.assertTrue(self.daemon.answers())
         self.assertLessEqual(len(os.listdir(folder)), before + 2)
-
-    def test_events(self):
-        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as s:
-            s.settimeout(harness.PATIENCE_S)
-            s.connect(self.daemon.socket)
-            s.sendall(b'GET /v1/events HTTP/1.1\r\nHost: v\r\n\r\n')
-            source = clip(self.path('ev.mp4'), frames=4)
-            self.restore(source, self.path('ev.out.mp4'))
-            text = b''
-            while b'"done"' not in text:
-                chunk = s.recv(65536)
-                self.assertTrue(chunk, text)
-                text += chunk
-        self.assertIn(b'text/event-stream', text)
-        self.assertIn(b'event: job', text)
 
 
 class SoftwareAlone(harness.Case):

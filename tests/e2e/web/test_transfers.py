@@ -3,7 +3,6 @@
 """Videos go up to a vrtd over TCP, and results come down."""
 import json
 import os
-import re
 import socket
 import sys
 import time
@@ -184,12 +183,6 @@ class Transfers(TransferCase):
                              r"""[\w.-]*"; filename\*=UTF-8''[\w.%-]+$""")
             self.assertNotIn('X', headers)
 
-    def test_what_isnt_kept(self):
-        job = self.follow(harness.clip(self.path('k.mkv'), frames=2), self.path('k-out.mkv'))
-        admin = self.visitor('kim', '--admin')
-        self.refused(admin.ask('GET', f'/v1/jobs/{job["id"]}/output'), 404, 'output.not_kept')
-        self.assertIsNone(job['result_bytes'])
-
     def test_no_video(self):
         visitor = self.visitor('vic')
         for data in (b'', b'no video', os.urandom(100000)):
@@ -217,18 +210,6 @@ class Transfers(TransferCase):
             self.assertIn(b'100 Continue', s.recv(4096))
             s.sendall(b'abc')
             self.assertIn(b'"size_bytes":3', s.recv(4096))
-
-    def test_targets(self):
-        """An upload is one however its target is written, and what follows it is a request."""
-        visitor = self.visitor('tess')
-        rest = (f'Host: 127.0.0.1\r\nAuthorization: Bearer {visitor.token}\r\n').encode()
-        for target in (b'http://127.0.0.1/v1/uploads', b'/v1/uploads#x', b'HTTP://x/v1/uploads#'):
-            answer = visitor.raw(b'POST ' + target + b' HTTP/1.1\r\n' + rest +
-                                 b'Content-Length: 5\r\n\r\nhello' + b'GET /v1/session HTTP/1.1\r\n'
-                                 + rest + b'Connection: close\r\n\r\n')
-            self.assertEqual(re.findall(rb'HTTP/1.1 (\d+)', answer), [b'201', b'200'], answer)
-            self.assertIn(b'"size_bytes":5', answer)
-        self.refused(visitor.ask('POST', '/v1/uploads?x', b'hello'), 400, 'request.query')
 
     def test_refused_before_its_body(self):
         """Nobody is told to go on who was refused: what he'd send then is no answer's."""

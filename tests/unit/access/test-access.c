@@ -140,6 +140,15 @@ static void test_rights(void)
     vrt_accounts_free(accounts);
 }
 
+/* A server that other users can reach. */
+static void start(struct play *play, const char *conf)
+{
+    if (geteuid() != 0)
+        test_skip("only root can be several users");
+    play_start(play, conf);
+    play_open_to_all(play);
+}
+
 /* A job of Anna's, as the thread's user sees it everywhere. */
 static void expect_seen(struct play *play, bool with_names)
 {
@@ -175,10 +184,7 @@ static void test_users(void)
     struct vrt_buf stream = { .limit_bytes = 0 };
     char *body;
 
-    if (geteuid() != 0)
-        test_skip("only root can be several users");
-    play_start(&play, "[access]\nadmin_group = 61100\n");
-    play_open_to_all(&play);
+    start(&play, "[access]\nadmin_group = 61100\n");
     play_become(BERT, BERT);
     int reader = play_subscribe(&play, "/v1/events");
     play_become(ANNA, ANNA);
@@ -232,10 +238,7 @@ static void test_trimming(void)
     struct play play;
     char *body;
 
-    if (geteuid() != 0)
-        test_skip("only root can be several users");
-    play_start(&play, "[access]\nadmin_group = 61100\n");
-    play_open_to_all(&play);
+    start(&play, "[access]\nadmin_group = 61100\n");
     play_become(ANNA, ANNA);
     expect_int(play_ask(&play, "POST", "/v1/devices", more, &body), 403);
     expect_contains(body, "device.forbidden");
@@ -253,10 +256,7 @@ static void test_priorities(void)
     struct play play;
     char *body;
 
-    if (geteuid() != 0)
-        test_skip("only root can be several users");
-    play_start(&play, "[access]\nadmin_group = 61100\npriority_group = 61200\n");
-    play_open_to_all(&play);
+    start(&play, "[access]\nadmin_group = 61100\npriority_group = 61200\n");
     play_become(ANNA, ANNA);
     expect_int(play_submit(&play, "hang", ",\"priority\":1"), -403);
     expect_contains(play_answer, "job.priority");
@@ -282,10 +282,7 @@ static void test_turns(void)
 {
     struct play play;
 
-    if (geteuid() != 0)
-        test_skip("only root can be several users");
-    play_start(&play, "[jobs]\nmax_running = 2\nturn_s = 3600\n");
-    play_open_to_all(&play);
+    start(&play, "[jobs]\nmax_running = 2\nturn_s = 3600\n");
     play_become(ANNA, ANNA);
     for (long long id = 1; id <= 3; id++)
         expect_int(play_submit(&play, "hang", ""), id);
@@ -296,8 +293,7 @@ static void test_turns(void)
     play_become(0, 0);
     play_stop(&play);
 
-    play_start(&play, "[jobs]\nmax_running = 1\nturn_s = 1\n");
-    play_open_to_all(&play);
+    start(&play, "[jobs]\nmax_running = 1\nturn_s = 1\n");
     play_become(ANNA, ANNA);
     expect_int(play_submit(&play, "hang", ""), 1);
     play_become(BERT, BERT);
@@ -356,10 +352,7 @@ static void test_many_users(void)
     struct play play;
     char *body;
 
-    if (geteuid() != 0)
-        test_skip("only root can be several users");
-    play_start(&play, "[jobs]\nmax_running = 1\nmax_queued = 3000\n");
-    play_open_to_all(&play);
+    start(&play, "[jobs]\nmax_running = 1\nmax_queued = 3000\n");
     expect_int(play_submit(&play, "hang", ",\"priority\":100"), 1);
     play_expect_state(&play, 1, VRT_JOB_RUNNING);
     for (int i = 0; i < N_JOBS; i++)

@@ -87,34 +87,6 @@ static void test_events(void)
     play_stop(&play);
 }
 
-static void test_routes(void)
-{
-    static const struct {
-        const char *method, *path, *more;
-        int status;
-        const char *says;           /* somewhere in the whole answer */
-    } cases[] = {
-        { "GET", "/v1/no\x1bthing", "", 400, "http.malformed" },
-        { "POST", "/v1/jobs", "Content-Type: text/plain\r\nContent-Length: 0\r\n", 415,
-          "Content-Type: application/json" },
-        { "POST", "/v1/jobs", "Content-Length: 0\r\n", 400, "request.json" },
-    };
-    struct play play;
-    char wanted[64], *body;
-
-    play_start(&play, "");
-    for (size_t i = 0; i < VRT_ARRAY_SIZE(cases); i++) {
-        int status = play_ask(&play, cases[i].method, cases[i].path, cases[i].more, &body);
-        if (status != cases[i].status || !strstr(play_answer, cases[i].says))
-            test_fail("case %zu: %s", i, play_answer);
-    }
-    /* One was none. */
-    snprintf(wanted, sizeof(wanted), "\"requests\":%zu,\"connections\":1", VRT_ARRAY_SIZE(cases));
-    expect_int(play_ask(&play, "GET", "/v1/status", "", &body), 200);
-    expect_contains(body, wanted);
-    play_stop(&play);
-}
-
 /* Sends a request: "POST", a path and JSON. Return: the connection. */
 static int ask_begin(struct play *play, const char *method, const char *path, const char *body)
 {
@@ -306,6 +278,13 @@ static void test_models(void)
                           "\"model\":\"compact-x2\",\"checksum\":\"d8bdd6e23a34f850\","
                           "\"precision\":\"f32\",\"bytes\":1,\"state\":\"in_use\"}]}");
     expect_int(play_submit(&play, "run-1", ""), -404);
+    /* What is none, or of another type, is no request. */
+    expect_int(play_ask(&play, "POST", "/v1/jobs", "Content-Type: text/plain\r\n", &body), 415);
+    expect_contains(body, "Content-Type: application/json");
+    expect_int(play_ask(&play, "GET", "/v1/no\x1bthing", "", &body), 400);
+    expect_contains(body, "http.malformed");
+    expect_int(play_ask(&play, "GET", "/v1/status", "", &body), 200);
+    expect_contains(body, "\"requests\":4,\"connections\":1");
     expect_int(mkdir(play.models, 0700), 0);
     snprintf(path, sizeof(path), "%s/mine.safetensors", play.models);
     copy_file(MODEL_PATH, path);
@@ -537,7 +516,6 @@ TEST_MAIN_AFTER((signal(SIGPIPE, SIG_IGN), signal(SIGXFSZ, SIG_IGN)),
     { "events", test_events },
     { "profile", test_profile },
     { "doctor", test_doctor },
-    { "routes", test_routes },
     { "models", test_models },
     { "models-kept", test_models_kept },
     { "reload", test_reload },

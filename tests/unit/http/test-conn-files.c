@@ -57,37 +57,31 @@ static void test_files(void)
     http_play_stop(play);
 }
 
+/* Too many, at once and in sum; with other bytes, and within a request. */
 static void test_files_refused(void)
 {
+    static const struct {
+        const char *first;
+        int n_first;
+        const char *then;
+        int n_then;
+    } cases[] = { { "\r\n", 20, NULL, 0 }, { "\r\n", 3, "\r\n", 2 }, { "GE", 1, NULL, 0 },
+                  { "GET /files HTTP/1.1\r\n", 0, "\r\n", 1 } };
     struct http_play *play = http_play_start_usual();
     int one = temporary_file("one");
-    int fds[20];
+    int fds[20], fd;
 
     for (size_t i = 0; i < VRT_ARRAY_SIZE(fds); i++)
         fds[i] = one;
-    /* Too many, at once and in sum. */
-    int fd = http_play_connect(play);
-    http_client_send_files(fd, "\r\n", fds, 20);
-    expect_int(http_client_read(fd, buffer, sizeof(buffer)), 400);
-    expect_contains(buffer, "request.descriptors");
-    close(fd);
-    fd = http_play_connect(play);
-    http_client_send_files(fd, "\r\n", fds, 3);
-    test_sleep_ms(20);
-    http_client_send_files(fd, "\r\n", fds, 2);
-    expect_int(http_client_read(fd, buffer, sizeof(buffer)), 400);
-    close(fd);
-    /* With other bytes, and within a request. */
-    fd = http_play_connect(play);
-    http_client_send_files(fd, "GE", fds, 1);
-    expect_int(http_client_read(fd, buffer, sizeof(buffer)), 400);
-    close(fd);
-    fd = http_play_connect(play);
-    http_client_send_text(fd, "GET /files HTTP/1.1\r\n");
-    test_sleep_ms(20);
-    http_client_send_files(fd, "\r\n", fds, 1);
-    expect_int(http_client_read(fd, buffer, sizeof(buffer)), 400);
-    close(fd);
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(cases); i++, close(fd)) {
+        fd = http_play_connect(play);
+        http_client_send_files(fd, cases[i].first, fds, cases[i].n_first);
+        test_sleep_ms(20);
+        if (cases[i].then)
+            http_client_send_files(fd, cases[i].then, fds, cases[i].n_then);
+        expect_int(http_client_read(fd, buffer, sizeof(buffer)), 400);
+        expect_contains(buffer, "request.descriptors");
+    }
     /* And a client that goes away at once. */
     fd = http_play_connect(play);
     http_client_send_files(fd, "\r\n", fds, 4);

@@ -26,6 +26,22 @@
 
 static char buffer[2 << 20];
 
+/* Sends a request. Return: the status of the answer, which is in `buffer`. */
+static int ask(int fd, const char *request)
+{
+    http_client_send_text(fd, request);
+    return http_client_read(fd, buffer, sizeof(buffer));
+}
+
+/* Connects, and sends the beginning of one. */
+static int begin(struct http_play *play, const char *text)
+{
+    int fd = http_play_connect(play);
+
+    http_client_send_text(fd, text);
+    return fd;
+}
+
 /* Requests with the status that each must get, and whether more may follow on the connection. */
 static const struct {
     const char *request;
@@ -67,6 +83,7 @@ static const struct {
     { UPLOAD "Content-Length: 5\r\n\r\nhello", 200, true },
     { UPLOAD "Content-Length: 0\r\n\r\n", 200, true },
     { "POST http://x/v1/uploads HTTP/1.1\r\n" HOST "Content-Length: 0\r\n\r\n", 200, true },
+    { "POST HTTP://x/v1/uploads#y HTTP/1.1\r\n" HOST "Content-Length: 5\r\n\r\nhello", 200, true },
     { UPLOAD "Transfer-Encoding: chunked\r\n\r\n2\r\nhe\r\n3\r\nllo\r\n0\r\n\r\n", 200, true },
     { UPLOAD "Transfer-Encoding: chunked\r\n\r\n2\r\nhe\r\nzz\r\n", 400, false },
     { "POST /v1/uploads?x HTTP/1.1\r\n" HOST "Content-Length: 5\r\n\r\nhello", 404, false },
@@ -80,8 +97,7 @@ static void check_case(struct http_play *play, size_t i, size_t piece)
 
     /* Also as the second one of a connection. */
     if (piece == SIZE_MAX) {
-        http_client_send_text(fd, ECHO);
-        expect_int(http_client_read(fd, buffer, sizeof(buffer)), 200);
+        expect_int(ask(fd, ECHO), 200);
     }
     for (size_t at = 0; at < size; at += VRT_MIN(piece, size))
         http_client_send(fd, request + at, VRT_MIN(piece, size - at));
@@ -101,8 +117,7 @@ static void check_case(struct http_play *play, size_t i, size_t piece)
         test_fail("case %zu in pieces of %zu: status %d: %s", i, piece, status, request);
     expect_true(!strstr(buffer, "\r\nConnection: close\r\n") == cases[i].stays);
     if (cases[i].stays) {
-        http_client_send_text(fd, ECHO);
-        expect_int(http_client_read(fd, buffer, sizeof(buffer)), 200);
+        expect_int(ask(fd, ECHO), 200);
         expect_contains(buffer, ECHOED);
     } else {
         expect_true(http_client_is_closed(fd));
@@ -127,19 +142,16 @@ static void test_parts(void)
     struct http_play *play = http_play_start_usual();
     int fd = http_play_connect(play);
 
-    http_client_send_text(fd, "POST /echo?a=1&b#c HTTP/1.1\r\n" HOST
-                          "Content-Type: application/json; x=y\r\n"
-                          "Content-Length: 5\r\n\r\nhello");
-    expect_int(http_client_read(fd, buffer, sizeof(buffer)), 200);
+    expect_int(ask(fd, "POST /echo?a=1&b#c HTTP/1.1\r\n" HOST
+                       "Content-Type: application/json; x=y\r\n"
+                       "Content-Length: 5\r\n\r\nhello"), 200);
     expect_str(buffer, "HTTP/1.1 200 OK\r\nCache-Control: no-store\r\n"
                "Content-Type: application/json\r\nContent-Length: 25\r\n\r\n"
                "POST\n/echo\na=1&b\nhello\n1\n");
-    http_client_send_text(fd, "POST /echo HTTP/1.1\r\n" HOST
-                          "Content-Type: application/jsonx\r\n\r\n");
-    expect_int(http_client_read(fd, buffer, sizeof(buffer)), 200);
+    expect_int(ask(fd, "POST /echo HTTP/1.1\r\n" HOST
+                       "Content-Type: application/jsonx\r\n\r\n"), 200);
     expect_contains(buffer, "\r\n\r\nPOST\n/echo\n\n\n0\n");
-    http_client_send_text(fd, "GET /none HTTP/1.1\r\n" HOST "\r\n");
-    expect_int(http_client_read(fd, buffer, sizeof(buffer)), 404);
+    expect_int(ask(fd, "GET /none HTTP/1.1\r\n" HOST "\r\n"), 404);
     expect_contains(buffer, "\"id\":\"route.not_found\"");
     close(fd);
     http_play_stop(play);
@@ -157,8 +169,7 @@ static void test_pipelining(void)
         expect_contains(buffer, i % 10 ? ECHOED : "\r\n\r\nPOST\n/later\n\n{}\n");
     }
     /* What follows a request that was refused is never looked at. */
-    http_client_send_text(fd, "GET /echo HTTP/1.1\r\n\r\n" ECHO);
-    expect_int(http_client_read(fd, buffer, sizeof(buffer)), 400);
+    expect_int(ask(fd, "GET /echo HTTP/1.1\r\n\r\n" ECHO), 400);
     expect_true(http_client_is_closed(fd));
     close(fd);
     http_play_stop(play);
@@ -225,16 +236,14 @@ static void test_large_body(void)
     };
 
     for (size_t i = 0; i < VRT_ARRAY_SIZE(heads); i++) {
-        int fd = http_play_connect(play);
-        http_client_send_text(fd, heads[i]);
+        int fd = begin(play, heads[i]);
         memset(buffer, 'x', 1 << 20);
         http_client_send(fd, buffer, 1 << 20);
         expect_int(http_client_read(fd, buffer, sizeof(buffer)), 413);
         expect_true(http_client_is_closed(fd));
         close(fd);
     }
-    int fd = http_play_connect(play);
-    http_client_send_text(fd, "POST /echo HTTP/1.1\r\n" HOST "Content-Length: 65536\r\n\r\n");
+    int fd = begin(play, "POST /echo HTTP/1.1\r\n" HOST "Content-Length: 65536\r\n\r\n");
     memset(buffer, 'x', 65536);
     http_client_send(fd, buffer, 65536);
     expect_int(http_client_read(fd, buffer, sizeof(buffer)), 200);
@@ -247,14 +256,11 @@ static void test_expect_continue(void)
     struct http_play *play = http_play_start_usual();
     int fd = http_play_connect(play);
 
-    http_client_send_text(fd, "POST /echo HTTP/1.1\r\n" HOST "Expect: 100-continue\r\n"
-                          "Content-Length: 2\r\n\r\n");
-    expect_int(http_client_read(fd, buffer, sizeof(buffer)), 100);
-    http_client_send_text(fd, "{}");
-    expect_int(http_client_read(fd, buffer, sizeof(buffer)), 200);
-    http_client_send_text(fd, "POST /echo HTTP/1.1\r\n" HOST "Expect: 100-continue\r\n"
-                          "Content-Length: 99999999\r\n\r\n");
-    expect_int(http_client_read(fd, buffer, sizeof(buffer)), 413);
+    expect_int(ask(fd, "POST /echo HTTP/1.1\r\n" HOST "Expect: 100-continue\r\n"
+                       "Content-Length: 2\r\n\r\n"), 100);
+    expect_int(ask(fd, "{}"), 200);
+    expect_int(ask(fd, "POST /echo HTTP/1.1\r\n" HOST "Expect: 100-continue\r\n"
+                       "Content-Length: 99999999\r\n\r\n"), 413);
     close(fd);
     http_play_stop(play);
 }
@@ -267,8 +273,7 @@ static void test_slow(void)
     vrt_conn_limits_init(&limits);
     limits.request_ms = 300;
     struct http_play *play = http_play_start(&limits, HTTP_PLAY_MANY);
-    int fd = http_play_connect(play);
-    http_client_send_text(fd, "GET /echo HTTP/1.1\r\n");
+    int fd = begin(play, "GET /echo HTTP/1.1\r\n");
     for (int i = 0; i < 12; i++) {
         test_sleep_ms(50);
         http_client_send_text(fd, "X: y\r\n");
@@ -296,8 +301,7 @@ static void test_idle(void)
     close(fd);
     int status = 0;     /* a busy machine may be idle for too long between the two steps */
     for (; status == 0; close(fd)) {
-        fd = http_play_connect(play);
-        http_client_send_text(fd, LATER);
+        fd = begin(play, LATER);
         status = http_client_read(fd, buffer, sizeof(buffer));
         expect_int(http_client_read(fd, buffer, sizeof(buffer)), 0);
     }
@@ -311,15 +315,13 @@ static void test_half_close(void)
     static const char *const requests[] = { ECHO, "GET /later HTTP/1.1\r\n" HOST "\r\n" };
 
     for (size_t i = 0; i < VRT_ARRAY_SIZE(requests); i++) {
-        int fd = http_play_connect(play);
-        http_client_send_text(fd, requests[i]);
+        int fd = begin(play, requests[i]);
         expect_int(shutdown(fd, SHUT_WR), 0);
         expect_int(http_client_read(fd, buffer, sizeof(buffer)), 200);
         expect_true(http_client_is_closed(fd));
         close(fd);
     }
-    int fd = http_play_connect(play);
-    http_client_send_text(fd, "GET /echo HT");
+    int fd = begin(play, "GET /echo HT");
     expect_int(shutdown(fd, SHUT_WR), 0);
     expect_int(http_client_read(fd, buffer, sizeof(buffer)), 0);
     close(fd);
@@ -341,32 +343,26 @@ static void test_vanish(void)
     vrt_conn_limits_init(&limits);
     limits.stream_bytes = 4000;
     struct http_play *play = http_play_start(&limits, HTTP_PLAY_MANY);
-    int fd = http_play_connect(play);
-    http_client_send_text(fd, "GET /never HTTP/1.1\r\n" HOST "\r\n");
-    close(fd);
+    close(begin(play, "GET /never HTTP/1.1\r\n" HOST "\r\n"));
     wait_gone(play, 1);
 
-    fd = http_play_connect(play);
-    http_client_send_text(fd, "GET /stream HTTP/1.1\r\n" HOST "\r\n");
-    expect_int(http_client_read(fd, buffer, sizeof(buffer)), 200);
+    int fd = http_play_connect(play);
+    expect_int(ask(fd, "GET /stream HTTP/1.1\r\n" HOST "\r\n"), 200);
     expect_true(recv(fd, buffer, 100, MSG_WAITALL) == 100);
     close(fd);
     wait_gone(play, 2);
 
-    fd = http_play_connect(play);
-    http_client_send_text(fd, "GET /stream HTTP/1.1\r\n" HOST "\r\n");
+    fd = begin(play, "GET /stream HTTP/1.1\r\n" HOST "\r\n");
     wait_gone(play, 3);
     close(fd);
 
     /* What follows a subscription ends it. */
-    fd = http_play_connect(play);
-    http_client_send_text(fd, "GET /stream HTTP/1.1\r\n" HOST "\r\n" ECHO);
+    fd = begin(play, "GET /stream HTTP/1.1\r\n" HOST "\r\n" ECHO);
     wait_gone(play, 4);
     close(fd);
 
     /* Half closed it goes on, until the client is really gone. */
-    fd = http_play_connect(play);
-    http_client_send_text(fd, "GET /stream HTTP/1.1\r\n" HOST "\r\n");
+    fd = begin(play, "GET /stream HTTP/1.1\r\n" HOST "\r\n");
     expect_int(shutdown(fd, SHUT_WR), 0);
     expect_true(recv(fd, buffer, 3000, MSG_WAITALL) == 3000);
     close(fd);
@@ -378,9 +374,8 @@ static void test_vanish(void)
 static void test_large_answer(void)
 {
     struct http_play *play = http_play_start_usual();
-    int fd = http_play_connect(play);
+    int fd = begin(play, LARGE);
 
-    http_client_send_text(fd, LARGE);
     http_client_send_text(fd, ECHO);
     test_sleep_ms(100);
     expect_int(http_client_read(fd, buffer, sizeof(buffer)), 200);
@@ -415,10 +410,8 @@ static void test_unread(void)
     struct http_play *play = http_play_start_usual();
     int fds[16], n_closed = 0;
 
-    for (size_t i = 0; i < VRT_ARRAY_SIZE(fds); i++) {
-        fds[i] = http_play_connect(play);
-        http_client_send_text(fds[i], LARGE);
-    }
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(fds); i++)
+        fds[i] = begin(play, LARGE);
     while (n_closed < 8) {
         n_closed = 0;
         test_sleep_ms(10);
@@ -430,8 +423,7 @@ static void test_unread(void)
     /* Of each the socket takes a part, and the rest waits. */
     expect_true(n_closed <= 12);
     int fd = http_play_connect(play);
-    http_client_send_text(fd, ECHO);
-    expect_int(http_client_read(fd, buffer, sizeof(buffer)), 200);
+    expect_int(ask(fd, ECHO), 200);
     close(fd);
     for (size_t i = 0; i < VRT_ARRAY_SIZE(fds); i++)
         close(fds[i]);
@@ -449,8 +441,7 @@ static void test_turns(void)
 
     for (int i = 0; i < N; i++)
         http_client_send_text(greedy, ECHO);
-    http_client_send_text(other, ECHO);
-    expect_int(http_client_read(other, buffer, sizeof(buffer)), 200);
+    expect_int(ask(other, ECHO), 200);
     for (int i = 0; i < N; i++)
         expect_int(http_client_read(greedy, buffer, sizeof(buffer)), 200);
     expect_int(poll(answers, 2, 0), 0);
@@ -468,8 +459,7 @@ static void test_no_descriptors(void)
     int fd = http_play_connect(play);
     int next = open("/dev/null", O_RDONLY | O_CLOEXEC);
 
-    http_client_send_text(fd, ECHO);
-    expect_int(http_client_read(fd, buffer, sizeof(buffer)), 200);
+    expect_int(ask(fd, ECHO), 200);
     expect_int(getrlimit(RLIMIT_NOFILE, &before), 0);
     none = before;
     /* Room for this end of the connection, and none for the other. */
@@ -501,8 +491,7 @@ static void test_quota(void)
     struct http_play *play = http_play_start(&limits, (struct vrt_quota_limit){ 8, 8 });
     for (int i = 0; i < 8; i++) {
         fds[i] = http_play_connect(play);
-        http_client_send_text(fds[i], ECHO);
-        expect_int(http_client_read(fds[i], buffer, sizeof(buffer)), 200);
+        expect_int(ask(fds[i], ECHO), 200);
     }
     int fd = http_play_connect(play);
     expect_int(http_client_read(fd, buffer, sizeof(buffer)), 503);
@@ -515,8 +504,7 @@ static void test_quota(void)
     close(fds[3]);
     for (int status = 503; status == 503;) {
         test_sleep_ms(10);
-        fds[3] = http_play_connect(play);
-        http_client_send_text(fds[3], ECHO);
+        fds[3] = begin(play, ECHO);
         status = http_client_read(fds[3], buffer, sizeof(buffer));
         if (status == 503 || status == 0)
             close(fds[3]);
@@ -535,19 +523,14 @@ static void test_many(void)
     vrt_conn_limits_init(&limits);
     limits.request_ms = 60000;
     struct http_play *play = http_play_start(&limits, HTTP_PLAY_MANY);
-    for (size_t i = 0; i < VRT_ARRAY_SIZE(fds); i++) {
-        fds[i] = http_play_connect(play);
-        http_client_send_text(fds[i], "GET /echo HT");
-    }
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(fds); i++)
+        fds[i] = begin(play, "GET /echo HT");
     int fd = http_play_connect(play);
-    for (int i = 0; i < 200; i++) {
-        http_client_send_text(fd, ECHO);
-        expect_int(http_client_read(fd, buffer, sizeof(buffer)), 200);
-    }
+    for (int i = 0; i < 200; i++)
+        expect_int(ask(fd, ECHO), 200);
     close(fd);
     for (size_t i = 0; i < VRT_ARRAY_SIZE(fds); i++) {
-        http_client_send_text(fds[i], "TP/1.1\r\n" HOST "\r\n");
-        expect_int(http_client_read(fds[i], buffer, sizeof(buffer)), 200);
+        expect_int(ask(fds[i], "TP/1.1\r\n" HOST "\r\n"), 200);
         close(fds[i]);
     }
     http_play_stop(play);
@@ -565,10 +548,8 @@ static void test_stop(void)
 
     for (int wait_ms = 0; wait_ms < 30; wait_ms += 9) {
         struct http_play *play = http_play_start_usual();
-        for (size_t i = 0; i < VRT_ARRAY_SIZE(fds); i++) {
-            fds[i] = http_play_connect(play);
-            http_client_send_text(fds[i], requests[i]);
-        }
+        for (size_t i = 0; i < VRT_ARRAY_SIZE(fds); i++)
+            fds[i] = begin(play, requests[i]);
         test_sleep_ms(wait_ms);
         http_play_halt(play);
         for (size_t i = 0; i < VRT_ARRAY_SIZE(fds); i++)
