@@ -15,6 +15,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include "api.h"
 #include "base/log.h"
 #include "base/macro.h"
 #include "daemon/access/media.h"
@@ -207,7 +208,7 @@ static void test_roots(void)
     const struct vrt_peer self = { .uid = geteuid() };
     struct disk disk;
     char roots[300], path[5000];
-    int fd = -1;
+    int fd = -1, n;
 
     disk_init(&disk, "touch root/a; ln -s root alias; mkdir second; touch second/c");
     /* By its name and by its alias; two roots; a slash too many. */
@@ -234,7 +235,8 @@ static void test_roots(void)
         expect_true(vrt_media_new(wrong[i][0], &media, &error) < 0);
         expect_str(error.message, wrong[i][1]);
     }
-    snprintf(path, sizeof(path), "%s/%04500d", disk.root, 0);
+    n = 2 * VRT_API_PATH_BYTES - 1 - (int)strlen(disk.root);
+    snprintf(path, sizeof(path), "%s/%0*d", disk.root, n, 0);
     const struct vrt_media_request too_long = { .peer = &self, .path = path };
     error = (struct vrt_error){ .id = NULL };
     expect_int(vrt_media_open(disk.media, &too_long, &fd, NULL, &error), -ENAMETOOLONG);
