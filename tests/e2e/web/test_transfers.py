@@ -183,15 +183,6 @@ class Transfers(TransferCase):
                              r"""[\w.-]*"; filename\*=UTF-8''[\w.%-]+$""")
             self.assertNotIn('X', headers)
 
-    def test_no_video(self):
-        visitor = self.visitor('vic')
-        for data in (b'', b'no video', os.urandom(100000)):
-            upload = self.upload(visitor, data)
-            status, answer, _ = self.submit(visitor, upload)
-            self.assertEqual(status, 422, answer)
-            self.assertEqual(visitor.ask('DELETE', f'/v1/uploads/{upload}')[0], 204)
-        self.refused(visitor.ask('DELETE', f'/v1/uploads/{upload}'), 404, 'upload.not_found')
-
     def test_chunks_and_large_ones(self):
         """Some megabytes, in pieces of whatever size; also by the socket."""
         visitor = self.visitor('lea')

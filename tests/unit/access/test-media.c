@@ -25,6 +25,14 @@
 #define BERT 61002U
 #define FRIENDS 61100U
 
+static gid_t anna_gids[] = { ANNA, FRIENDS }, bert_gids[] = { BERT };
+static gid_t friend_gids[] = { BERT, FRIENDS };
+static const struct vrt_peer peers[] = {
+    { .uid = ANNA, .gids = anna_gids, .n_gids = 2 },
+    { .uid = BERT, .gids = bert_gids, .n_gids = 1 },
+    { .uid = BERT, .gids = friend_gids, .n_gids = 2 },
+};
+
 /* The rule in other words: the first class that he is in counts, and no other. */
 static bool is_allowed(unsigned uid, const gid_t *gids, size_t n_gids,
                        const struct vrt_rights_target *target, unsigned wanted)
@@ -368,13 +376,6 @@ static void test_users(void)
     static const unsigned folder_modes[] = {
         0700, 0711, 0710, 0701, 0500, 0755, 0775, 0777, 0070,
     };
-    gid_t anna_gids[] = { ANNA, FRIENDS }, bert_gids[] = { BERT };
-    gid_t friend_gids[] = { BERT, FRIENDS };
-    const struct vrt_peer peers[] = {
-        { .uid = ANNA, .gids = anna_gids, .n_gids = 2 },
-        { .uid = BERT, .gids = bert_gids, .n_gids = 1 },
-        { .uid = BERT, .gids = friend_gids, .n_gids = 2 },
-    };
     struct disk disk;
     char id[64], path[160], folder[100];
 
@@ -428,11 +429,6 @@ static void test_beneath(void)
     static const unsigned folder_modes[] = { 0700, 0711, 0701, 0500, 0755, 0775, 0777, 0070 };
     static const char *const outside[] = { "../a", "/etc/passwd", ".", "..", "", "link", "sub/a",
                                            "sub", "fifo" };
-    gid_t anna_gids[] = { ANNA, FRIENDS }, bert_gids[] = { BERT };
-    const struct vrt_peer peers[] = {
-        { .uid = ANNA, .gids = anna_gids, .n_gids = 2 },
-        { .uid = BERT, .gids = bert_gids, .n_gids = 1 },
-    };
     struct question questions[] = { { "root/d/f", O_RDONLY, false },
                                     { "root/d/g", O_RDONLY, false },
                                     { "root/d/new", O_RDWR | O_CREAT | O_EXCL, false } };
@@ -489,20 +485,18 @@ static void test_acl(void)
         { 0x01, 6, UINT32_MAX }, { 0x02, 0, BERT }, { 0x04, 4, UINT32_MAX },
         { 0x10, 4, UINT32_MAX }, { 0x20, 4, UINT32_MAX },
     } };
-    gid_t gids[] = { BERT };
-    const struct vrt_peer bert = { .uid = BERT, .gids = gids, .n_gids = 1 };
     struct disk disk;
     char id[64], path[300];
 
     disk_init(&disk, "touch root/a; chmod 644 root/a");
     snprintf(path, sizeof(path), "%s/a", disk.root);
-    expect_int(try_open(&disk, &bert, "root/a", VRT_MEDIA_READ, id), 0);
+    expect_int(try_open(&disk, &peers[1], "root/a", VRT_MEDIA_READ, id), 0);
     int r = setxattr(path, "system.posix_acl_access", &acl, sizeof(acl), 0);
     if (r < 0 && errno == EOPNOTSUPP) {
         fprintf(stderr, "this disk has no access control lists\n");
     } else {
         expect_int(r, 0);
-        expect_int(try_open(&disk, &bert, "root/a", VRT_MEDIA_READ, id), -EACCES);
+        expect_int(try_open(&disk, &peers[1], "root/a", VRT_MEDIA_READ, id), -EACCES);
     }
     disk_done(&disk);
 }
@@ -528,8 +522,6 @@ static void *swap(void *ctx)
  * never opened. */
 static void test_race(void)
 {
-    gid_t gids[] = { BERT };
-    const struct vrt_peer bert = { .uid = BERT, .gids = gids, .n_gids = 1 };
     struct vrt_error error;
     struct disk disk;
     pthread_t thread;
@@ -539,7 +531,7 @@ static void test_race(void)
     disk_init(&disk, "printf open >root/f; printf secret >root/secret; chmod 644 root/f;"
               "chmod 600 root/secret");
     snprintf(path, sizeof(path), "%s/f", disk.root);
-    const struct vrt_media_request request = { .peer = &bert, .path = path };
+    const struct vrt_media_request request = { .peer = &peers[1], .path = path };
     atomic_store(&swapping, true);
     expect_int(pthread_create(&thread, NULL, swap, &disk), 0);
     /* The other thread may not be given any time while it is half through. */

@@ -208,28 +208,20 @@ static void test_profile(void)
 
 static void test_doctor(void)
 {
-    static const struct {
-        const char *body;
-        int status;
-        const char *says[5];
-    } cases[] = {
-        /* At once, as what the reference device computes for an answer takes sanitizers seconds. */
-        { "{\"device\":null}", 200, {
-            "\"id\":\"device.kernel\",\"subject\":\"cpu:0\",\"status\":\"warning\","
-            "\"by\":\"vrtd\",\"result\":\"the fake has no kernels\",\"cure\":\"none\"}",
-            "\"id\":\"folder.spool\"", "\"id\":\"environment\"",
-            "\"version\":\"" VRT_VERSION "\"", "\"id\":\"gpu.hardware\"",
-        } },
-        { "{\"device\":\"cuda\"}", 200, { "\"failed\":0" } },
-    };
     struct play play;
 
     play_start(&play, "");
-    for (size_t i = 0; i < VRT_ARRAY_SIZE(cases); i++) {
-        expect_int(post(&play, "/v1/doctor", cases[i].body), cases[i].status);
-        for (size_t k = 0; k < VRT_ARRAY_SIZE(cases[i].says) && cases[i].says[k]; k++)
-            expect_contains(play_answer, cases[i].says[k]);
-    }
+    /* At once, as what the reference device computes for an answer takes sanitizers seconds. */
+    expect_int(post(&play, "/v1/doctor", "{\"device\":null}"), 200);
+    expect_contains(play_answer, "\"id\":\"device.kernel\",\"subject\":\"cpu:0\",\"status\":"
+                    "\"warning\",\"by\":\"vrtd\",\"result\":\"the fake has no kernels\","
+                    "\"cure\":\"none\"}");
+    expect_contains(play_answer, "\"id\":\"folder.spool\"");
+    expect_contains(play_answer, "\"id\":\"environment\"");
+    expect_contains(play_answer, "\"version\":\"" VRT_VERSION "\"");
+    expect_contains(play_answer, "\"id\":\"gpu.hardware\"");
+    expect_int(post(&play, "/v1/doctor", "{\"device\":\"cuda\"}"), 200);
+    expect_contains(play_answer, "\"failed\":0");
     /* One at a time; who goes away makes room. */
     int n_before = atomic_load(&fake_flow.n_doctors);
     int fd = ask_begin(&play, "POST", "/v1/doctor", "{\"device\":\"cpu:9\"}");
