@@ -28,6 +28,12 @@ def read(path):
         return f.read()
 
 
+def beginning(token, rest=''):
+    """Of an upload, as it is sent."""
+    return (f'POST /v1/uploads HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {token}\r\n'
+            f'{rest}').encode()
+
+
 class TransferCase(harness.Case):
     small = True
     few_jobs = True
@@ -72,8 +78,7 @@ class TransferCase(harness.Case):
 class Transfers(TransferCase):
     def test_up_and_down(self):
         """The result is what vrtctl gets, by ranges too, and goes with its job."""
-        with open(harness.clip(self.path('in.mkv'), frames=6), 'rb') as f:
-            data = f.read()
+        data = read(harness.clip(self.path('in.mkv'), frames=6))
         visitor = self.visitor('ann')
         upload = self.upload(visitor, data)
         plan = self.submit(visitor, upload, dry_run=True)
@@ -98,8 +103,7 @@ class Transfers(TransferCase):
             'Content-Type', 'Accept-Ranges', 'Cache-Control')],
             ['video/x-matroska', 'bytes', 'private, no-cache'])
         self.follow(self.path('in.mkv'), self.path('wanted.mkv'))
-        with open(self.path('wanted.mkv'), 'rb') as f:
-            self.assertEqual(result, f.read())
+        self.assertEqual(result, read(self.path('wanted.mkv')))
         self.ranges(visitor, path, result, headers['ETag'])
         self.wait_until(lambda: str(job['id']) not in self.spool())
         self.assertIn(f'{job["id"]}.result', self.spool())
@@ -169,8 +173,7 @@ class Transfers(TransferCase):
 
     def test_names(self):
         """What a result is called comes back as one name, whatever it is."""
-        with open(harness.clip(self.path('n.mkv'), frames=1), 'rb') as f:
-            data = f.read()
+        data = read(harness.clip(self.path('n.mkv'), frames=1))
         visitor = self.visitor('nan')
         for name in ('../../etc/x.mkv', '.hidden.mkv', 'a"\\b;c.mkv', 'ä€.mkv', 'a\r\nX: y.mkv'):
             status, job, _ = self.submit(visitor, self.upload(visitor, data), name)
@@ -191,11 +194,10 @@ class Transfers(TransferCase):
         uploads = [self.upload(visitor, data), self.upload(visitor, iter(pieces))]
         self.assertEqual(self.daemon.request('POST', '/v1/uploads', data)[0], 201)
         for upload in uploads:
-            with open(os.path.join(self.folder, 'state', 'spool', f'upload-{upload}'), 'rb') as f:
-                self.assertEqual(f.read(), data)
-        head = (f'POST /v1/uploads HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer '
-                f'{visitor.token}\r\nExpect: 100-continue\r\nConnection: close\r\n'
-                'Content-Length: 3\r\n\r\n').encode()
+            self.assertEqual(
+                read(os.path.join(self.folder, 'state', 'spool', f'upload-{upload}')), data)
+        head = beginning(visitor.token, 'Expect: 100-continue\r\nConnection: close\r\n'
+                         'Content-Length: 3\r\n\r\n')
         with socket.create_connection(('127.0.0.1', self.port), harness.PATIENCE_S) as s:
             s.sendall(head)
             self.assertIn(b'100 Continue', s.recv(4096))
@@ -206,16 +208,14 @@ class Transfers(TransferCase):
         """Nobody is told to go on who was refused: what he'd send then is no answer's."""
         visitor = self.visitor('rita')
         for token, length in ((visitor.token, 1 << 50), ('wrong', 5)):
-            answer = visitor.raw(f'POST /v1/uploads HTTP/1.1\r\nHost: 127.0.0.1\r\n'
-                                 f'Authorization: Bearer {token}\r\nExpect: 100-continue\r\n'
-                                 f'Content-Length: {length}\r\n\r\n'.encode())
+            answer = visitor.raw(beginning(token, 'Expect: 100-continue\r\n'
+                                           f'Content-Length: {length}\r\n\r\n'))
             self.assertRegex(answer, rb'^HTTP/1.1 4')
             self.assertNotIn(b'100 Continue', answer)
 
     def test_many_downloads(self):
         """Whoever reads none of them leaves connections to others, and gets them back."""
-        with open(harness.clip(self.path('m.mkv'), frames=1), 'rb') as f:
-            data = f.read()
+        data = read(harness.clip(self.path('m.mkv'), frames=1))
         visitor, other = self.visitor('mo'), self.visitor('mo-other')
         _, job, _ = self.submit(visitor, self.upload(visitor, data))
         self.done(visitor, job)
@@ -234,8 +234,7 @@ class Transfers(TransferCase):
         """Who goes away leaves nothing; nor does a chunk that is none."""
         visitor = self.visitor('bea')
         before = self.spool()
-        head = (f'POST /v1/uploads HTTP/1.1\r\nHost: 127.0.0.1\r\n'
-                f'Authorization: Bearer {visitor.token}\r\n').encode()
+        head = beginning(visitor.token)
         for rest in (b'Content-Length: 9999999\r\n\r\n' + b'x' * 700000,
                      b'Content-Length: 5\r\n\r\n',
                      b'Transfer-Encoding: chunked\r\n\r\n5\r\nhel'):
@@ -249,9 +248,7 @@ class Transfers(TransferCase):
 
     def test_reader_who_goes_away(self):
         """In the middle of a download, and of one that he doesn't read."""
-        with open(harness.clip(self.path('r.mkv'), frames=8, size='320x240', source='life'),
-                  'rb') as f:
-            data = f.read()
+        data = read(harness.clip(self.path('r.mkv'), frames=8, size='320x240', source='life'))
         visitor = self.visitor('rea')
         _, job, _ = self.submit(visitor, self.upload(visitor, data), codec='ffv1')
         self.done(visitor, job)
@@ -272,8 +269,7 @@ class Transfers(TransferCase):
         for path, frames in ((source, 1500), (short, 2)):
             harness.ffmpeg('-loop', 1, '-i', still, '-frames:v', frames, '-pix_fmt', 'yuv444p',
                            '-c:v', 'ffv1', '-threads', 1, path)
-        with open(source, 'rb') as f:
-            data = f.read()
+        data = read(source)
         visitor, other = self.visitor('pam'), self.visitor('pam-other')
         _, job, _ = self.submit(visitor, self.upload(visitor, data), codec='ffv1')
         path = f'/v1/jobs/{job["id"]}/preview'
@@ -310,8 +306,7 @@ class Transfers(TransferCase):
             self.assertEqual(browser.login(token), 200)
         streams = [browser.open('GET', '/v1/events') for browser in browsers]
         with socket.create_connection(('127.0.0.1', self.port), harness.PATIENCE_S) as s:
-            s.sendall(f'POST /v1/uploads HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer '
-                      f'{token}\r\nContent-Length: 4\r\n\r\nxx'.encode())
+            s.sendall(beginning(token, 'Content-Length: 4\r\n\r\nxx'))
             self.assertEqual(browsers[0].ask('DELETE', '/v1/session')[0], 204)
             try:
                 while streams[0][0].readline():
@@ -331,8 +326,7 @@ class Transfers(TransferCase):
         visitor = self.visitor('rex')
         before = self.spool()
         with socket.create_connection(('127.0.0.1', self.port), harness.PATIENCE_S) as s:
-            s.sendall(f'POST /v1/uploads HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer '
-                      f'{visitor.token}\r\nContent-Length: 1000000\r\n\r\nxx'.encode())
+            s.sendall(beginning(visitor.token, 'Content-Length: 1000000\r\n\r\nxx'))
             self.wait_until(lambda: self.spool() != before)
             self.vrtctl('token', 'revoke', 'rex')
             self.wait_until(lambda: self.spool() == before)
@@ -345,8 +339,7 @@ class Quotas(TransferCase):
     def test_too_large(self):
         """Refused at the first byte where it is said, else as soon as it is too much."""
         visitor = self.visitor('max')
-        head = (f'POST /v1/uploads HTTP/1.1\r\nHost: 127.0.0.1\r\n'
-                f'Authorization: Bearer {visitor.token}\r\n').encode()
+        head = beginning(visitor.token)
         before = self.spool()
         for length in (600001, 1 << 40, (1 << 63) - 1):
             answer = visitor.raw(head + f'Content-Length: {length}\r\n\r\n'.encode())
@@ -369,9 +362,7 @@ class Quotas(TransferCase):
 
     def test_results_count(self):
         """What is kept of results is charged until the job is forgotten."""
-        with open(harness.clip(self.path('q.mkv'), frames=4, size='160x120', source='life'),
-                  'rb') as f:
-            data = f.read()
+        data = read(harness.clip(self.path('q.mkv'), frames=4, size='160x120', source='life'))
         visitor = self.visitor('quinn')
         _, job, _ = self.submit(visitor, self.upload(visitor, data), codec='ffv1')
         kept = self.done(visitor, job)['result_bytes']
@@ -399,11 +390,9 @@ class Crashes(harness.FolderCase):
         status, token = daemon.request('POST', '/v1/tokens', {'name': 'ann'})
         self.assertEqual(status, 200)
         visitor = Visitor(port, token['token'])
-        with open(harness.clip(self.path('in.mkv'), frames=4), 'rb') as f:
-            short = f.read()
+        short = read(harness.clip(self.path('in.mkv'), frames=4))
         n = 60 if harness.SANITIZED else 250
-        with open(harness.clip(self.path('long.mkv'), frames=n, size='128x96'), 'rb') as f:
-            long = f.read()
+        long = read(harness.clip(self.path('long.mkv'), frames=n, size='128x96'))
         done, running = [visitor.ask('POST', '/v1/jobs', {
             'input': {'upload': visitor.ask('POST', '/v1/uploads', data)[1]['id'], 'name': 'i.mkv'},
             'output': {'name': 'o.mkv'}})[1] for data in (short, long)]
@@ -464,9 +453,8 @@ class Crashes(harness.FolderCase):
 
         def expect_charged(n_bytes):
             """So much, of what is stored; nothing else is in the spool."""
-            self.assertIn(b'spool.quota', visitor.raw((
-                'POST /v1/uploads HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer '
-                f'{visitor.token}\r\nContent-Length: {quota - n_bytes + 1}\r\n\r\n').encode()))
+            self.assertIn(b'spool.quota', visitor.raw(beginning(
+                visitor.token, f'Content-Length: {quota - n_bytes + 1}\r\n\r\n')))
             status, upload, _ = visitor.ask('POST', '/v1/uploads', bytes(quota - n_bytes))
             self.assertEqual(status, 201, upload)
             visitor.ask('DELETE', f'/v1/uploads/{upload["id"]}')

@@ -180,6 +180,8 @@ static void expect_seen(struct play *play, bool with_names)
 
 static void test_users(void)
 {
+    static const char trim[] = "Content-Type: application/json\r\nContent-Length: 13\r\n\r\n"
+                               "{\"trim\":true}";
     struct play play;
     struct vrt_buf stream = { .limit_bytes = 0 };
     char *body;
@@ -206,14 +208,21 @@ static void test_users(void)
     expect_contains(body, "job.forbidden");
     expect_true(!strstr(body, "hang"));
     expect_int(play_ask(&play, "DELETE", "/v1/jobs/2", "", &body), 404);
+    /* What is everybody's, and no job: administrators ask it of devices, as of models. */
+    expect_int(play_ask(&play, "POST", "/v1/devices", trim, &body), 403);
+    expect_contains(body, "device.forbidden");
+    expect_contains(body, "by administrators only: root, the user that vrtd runs as, and");
+    expect_int(play_ask(&play, "GET", "/v1/devices", "", &body), 200);
 
     /* Whose number is a token's gets no answer. */
     play_become(VRT_WEB_UID + 1, BERT);
     expect_int(play_ask(&play, "GET", "/v1/status", "", &body), 0);
     play_become(0, 0);
     expect_seen(&play, true);
+    expect_int(play_ask(&play, "POST", "/v1/devices", trim, &body), 200);
     play_become(BERT, ADMINS);
     expect_seen(&play, true);
+    expect_int(play_ask(&play, "POST", "/v1/devices", trim, &body), 200);
     expect_int(play_ask(&play, "DELETE", "/v1/jobs/1", "", &body), 200);
     expect_contains(body, "hang");
     play_become(0, 0);
@@ -228,27 +237,6 @@ static int hurry(struct play *play, int priority, char **ret_body)
     snprintf(more, sizeof(more), "Content-Type: application/json\r\nContent-Length: 14\r\n\r\n"
              "{\"priority\":%d}", priority);
     return play_ask(play, "PATCH", "/v1/jobs/1", more, ret_body);
-}
-
-/* What is everybody's, and no job: administrators ask it of devices, as of models. */
-static void test_trimming(void)
-{
-    static const char more[] = "Content-Type: application/json\r\nContent-Length: 13\r\n\r\n"
-                               "{\"trim\":true}";
-    struct play play;
-    char *body;
-
-    start(&play, "[access]\nadmin_group = 61100\n");
-    play_become(ANNA, ANNA);
-    expect_int(play_ask(&play, "POST", "/v1/devices", more, &body), 403);
-    expect_contains(body, "device.forbidden");
-    expect_contains(body, "by administrators only: root, the user that vrtd runs as, and");
-    expect_int(play_ask(&play, "GET", "/v1/devices", "", &body), 200);
-    play_become(BERT, ADMINS);
-    expect_int(play_ask(&play, "POST", "/v1/devices", more, &body), 200);
-    play_become(0, 0);
-    expect_int(play_ask(&play, "POST", "/v1/devices", more, &body), 200);
-    play_stop(&play);
 }
 
 static void test_priorities(void)
@@ -494,7 +482,6 @@ TEST_MAIN(
     { "peer", test_peer },
     { "rights", test_rights },
     { "users", test_users },
-    { "trimming", test_trimming },
     { "priorities", test_priorities },
     { "turns", test_turns },
     { "many users", test_many_users },

@@ -541,8 +541,7 @@ static void test_stop(void)
 {
     static const char *const requests[] = {
         "", "GET /ec", ECHO, "GET /later HTTP/1.1\r\n" HOST "\r\n",
-        "GET /stream HTTP/1.1\r\n" HOST "\r\n", "GET /large HTTP/1.1\r\n" HOST "\r\n",
-        "GET /echo HTTP/1.1\r\n\r\n",
+        "GET /stream HTTP/1.1\r\n" HOST "\r\n", LARGE, "GET /echo HTTP/1.1\r\n\r\n",
     };
     int fds[VRT_ARRAY_SIZE(requests)];
 
