@@ -51,9 +51,7 @@ static int open_file(const char *file, bool may_make, int *ret_fd)
                                           O_NONBLOCK | (may_make ? O_CREAT : 0), 0640);
     struct stat st;
 
-    if (fd < 0)
-        return -errno;
-    if (fstat(fd, &st) < 0)
+    if (fd < 0 || fstat(fd, &st) < 0)
         return -errno;
     if (!S_ISREG(st.st_mode))
         return -EINVAL;

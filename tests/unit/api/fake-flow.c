@@ -165,7 +165,7 @@ int vrt_pool_choose(const struct vrt_pool *pool, const struct vrt_pool_wish *wis
     (void)pool;
     (void)wish;
     (void)error;
-    *ret_choice = (struct vrt_device_choice){ .devices = 2 };
+    *ret_choice = (struct vrt_device_choice){ .devices = fake_flow.is_mended ? 2 : 1 };
     return 0;
 }
 

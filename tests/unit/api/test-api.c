@@ -170,6 +170,11 @@ static void test_answers(void)
         expect_int(ask(&play, "GET", "/metrics", ""), 200);
     while (!strstr(play_answer, "\nvrtd_admissions 1\n"));
     expect_answers(&play);
+    atomic_store(&fake_flow.is_mended, true);
+    expect_int(ask(&play, "GET", "/v1/devices", ""), 200);
+    expect_contains(play_answer, "\"auto\":{\"devices\":[\"cuda:0\"],\"reason\":\"accelerators go "
+                    "before the CPU\"}");
+    atomic_store(&fake_flow.is_mended, false);
     close(fd);
     /* Whose disk is full, as nothing may be written any more, is given no token. */
     getrlimit(RLIMIT_FSIZE, &limit);
