@@ -161,6 +161,10 @@ class Daemon:
         """What divides into them."""
         return self.processes('vrt-zygote')
 
+    def resident_bytes(self):
+        with open(f'/proc/{self.process.pid}/statm', encoding='ascii') as f:
+            return int(f.read().split()[1]) * os.sysconf('SC_PAGESIZE')
+
     def n_descriptors(self):
         return len(os.listdir(f'/proc/{self.process.pid}/fd'))
 

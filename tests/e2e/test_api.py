@@ -10,13 +10,7 @@ import socket
 import harness
 from harness import clip
 
-
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..')
-
-
-def resident_bytes(pid):
-    with open(f'/proc/{pid}/statm', encoding='ascii') as f:
-        return int(f.read().split()[1]) * os.sysconf('SC_PAGESIZE')
 
 
 class Api(harness.Case):
@@ -92,7 +86,7 @@ class Api(harness.Case):
         header = json.dumps({'x': {'dtype': 'F32', 'shape': [1 << 30],
                                    'data_offsets': [0, 1 << 32]}}).encode()
         source = clip(self.path('l.mp4'), frames=1)
-        before = resident_bytes(self.daemon.process.pid)
+        before = self.daemon.resident_bytes()
         for name, beginning in (('zeros.pth', b''), ('zip.pth', b'PK\3\4'),
                                 ('pickle.pth', b'\x80\2'),
                                 ('x.safetensors', len(header).to_bytes(8, 'little') + header)):
@@ -100,7 +94,7 @@ class Api(harness.Case):
                 f.write(beginning)
                 f.truncate(len(beginning) + (1 << 32))
             self.refused('submit', '--dry-run', '-m', self.path(name), source, says=name)
-            after = resident_bytes(self.daemon.process.pid)
+            after = self.daemon.resident_bytes()
             self.assertLess(after - before, 200 << 20, name)
 
     def test_outputs_of_other_kinds(self):
@@ -146,7 +140,7 @@ class SoftwareAlone(harness.Case):
         for options in (('--hwaccel', 'auto'), ('--hwdec', 'nvdec'), ('--hwaccel', 'nvenc',
                                                                       '--dry-run')):
             self.refused('submit', *options, '-o', target, source, says='software alone')
-        job = self.follow(source, target, '--hwdec', 'off')
+        job = self.follow(source, target, '--hwdec', 'off', '--hwaccel', 'off')
         self.assertEqual((job['recipe']['hwaccel'], job['recipe']['hwdec'], job['warnings']),
                          ('off', 'off', []))
         _, answer = self.daemon.request('GET', '/v1/codecs')

@@ -8,7 +8,6 @@ import select
 import socket
 import subprocess
 import sys
-import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'))
 
@@ -276,12 +275,12 @@ class Slow(WebCase):
         self.assertEqual([a[0] for a in answers[:6]], [401] * 6)
         self.assertEqual(answers[-1][0], 429)
         self.assertGreaterEqual(int(answers[-1][2]['Retry-After']), 1)
-        before = self.resident()
+        before = self.daemon.resident_bytes()
         for i in range(1000):
             self.assertIn(nobody.ask('POST', '/v1/session', {'token': f'x{i}'})[0], (401, 429))
         # Sanitizers keep what is freed for a while.
         if not harness.SANITIZED:
-            self.assertLess(self.resident() - before, 8 << 20)
+            self.assertLess(self.daemon.resident_bytes() - before, 8 << 20)
         # What a program shows that is right isn't slowed; a login is.
         self.assertEqual(right.ask('GET', '/v1/status')[0], 200)
         self.assertEqual(nobody.login(right.token), 429)
@@ -298,10 +297,6 @@ class Slow(WebCase):
         token = self.vrtctl('token', 'new', 'one', daemon=daemon).stdout.strip()
         self.assertEqual(Visitor(port).login(token), 200)
         self.assertEqual(Visitor(port, token).ask('GET', '/metrics')[0], 200)
-
-    def resident(self):
-        with open(f'/proc/{self.daemon.process.pid}/statm', encoding='ascii') as f:
-            return int(f.read().split()[1]) * os.sysconf('SC_PAGESIZE')
 
     def test_connections_of_an_address(self):
         visitor = self.visitor('many')
