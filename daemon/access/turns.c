@@ -14,7 +14,6 @@ void vrt_turns_init(struct vrt_turns *turns, int max, int max_per_user)
 void vrt_turns_wait(struct vrt_turns *turns, struct vrt_turn *turn, uid_t uid)
 {
     *turn = (struct vrt_turn){ .uid = uid };
-    vrt_list_init(&turn->link);
     vrt_list_append(&turns->waiting, &turn->link);
 }
 
@@ -42,8 +41,6 @@ struct vrt_turn *vrt_turns_next(struct vrt_turns *turns)
             continue;
         fewest = n;
         best = turn;
-        if (n == 0)
-            break;
     }
     if (!best)
         return NULL;

@@ -333,11 +333,14 @@ class Proxied(WebCase):
                                  {**browser, 'Origin': 'http://vrtd.example.org'}),
                      403, 'web.origin')
         # It is the browser's address that is slowed, not the proxy's; one that is none isn't.
+        def login(forwarded, token):
+            return visitor.ask('POST', '/v1/session', {'token': token},
+                               {**browser, 'X-Forwarded-For': forwarded})[0]
         for _ in range(10):
-            visitor.ask('POST', '/v1/session', {'token': 'x'}, browser)
-        self.assertEqual(visitor.ask('POST', '/v1/session', {'token': token}, browser)[0], 429)
-        browser['X-Forwarded-For'] = '192.0.2.8'
-        self.assertEqual(visitor.ask('POST', '/v1/session', {'token': token}, browser)[0], 200)
+            login('6.6.6.6,192.0.2.7', 'x'), login('none', 'x')
+        self.assertEqual([login(forwarded, token) for forwarded in
+                          ('192.0.2.7', '192.0.2.8', '2001:db8::1', 'other')],
+                         [429, 200, 200, 429])
         # The proxy has as many connections as there are.
         with_token = Visitor(self.port, token)
         opened = [with_token.open('GET', '/v1/events', headers=browser) for _ in range(5)]
