@@ -107,7 +107,7 @@ static uint64_t hash_dag(uint64_t h, const struct vrt_dag *dag)
         const float factors[] = { node->slope, node->scale, node->scale_b, node->shift };
 
         h = hash(h, sizes, sizeof(sizes));
-        h = hash(h, node->in, (size_t)node->n_in * sizeof(node->in[0]));
+        h = hash(h, node->in, (size_t)node->n_in * sizeof(*node->in));
         h = hash(h, factors, sizeof(factors));
         if (node->kind != VRT_DAG_AFFINE)
             continue;
@@ -134,8 +134,8 @@ uint64_t vrt_network_sum(const struct vrt_network *network)
         for (int k = 0; k < param->n_dims; k++)
             n_values *= (size_t)param->dims[k];
         h = hash(h, param->name, strlen(param->name) + 1);
-        h = hash(h, param->dims, (size_t)param->n_dims * sizeof(param->dims[0]));
-        h = hash(h, param->data, n_values * sizeof(param->data[0]));
+        h = hash(h, param->dims, (size_t)param->n_dims * sizeof(*param->dims));
+        h = hash(h, param->data, n_values * sizeof(*param->data));
     }
     return network->dag ? hash_dag(h, network->dag) : h;
 }

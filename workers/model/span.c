@@ -285,9 +285,6 @@ static int load(struct vrt_network *network, struct vrt_params *params)
     return vrt_fold(take_params(params, span, first, info->in_channels));
 }
 
-/*
- */
-
 /* Of the pictures that SPAN was trained on (DIV2K). */
 static const float colour_mean[3] = { 0.4488f, 0.4371f, 0.4040f };
 

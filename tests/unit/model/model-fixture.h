@@ -12,9 +12,10 @@
 /* A checkpoint under construction; zero-initialised. */
 struct fixture {
     struct vrt_buf header, data;
-    uint64_t seed;                  /* of the values; 0: all values are zero */
+    uint64_t seed;                  /* of the values; 0: all of them `weight`, biases zero */
+    float weight;
     bool has_norms;                 /* vectors of weights are norms', around 1, not slopes */
-    const char *dtype;              /* "F32" if NULL; "F16" and "I32" only with seed 0 */
+    const char *dtype;              /* "F32" if NULL; "F16" and "I32" only with weights of 0 */
     const char *metadata;           /* JSON object, or NULL */
 };
 
@@ -129,10 +130,10 @@ struct fixture_params {
     size_t n;
 };
 
-/* Runs a graph with these weights from io[0] to io[1]. */
+/* Runs a graph with these weights; skips the test where the device can't, which a processor can. */
 void fixture_run_graph(struct vrt_device *device, const struct fixture_params *weights,
                        struct vrt_graph *graph, enum vrt_dtype dtype,
-                       struct vrt_buffer *const io[2]);
+                       const struct vrt_binding *bindings);
 
 /* Whether the machine has that device. */
 bool fixture_has_device(const char *device);

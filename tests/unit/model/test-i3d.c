@@ -91,7 +91,7 @@ static void run(const struct vrt_i3d *i3d, const char *device_name, struct vrt_s
     struct vrt_registry *registry;
     struct vrt_device *device = fixture_open_device(device_name, &registry);
     struct vrt_graph *graph;
-    struct vrt_buffer *io[2];
+    struct vrt_binding io[2] = { 0 };
     struct fixture_params weights;
 
     weights.params = vrt_i3d_params(i3d, &weights.n);
@@ -100,14 +100,15 @@ static void run(const struct vrt_i3d *i3d, const char *device_name, struct vrt_s
     const struct vrt_tensor to = vrt_graph_output(graph, VRT_DTYPE_F32, (struct vrt_shape){
         1, 1, 1, VRT_I3D_LOGITS });
     expect_int(vrt_i3d_build(i3d, graph, &from, &to), 0);
-    expect_int(vrt_buffer_new(device, n_bytes, &io[0]), 0);
-    expect_int(vrt_buffer_new(device, VRT_I3D_LOGITS * sizeof(float), &io[1]), 0);
-    expect_int(vrt_buffer_write(device, io[0], 0, x, n_bytes), 0);
+    expect_int(vrt_buffer_new(device, n_bytes, &io[0].buffer), 0);
+    expect_int(vrt_buffer_new(device, VRT_I3D_LOGITS * sizeof(float), &io[1].buffer), 0);
+    expect_int(vrt_buffer_write(device, io[0].buffer, 0, x, n_bytes), 0);
     fixture_run_graph(device, &weights, graph, VRT_DTYPE_F32, io);
-    expect_int(vrt_buffer_read(device, io[1], 0, logits, VRT_I3D_LOGITS * sizeof(float)), 0);
+    expect_int(vrt_buffer_read(device, io[1].buffer, 0, logits, VRT_I3D_LOGITS * sizeof(float)),
+               0);
     fprintf(stderr, "  %.2f Gflop\n", (double)vrt_graph_flops(graph) / 1e9);
-    vrt_buffer_free(device, io[0]);
-    vrt_buffer_free(device, io[1]);
+    vrt_buffer_free(device, io[0].buffer);
+    vrt_buffer_free(device, io[1].buffer);
     vrt_graph_free(graph);
     vrt_device_close(device);
     vrt_registry_free(registry);
@@ -173,6 +174,8 @@ static void check_files(void)
 
     expect_refused(&(struct damage){ .name = "Conv3d_1a_7x7.conv3d.weight", .is_left_out = true },
                    "holds no I3D");
+    expect_refused(&(struct damage){ .name = "Conv3d_1a_7x7.conv3d.weight", .rows_more = 762 },
+                   "numbers, which is more than I3D has");
     expect_refused(&(struct damage){ .name = "Conv3d_1a_7x7.conv3d.weight", .rows_more = -1 },
                    "has the shape [64,2,7,7,7], not [64,3,7,7,7]");
     expect_refused(&(struct damage){ .name = "Conv3d_1a_7x7.bn.bias", .is_left_out = true },

@@ -9,6 +9,7 @@
 
 #include <errno.h>
 
+#include "engine/dag/dag.h"
 #include "engine/plan.h"
 #include "model/parts/layers.h"
 #include "tests/unit/model/model-fixture.h"
@@ -411,24 +412,6 @@ static int measure_reach(const struct vrt_network *network, int size)
     return reach;
 }
 
-/* A network of what was added, all weights positive, all biases zero. */
-static struct vrt_network *make_positive(struct fixture *f)
-{
-    float *values = (float *)(void *)f->data.data;
-
-    for (size_t i = 0; i < f->data.size_bytes / sizeof(float); i++)
-        values[i] = 0.05f;
-    /* Biases: the offsets stand behind their names, "...bias":{...,"data_offsets":[begin,end]}. */
-    for (const char *at = f->header.data; (at = strstr(at, ".bias\"")); at++) {
-        const char *offsets = strstr(at, "data_offsets\":[");
-        unsigned long begin = strtoul(offsets + 15, NULL, 10);
-        unsigned long end = strtoul(strchr(offsets, ',') + 1, NULL, 10);
-
-        memset(f->data.data + begin, 0, end - begin);
-    }
-    return fixture_network(f);
-}
-
 static void test_radius(void)
 {
     const struct sizes cases[] = {
@@ -442,10 +425,10 @@ static void test_radius(void)
     };
 
     for (size_t i = 0; i < VRT_ARRAY_SIZE(cases); i++) {
-        struct fixture f = { 0 };
+        struct fixture f = { .weight = 0.05f };
 
         add_sizes(&f, &cases[i]);
-        struct vrt_network *network = make_positive(&f);
+        struct vrt_network *network = fixture_network(&f);
         const struct vrt_network_info *info = vrt_network_info(network);
         fprintf(stderr, "  %s: radius %d\n", info->description, info->radius);
         expect_int(measure_reach(network, 2 * info->radius + 4), info->radius);
@@ -566,8 +549,47 @@ static void test_between(void)
     vrt_network_unref(b);
 }
 
+/* Of a small graph by these numbers. */
+static uint64_t sum_of_graph(const float v[12])
+{
+    const struct vrt_dag_node leaky = { .activation = VRT_ACTIVATION_LEAKY_RELU, .slope = v[2] };
+    struct vrt_error error = { 0 };
+    struct vrt_network *network;
+    struct vrt_dag *dag;
+
+    expect_int(vrt_dag_new("net.onnx", "ONNX", 100, &error, &dag), 0);
+    const int x = vrt_dag_input(dag, 3);
+    const int y = vrt_dag_activate(dag, vrt_dag_affine(dag, x, &v[0], &v[1], 1), &leaky);
+    int z = vrt_dag_add(dag, x, v[3], y, v[4]);
+    z = vrt_dag_mul(dag, vrt_dag_squash(dag, z, v[5], v[6], v[7]), v[8] == 0 ? x : y);
+    z = vrt_dag_add(dag, z, 1, v[8] == 0 ? y : x, 1);
+    z = vrt_dag_resize(dag, z, (enum vrt_resize_mode)v[9], (int)v[10], 1);
+    dag->edge = (int)v[11];
+    expect_int(vrt_dag_finish(dag, z), 0);
+    expect_int(vrt_network_new_dag(dag, "net.onnx", &network, &error), 0);
+    const uint64_t sum = vrt_network_checksum(network);
+    vrt_network_unref(network);
+    return sum;
+}
+
+/* Graphs of which any one thing differs are other networks, though they have the same params. */
+static void test_graph_sums(void)
+{
+    uint64_t sums[13];
+
+    for (int i = 0; i < 13; i++) {
+        float v[13] = { 0.5f, 0.25f, 0.1f, 1, 1, 1, 1, 0, 0, VRT_RESIZE_NEAREST, 2, 0 };
+
+        v[i] += 1;
+        sums[i] = sum_of_graph(v);
+        for (int k = 0; k < i; k++)
+            expect_true(sums[i] != sums[k]);
+    }
+}
+
 TEST_MAIN(
     { "between", test_between },
+    { "graph-sums", test_graph_sums },
     { "variants", test_variants },
     { "padding", test_padding },
     { "radius", test_radius },

@@ -243,16 +243,11 @@ static void test_values(void)
 /* Numbers of a file that are finite, and what is made of them isn't. */
 static void test_made_values(void)
 {
-    struct fixture span = { 0 }, rife = { 0 };
-    const float large = 1e30f;
+    struct fixture span = { .weight = 1e30f }, rife = { .weight = 1e30f };
 
     fixture_add_span(&span, &(struct fixture_span){ 3, 4, 1, 1, 2, false });
-    for (size_t i = 0; i < span.data.size_bytes; i += sizeof(large))
-        memcpy(span.data.data + i, &large, sizeof(large));
     expect_refused(&span, VRT_CHECKPOINT_E_INVALID, "\"conv_1.eval_conv.weight\"", "not finite");
     fixture_add_rife(&rife, &(struct fixture_rife){ { 8, 8, 8, 8 }, 4, 2, 0 });
-    for (size_t i = 0; i < rife.data.size_bytes; i += sizeof(large))
-        memcpy(rife.data.data + i, &large, sizeof(large));
     expect_refused(&rife, VRT_CHECKPOINT_E_INVALID, "\"block0.convblock.0.weight\"", "not finite");
 }
 
@@ -321,6 +316,13 @@ static void test_sizes(void)
           { "step", NULL, 0 } },
         { { ESRGAN, .esrgan = { FIXTURE_NEW, 5, 3, 8, 1, 4, 2, false } },
           "has 5 inputs, which doesn't fit 3 channels and an enlargement by 4" },
+        { { ESRGAN, .esrgan = { FIXTURE_NEW, 4, 4, 8, 1, 4, 2, false } },
+          "for pictures of 4 channels; vrtd runs those for 3 (colour) and 1 (gray)" },
+        { { ESRGAN, .esrgan = { FIXTURE_NEW, 3, 3, 8, 1, 4, 5, false } }, "aren't up to 4 doublings" },
+        { { ESRGAN, .esrgan = { FIXTURE_OLD, 3, 3, 8, 1, 4, 2, false } }, "aren't up to 4 doublings",
+          { "model.11.bias", NULL, 0 } },
+        { { ESRGAN, .esrgan = { FIXTURE_NEW, 3, 3, 8, 1, 4, 2, false } },
+          "of 257 blocks; vrtd runs those of 1 to 256", { "body.256.bias", NULL, 0 } },
         /* Folding 4x4 pixels and doubling once would make the picture smaller. */
         { { ESRGAN, .esrgan = { FIXTURE_TRUNK, 48, 3, 8, 1, 4, 1, false } },
           "has 48 inputs, which doesn't fit 3 channels and an enlargement by 2" },

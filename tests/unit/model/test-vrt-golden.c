@@ -12,8 +12,6 @@
 
 #include "tests/unit/test.h"
 
-#include <errno.h>
-
 #include "engine/graph-executor.h"
 #include "model/architecture.h"
 #include "tests/unit/model/golden.h"
@@ -148,13 +146,10 @@ static void check_types(const struct vrt_graph *graph)
 
 static void run_graph(struct play *p, struct vrt_graph *graph, enum vrt_dtype dtype)
 {
-    size_t n_params;
-    const struct vrt_param *params = vrt_network_params(p->network, &n_params);
-    struct vrt_replica *replica;
-    struct vrt_graph_executor *executor;
-    struct vrt_arena arena = { 0 };
     struct vrt_binding bindings[1 + MAX_TAPS] = { 0 };
+    struct fixture_params weights;
 
+    weights.params = vrt_network_params(p->network, &weights.n);
     expect_int(vrt_buffer_new(p->device, (size_t)vrt_shape_count(p->in.shape) * sizeof(float),
                               &bindings[0].buffer), 0);
     write_input(p, bindings[0].buffer);
@@ -162,16 +157,7 @@ static void run_graph(struct play *p, struct vrt_graph *graph, enum vrt_dtype dt
         const size_t size = (size_t)vrt_shape_count(p->captures[i].tensor.shape) * sizeof(float);
         expect_int(vrt_buffer_new(p->device, size, &bindings[1 + i].buffer), 0);
     }
-    int r = vrt_replica_new(p->device, params, n_params, dtype, &replica);
-    if (r == -EINVAL)
-        test_skip("the device doesn't hold every param of the network");
-    expect_int(r, 0);
-    r = vrt_graph_executor_new_all(p->device, replica, &graph, 1, &arena, &executor);
-    if (r == -EINVAL)
-        test_skip("the device doesn't run every op of the network");
-    expect_int(r, 0);
-    expect_int(vrt_graph_executor_submit(executor, bindings), 0);
-    expect_int(vrt_device_finish(p->device), 0);
+    fixture_run_graph(p->device, &weights, graph, dtype, bindings);
     for (int i = 0; i < p->n_captures; i++) {
         struct capture *capture = &p->captures[i];
         const size_t size = (size_t)vrt_shape_count(capture->tensor.shape) * sizeof(float);
@@ -181,9 +167,6 @@ static void run_graph(struct play *p, struct vrt_graph *graph, enum vrt_dtype dt
         expect_int(vrt_buffer_read(p->device, bindings[1 + i].buffer, 0, capture->values, size),
                    0);
     }
-    vrt_graph_executor_free(executor);
-    vrt_arena_done(p->device, &arena);
-    vrt_replica_free(p->device, replica);
     for (int i = 0; i <= p->n_captures; i++)
         vrt_buffer_free(p->device, bindings[i].buffer);
 }

@@ -260,7 +260,21 @@ class Carriers(Files):
         self.make_same('ncnn', wanted, {name: change(RifeNcnn(net, style))
                                         for name, (style, change) in SAME_RIFE.items()})
 
-    @unittest.skipUnless(HAS_ONNX, 'built without libprotobuf-c')
+    def test_broken_rife(self):
+        self.write('x.npy', pictures(2, 16, 16))
+        self.refuse_each('ncnn', BROKEN_RIFE, lambda: RifeNcnn(Rife()))
+
+    def test_scales(self):
+        """Of a checkpoint, the sizes that blocks look at pictures in may be told."""
+        self.write('x.npy', pictures(2, 16, 16))
+        for scales in '8,4,2', '8,4,2,1,1', '8,4,3,1', '4,8,2,1', '64,4,2,1', '0,0,0,0', 'x', '':
+            with self.subTest(scales):
+                self.refuse(self.write('a.safetensors', safetensors(Rife(), {'scales': scales})),
+                            'metadata "scales"')
+
+
+@unittest.skipUnless(HAS_ONNX, 'built without libprotobuf-c')
+class OnnxCarriers(Files):
     def test_rife_onnx(self):
         self.write('x.npy', pictures(2, 24, 40))
         for version, sizes in RIFE.items():
@@ -276,7 +290,6 @@ class Carriers(Files):
         wanted = self.result(self.write('a.safetensors', safetensors(Rife())))
         self.make_same('onnx', wanted, {k: make() for k, make in SAME_RIFE_ONNX.items()})
 
-    @unittest.skipUnless(HAS_ONNX, 'built without libprotobuf-c')
     def test_without_beta(self):
         """Residual factors may be in the weights."""
         self.write('x.npy', pictures(2, 24, 40))
@@ -287,16 +300,10 @@ class Carriers(Files):
         wanted = self.result(self.write('a.safetensors', safetensors(net)))
         self.make_same('onnx', wanted, {'in the weights': RifeOnnx(net, beta=False).data()})
 
-    @unittest.skipUnless(HAS_ONNX, 'built without libprotobuf-c')
     def test_broken_rife_onnx(self):
         self.write('x.npy', pictures(2, 16, 16))
         self.refuse_each('onnx', BROKEN_RIFE_ONNX)
 
-    def test_broken_rife(self):
-        self.write('x.npy', pictures(2, 16, 16))
-        self.refuse_each('ncnn', BROKEN_RIFE, lambda: RifeNcnn(Rife()))
-
-    @unittest.skipUnless(HAS_ONNX, 'built without libprotobuf-c')
     def test_swinir(self):
         self.write('x.npy', pictures(1, 7, 10))
         wanted = self.result(self.write('a.safetensors', safetensors(SwinIr())))
@@ -305,7 +312,6 @@ class Carriers(Files):
                 (style, *form): SwinIrOnnx(SwinIr(), style, form).data() for form in (
                     {}, {'kind': 'e'}, {'typed': True}, {'constants': True}, {'opset': opset})})
 
-    @unittest.skipUnless(HAS_ONNX, 'built without libprotobuf-c')
     def test_swinir_kinds(self):
         for name, kind in SWINIR.items():
             net = SwinIr(**kind)
@@ -316,7 +322,6 @@ class Carriers(Files):
                 (name, style, dims): SwinIrOnnx(net, style, open=dims).data()
                 for style, dims in (('legacy', ''), ('legacy', 'nchw'), ('dynamo', ''))})
 
-    @unittest.skipUnless(HAS_ONNX, 'built without libprotobuf-c')
     def test_folded_mean(self):
         """What is added at the end may be in the last convolution."""
         self.write('x.npy', pictures(1, 6, 8))
@@ -329,7 +334,6 @@ class Carriers(Files):
         for a, b in zip(*[struct.unpack(f'<{n}f', data[-4 * n:]) for data in (got, wanted)]):
             self.assertLess(abs(a - b), 1e-6)
 
-    @unittest.skipUnless(HAS_ONNX, 'built without libprotobuf-c')
     def test_said_otherwise(self):
         """What is the same network, in other operations."""
         self.write('x.npy', pictures(1, 6, 8))
@@ -348,25 +352,15 @@ class Carriers(Files):
         self.refuse_each('onnx', [(UNFIT, swinir('dynamo', said={'conv_first.weight': how}))
                                   for how in UNKNOWN.values()])
 
-    @unittest.skipUnless(HAS_ONNX, 'built without libprotobuf-c')
     def test_broken_swinir(self):
         self.write('x.npy', pictures(1, 4, 4))
         self.refuse_each('onnx', BROKEN_SWINIR)
 
-    @unittest.skipUnless(HAS_ONNX, 'built without libprotobuf-c')
     def test_broken_graph(self):
         self.write('x.npy', pictures(2, 16, 16))
         for x, whole in ('input', swinir()()), ('in0', RifeOnnx(Rife()).data()):
             self.refuse_each('onnx', [(part, lambda more=more, x=x, whole=whole: whole + field(
                 7, more(x))) for part, more in BROKEN_GRAPH.items()])
-
-    def test_scales(self):
-        """Of a checkpoint, the sizes that blocks look at pictures in may be told."""
-        self.write('x.npy', pictures(2, 16, 16))
-        for scales in '8,4,2', '8,4,2,1,1', '8,4,3,1', '4,8,2,1', '64,4,2,1', '0,0,0,0', 'x', '':
-            with self.subTest(scales):
-                self.refuse(self.write('a.safetensors', safetensors(Rife(), {'scales': scales})),
-                            'metadata "scales"')
 
 
 if __name__ == '__main__':
