@@ -79,44 +79,37 @@ static void show(struct vrt_sizes_visitor *v, const struct tensor *t, const char
 }
 
 /* A weight and its bias. */
-static void show_layer(struct vrt_sizes_visitor *v, const struct tensor *weight, const char *name)
+static void show_layer(struct vrt_sizes_visitor *v, const char *prefix, const char *name,
+                       const struct tensor *weight)
 {
-    show(v, weight, "%s.weight", name);
-    show(v, &(struct tensor){ .n_dims = 1, .dims = { weight->dims[0] } }, "%s.bias", name);
+    show(v, weight, "%s%s.weight", prefix, name);
+    show(v, &(struct tensor){ .n_dims = 1, .dims = { weight->dims[0] } }, "%s%s.bias", prefix,
+         name);
 }
 
 static void show_norm(struct vrt_sizes_visitor *v, const char *prefix, const char *name, int c)
 {
-    char full[160];
-
-    snprintf(full, sizeof(full), "%s%s", prefix, name);
-    show_layer(v, &(struct tensor){ .n_dims = 1, .dims = { c } }, full);
+    show_layer(v, prefix, name, &(struct tensor){ .n_dims = 1, .dims = { c } });
 }
 
 static void show_linear(struct vrt_sizes_visitor *v, const char *prefix, const char *name,
                         const int o_i[2])
 {
-    char full[160];
-
-    snprintf(full, sizeof(full), "%s%s", prefix, name);
-    show_layer(v, &(struct tensor){ .n_dims = 2, .dims = { o_i[0], o_i[1] } }, full);
+    show_layer(v, prefix, name, &(struct tensor){ .n_dims = 2, .dims = { o_i[0], o_i[1] } });
 }
 
 /* `o_i_k`: outputs, inputs, side. */
 static void show_conv(struct vrt_sizes_visitor *v, const char *prefix, const char *name,
                       const int o_i_k[3])
 {
-    char full[160];
-
-    snprintf(full, sizeof(full), "%s%s", prefix, name);
-    show_layer(v, &(struct tensor){ .n_dims = 4,
-                                    .dims = { o_i_k[0], o_i_k[1], o_i_k[2], o_i_k[2] } }, full);
+    show_layer(v, prefix, name, &(struct tensor){
+        .n_dims = 4, .dims = { o_i_k[0], o_i_k[1], o_i_k[2], o_i_k[2] } });
 }
 
 /* The same of a convolution in three dimensions, 1x3x3. */
 static void show_flat_conv(struct vrt_sizes_visitor *v, const char *name, int o, int i)
 {
-    show_layer(v, &(struct tensor){ .n_dims = 5, .dims = { o, i, 1, 3, 3 } }, name);
+    show_layer(v, "", name, &(struct tensor){ .n_dims = 5, .dims = { o, i, 1, 3, 3 } });
 }
 
 static void show_block(struct vrt_sizes_visitor *v, const char *prefix, const int c_heads[2],

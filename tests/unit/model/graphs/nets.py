@@ -76,7 +76,7 @@ GRAPHS = {
     'less what comes before': lambda n, a, b: n.binary('sub', conv(n, b), b),
     'to an earlier conv': lambda n, a, b: n.binary('add', conv(n, a), added(n, a, b)),
     'to an activation': lambda n, a, b: n.binary('add', n.alone('relu', b), a),
-    'squares': lambda n, a, b: n.shuffle(conv(n, n.unshuffle(0, 2)), 2),
+    'squares': lambda n, a, b: n.shuffle(conv(n, n.unshuffle(n.unshuffle(0, 1), 2)), 2),
     'squares taken apart': lambda n, a, b: n.shuffle(b, 2, apart=True),
     'twice the same': lambda n, a, b: n.binary('add', b, b),
     'planes': lambda n, a, b: n.shuffle(n.prelu(b, 'slopes'), 2, planar=True),
@@ -89,7 +89,8 @@ GRAPHS = {
     'enlarged by cubes': lambda n, a, b: n.binary('add', n.shuffle(b, 2), n.resize(0, 2, 'cubic')),
     'enlarged more': lambda n, a, b: n.binary('add', n.shuffle(b, 2), n.resize(
         conv(n, n.unshuffle(0, 2, planar=True), 3), 4)),
-    'less what is enlarged': lambda n, a, b: n.binary('sub', n.shuffle(b, 2), n.resize(0, 2)),
+    'less what is enlarged': lambda n, a, b: n.binary('sub', n.shuffle(n.resize(
+        b, 1, 'cubic'), 2), n.resize(0, 2)),
     'smaller, larger': lambda n, a, b: n.resize(n.resize(b, 0.5, 'linear'), 4, 'cubic'),
     'smaller by cubes': lambda n, a, b: n.resize(n.resize(b, 0.5, 'cubic'), 4, 'linear'),
     'by one and a half': lambda n, a, b: n.resize(n.resize(b, 1.5), 2, 'linear'),

@@ -244,6 +244,7 @@ NO_SIZES = [
      lambda o, s: listed(o, *[s] * 17)),
     ('has 65 inputs', lambda o, s: listed(o, *[o.made('Slice', s, [0], [0])] * 65)),
     ("asked of what isn't pictures", lambda o, s: shape(o, o.made('Unsqueeze', 'input', [2]))),
+    ('nothing that follows from the picture', lambda o, s: o.made('Slice', s, 'input', [4])),
     *[('constants of 3 dimensions', lambda o, s, kind=kind: o.made(kind, cube(o), s)) for kind in (
         'Add', 'Cast', 'Concat', 'ConstantOfShape', 'Gather', 'Reshape', 'Shape', 'Slice',
         'Squeeze', 'Transpose', 'Unsqueeze')],

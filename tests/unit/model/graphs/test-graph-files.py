@@ -41,6 +41,7 @@ def by_memory(old, new, n_bytes=None):
 # What the ncnn file of compact() becomes, and what the refusal says.
 BROKEN_NCNN = [
     ('ends after 3 of 12 layers', lambda n: n.text.encode()[:n.text.index('PReLU')]),
+    ('whose file is cut short', lambda n: b'7767517\n'),
     ("doesn't say how many blobs", lambda n: n.text.encode()[:n.text.index(' 1 1 v1 v2')]),
     ('their weights are missing', lambda n: n.text.encode()),
     ('Convolution "conv_7" needs 48 bytes of weights where the .bin has 44 left',
@@ -199,7 +200,9 @@ BROKEN_ONNX = [
     ("isn't part of moving", lambda m: ended(m, 'Squeeze', m.result, [0])),
     ('pictures of 9 dimensions', lambda m: ended(m, 'Reshape', m.result, [1] * 9)),
     ('channels before height',
-     lambda m: ended(m, 'Transpose', m.result, attributes=[m.ints('perm', 0, 1, 3, 2)])),
+     lambda m: ended(m, 'Transpose', m.result, attributes=[m.ints('perm', 0, 1, 3, 2)]),
+     lambda m: ended(m, 'Transpose', m.made('Reshape', m.result, [1, 3, -1, 2, 4, 4]), attributes=[
+        m.ints('perm', 0, 1, 3, 5, 2, 4)])),
     ('what is no picture', lambda m: ended(m, 'Pad', m.result, [0] * 4)),
     *[('constants of 3 dimensions', lambda m, kind=kind: ended(
         m, kind, m.result, *[''] * (kind == 'Resize'), m.constant('k', [1, 1, 2], [1, 1], 'q')))
@@ -268,6 +271,7 @@ SAME_ONNX = {
     'passed on': lambda m: several(m, [('Identity', []), ('Dropout', [])] + [
         ('Cast', [m.int('to', kind)]) for kind in (1, 10, 11, 16)]),
     'cut off last': lambda m: several(m, [('Clip', []), ('Cast', [m.int('to', 1)])]),
+    'doubles': lambda m: replaced(m, 'c9', tensor((1, 4), (2, 11), (10, packed([1, 1, 2, 2], 'd')))),
     'a domain': lambda m: first(m, field(4, 'PRelu'), field(4, 'PRelu') + field(7, 'ai.onnx')),
     'a number': lambda m: told(m, 'value_float', 1, 2, 2.0),
     'numbers': lambda m: told(m, 'value_floats', 6, 7, 2.0),
