@@ -92,6 +92,16 @@ def layers(n):
     return changed
 
 
+def constant(rife, n=4096):
+    return rife.layer('MemoryData', [], '', f'0=1 1=1 2={n}', packed([0.5] * n))
+
+
+def chain(first, n, make):
+    """Something, and n times what is made of what comes before."""
+    return lambda rife: [first(rife)] + [make(rife, rife.layers[-1][3][0]) for _ in range(
+        n)] and rife.joined()
+
+
 def half_a_time(rife):
     time = of(rife, 'Input', 2)
     time[0], time[4:] = 'MemoryData', ['0=1', packed([0.5])]
@@ -140,6 +150,13 @@ BROKEN_RIFE = [
     ('another layer has made', edited(lambda r: of(r, 'Sigmoid')[3].__setitem__(0, 'in0'))),
     ('network has 2 inputs; RIFE has three: two pictures and the time', half_a_time),
     ('has 4097 layers, more than RIFE has', layers(4097)),
+    ('one of more than 128 convolutions', chain(lambda rife: rife.conv(
+        rife.frames[0], 'encode.cnn0'), 128, lambda rife, x: rife.conv(x, 'encode.cnn1'))),
+    ('one of more than 256 constants', chain(constant, 256, lambda rife, _: constant(rife, 1))),
+    ('makes more channels than a network of such layers has', chain(
+        constant, 128, lambda rife, _: constant(rife))),
+    ('one of more than a network of such layers has', chain(
+        constant, 1024, lambda rife, x: rife.layer('Concat', [x]))),
 ]
 # Layers that are told otherwise, by what is said of them.
 for part, others in {
