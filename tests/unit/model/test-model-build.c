@@ -346,11 +346,10 @@ static void test_variants(void)
 /* An odd size gives what the mirrored picture of the next even size gives, cut. */
 static void test_padding(void)
 {
-    const struct fixture_esrgan e = { FIXTURE_NEW, 48, 3, 8, 1, 4, 2, false };
     const int sizes[][2] = { { 9, 14 }, { 5, 8 }, { 1, 3 }, { 2, 1 } };
     struct fixture f = { .seed = 3 };
 
-    fixture_add_esrgan(&f, &e);
+    fixture_add_esrgan(&f, &(struct fixture_esrgan){ FIXTURE_NEW, 48, 3, 8, 1, 4, 2, false });
     struct vrt_network *network = fixture_network(&f);
     expect_int(vrt_network_info(network)->multiple, 4);
     for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
@@ -439,11 +438,10 @@ static void test_radius(void)
 /* Frames don't see each other: three at once are three one by one, bit for bit. */
 static void test_frames(void)
 {
-    const struct fixture_compact c = { 3, 8, 2, 2, 'p' };
     const int h = 6, w = 10, n_in = 3 * h * w, n_out = 4 * n_in;
     struct fixture f = { .seed = 9 };
 
-    fixture_add_compact(&f, &c);
+    fixture_add_compact(&f, &(struct fixture_compact){ 3, 8, 2, 2, 'p' });
     struct vrt_network *network = fixture_network(&f);
     float *x = make_input(3, 3, h, w);
     for (size_t k = 0; k < N_DEVICES; k++) {
@@ -475,7 +473,6 @@ static void test_chunks(void)
 /* What doesn't fit the network is refused, not built. */
 static void test_wrong_tensors(void)
 {
-    const struct fixture_compact c = { 3, 8, 1, 2, 'p' };
     const struct vrt_shape good_in = { 1, 4, 4, 3 }, good_out = { 1, 8, 8, 3 };
     const struct {
         enum vrt_dtype dtype;
@@ -488,7 +485,7 @@ static void test_wrong_tensors(void)
     };
     struct fixture f = { .seed = 9 };
 
-    fixture_add_compact(&f, &c);
+    fixture_add_compact(&f, &(struct fixture_compact){ 3, 8, 1, 2, 'p' });
     struct vrt_network *network = fixture_network(&f);
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct vrt_graph *graph;

@@ -270,17 +270,17 @@ static const char *find_order(const char *name)
 static float at(const struct capture *capture, const char *order, int64_t i)
 {
     const struct vrt_shape s = capture->tensor.shape;
-    int64_t d = 0, h = 0, w = 0, c = 0;
+    static const char letters[] = "dhwc";
+    const int extents[4] = { s.d, s.h, s.w, s.c };
+    int64_t place[4];
 
     for (int k = 3; k >= 0; k--) {
-        const int extent = order[k] == 'd' ? s.d : order[k] == 'h' ? s.h : order[k] == 'w' ? s.w :
-                                                                                             s.c;
-        int64_t *index = order[k] == 'd' ? &d : order[k] == 'h' ? &h : order[k] == 'w' ? &w : &c;
+        const ptrdiff_t which = strchr(letters, order[k]) - letters;
 
-        *index = i % extent;
-        i /= extent;
+        place[which] = i % extents[which];
+        i /= extents[which];
     }
-    return capture->values[((d * s.h + h) * s.w + w) * s.c + c];
+    return capture->values[((place[0] * s.h + place[1]) * s.w + place[2]) * s.c + place[3]];
 }
 
 /* How far each kind of tensor may be from what it should be, for f32. */

@@ -7,7 +7,7 @@ the same ones.
 import math
 import random
 
-from graph_files import NCNN_F16, NCNN_F32, Net, Onnx, field, packed
+from graph_files import Ncnn, Net, Onnx, field, packed
 
 SLOPE = '2.000000e-01'
 
@@ -82,9 +82,7 @@ class RifeNcnn:
         return self.layer('Interp', [x], '', '0=2' if factor == 1 else
                           f'0=2 1={factor:e} 2={factor:e}{more}')
 
-    def tagged(self, values):
-        data = NCNN_F16 + packed(values, 'e') if self.f16 else NCNN_F32 + packed(values)
-        return data + bytes(-len(data) % 4)
+    tagged = Ncnn.tagged
 
     def conv(self, x, name, stride=1, active=True, tensors=None):
         shape, values = (tensors or {}).get(f'{name}.weight') or self.net.names[f'{name}.weight']

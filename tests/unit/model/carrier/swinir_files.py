@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: MIT
 """SwinIR as files that state a graph, as exporters write them, made without any package."""
-import math
 import random
 
 from graph_files import Net, Onnx, field
@@ -51,12 +50,7 @@ class SwinIr:
             self.layer('conv_hr', [6, 6, 3, 3])
         self.layer('conv_last', [channels, c if tail == 'same' else 6, 3, 3])
 
-    draw = Rife.draw
-
-    def layer(self, name, shape):
-        scale = (2 / math.prod(shape[1:])) ** 0.5
-        self.names[f'{name}.weight'] = (shape, self.draw(math.prod(shape), scale))
-        self.names[f'{name}.bias'] = ([shape[0]], self.draw(shape[0], 0.1))
+    draw, layer = Rife.draw, Rife.add
 
     def convs(self, name):
         c, less = self.FEATURES, self.FEATURES // 4
@@ -294,9 +288,8 @@ class SwinIrOnnx(Onnx):
         x = self.leaky(self.conv(x, f'{name}.0'), slope)
         return self.conv(self.leaky(self.conv(x, f'{name}.2'), slope), f'{name}.4')
 
-    def enlarged(self, x):
-        factor = self.changes['factor']
-        return self.made('Resize', x, '', self.floats([4], [1.0, 1.0, factor, factor]), attributes=[
+    def enlarged(self, x, *factors):
+        return self.made('Resize', x, '', self.floats([4], factors), attributes=[
             self.string('mode', 'nearest'), self.string('nearest_mode', 'floor'),
             self.string('coordinate_transformation_mode', 'asymmetric')])
 
@@ -318,7 +311,8 @@ class SwinIrOnnx(Onnx):
         scale = 1
         for i, r in enumerate(net.factors):
             if net.tail == 'nearest':
-                x = self.leaky(self.conv(self.enlarged(x), f'conv_up{i + 1}'), slope)
+                x = self.enlarged(x, 1.0, 1.0, *[self.changes['factor']] * 2)
+                x = self.leaky(self.conv(x, f'conv_up{i + 1}'), slope)
                 continue
             x = self.pixels(self.conv(x, f'upsample.{2 * i}'), 6, r, scale)
             scale *= r

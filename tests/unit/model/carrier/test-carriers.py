@@ -148,9 +148,7 @@ BROKEN_SWINIR = [
 
 
 def enlarged(*factors):
-    return lambda o, x: o.made('Resize', x, '', o.floats([4], factors), attributes=[
-        o.string('mode', 'nearest'), o.string('nearest_mode', 'floor'),
-        o.string('coordinate_transformation_mode', 'asymmetric')])
+    return lambda o, x: o.enlarged(x, *factors)
 
 
 def conv(*kernel, bias=True, **attributes):

@@ -271,7 +271,7 @@ SAME_ONNX = {
     'passed on': lambda m: several(m, [('Identity', []), ('Dropout', [])] + [
         ('Cast', [m.int('to', kind)]) for kind in (1, 10, 11, 16)]),
     'cut off last': lambda m: several(m, [('Clip', []), ('Cast', [m.int('to', 1)])]),
-    'doubles': lambda m: replaced(m, 'c9', tensor((1, 4), (2, 11), (10, packed([1, 1, 2, 2], 'd')))),
+    'f64': lambda m: replaced(m, 'c9', tensor((1, 4), (2, 11), (10, packed([1, 1, 2, 2], 'd')))),
     'a domain': lambda m: first(m, field(4, 'PRelu'), field(4, 'PRelu') + field(7, 'ai.onnx')),
     'a number': lambda m: told(m, 'value_float', 1, 2, 2.0),
     'numbers': lambda m: told(m, 'value_floats', 6, 7, 2.0),
@@ -279,7 +279,7 @@ SAME_ONNX = {
     'integers': lambda m: told(m, 'value_ints', 7, 8, 2),
     'padded by nothing': lambda m: ended(m, 'Pad', m.result, [0] * 8),
     'cut nowhere': lambda m: ended(m, 'Slice', m.result, [0, 0], [3, 1 << 40], [1, -1], [1, 1]),
-    'doubles': lambda m: replaced(m, 'c1b', tensor((1, 12), (2, 11), (10, packed(
+    'f64': lambda m: replaced(m, 'c1b', tensor((1, 12), (2, 11), (10, packed(
         compact().ops[1][2]['bias'], 'd')))),
     'channels left open': lambda m: setattr(m, 'channels', 0) or m.data(),
     'seen in four': lambda m: ended(m, 'Reshape', m.result, [0, 0, 0, -1]),
