@@ -67,12 +67,9 @@ static int take_convs(struct vrt_params *params, const struct vrt_compact *compa
         int n_in = i == 0 ? channels : compact->features;
 
         r = vrt_params_take(params, (int[]){ n_out, n_in, 3, 3 }, 4, "body.%d.weight", 2 * i);
-        if (r < 0)
-            return r;
-        r = vrt_params_take(params, &n_out, 1, "body.%d.bias", 2 * i);
-        if (r < 0)
-            return r;
-        if (i + 1 < compact->n_convs && compact->activation == VRT_ACTIVATION_PRELU)
+        if (r == 0)
+            r = vrt_params_take(params, &n_out, 1, "body.%d.bias", 2 * i);
+        if (r == 0 && i + 1 < compact->n_convs && compact->activation == VRT_ACTIVATION_PRELU)
             r = vrt_params_take(params, &n_out, 1, "body.%d.weight", 2 * i + 1);
     }
     return r;

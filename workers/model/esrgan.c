@@ -210,22 +210,16 @@ static int take_convs(struct vrt_params *params, const struct vrt_network *netwo
     int r = take_conv(params, naming->first, features, network->info.in_channels * f * f);
     for (int i = 0; i < esrgan->n_blocks * N_DENSE_BLOCKS && r == 0; i++)
         r = take_dense_block(params, esrgan, naming, i / N_DENSE_BLOCKS, i % N_DENSE_BLOCKS + 1);
-    if (r < 0)
-        return r;
     snprintf(name, sizeof(name), naming->trunk, esrgan->n_blocks);
-    r = take_conv(params, name, features, features);
+    r = r < 0 ? r : take_conv(params, name, features, features);
     for (int i = 0; i < esrgan->n_up && r == 0; i++) {
         snprintf(name, sizeof(name), naming->up, (i + 1) * naming->up_step);
         r = take_conv(params, name, features, features);
     }
-    if (r < 0)
-        return r;
     snprintf(name, sizeof(name), naming->hr, list_place(esrgan, 0));
-    r = take_conv(params, name, features, features);
-    if (r < 0)
-        return r;
+    r = r < 0 ? r : take_conv(params, name, features, features);
     snprintf(name, sizeof(name), naming->last, list_place(esrgan, 2));
-    return take_conv(params, name, network->info.out_channels, features);
+    return r < 0 ? r : take_conv(params, name, network->info.out_channels, features);
 }
 
 /* Reads the sizes off the shapes of a few tensors; take_convs() holds every tensor to them. */

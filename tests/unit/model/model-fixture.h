@@ -14,6 +14,7 @@ struct fixture {
     struct vrt_buf header, data;
     uint64_t seed;                  /* of the values; 0: all of them `weight`, biases zero */
     float weight;
+    const char *left_out;           /* a tensor that isn't added; NULL: all are */
     bool has_norms;                 /* vectors of weights are norms', around 1, not slopes */
     const char *dtype;              /* "F32" if NULL; "F16" and "I32" only with weights of 0 */
     const char *metadata;           /* JSON object, or NULL */

@@ -268,13 +268,12 @@ static void expect_equal(const float *y, const struct picture *wanted)
 }
 
 static const char *const devices[] = { "ref:0", "cpu:0" };
-#define N_DEVICES (sizeof(devices) / sizeof(devices[0]))
 
 /* That each device makes `wanted` of `x`. */
 static void expect_on_devices(struct vrt_network *network, struct vrt_shape shape, const float *x,
                               const struct picture *wanted)
 {
-    for (size_t k = 0; k < N_DEVICES; k++) {
+    for (size_t k = 0; k < VRT_ARRAY_SIZE(devices); k++) {
         if (!fixture_has_device(devices[k]))
             continue;
         fprintf(stderr, "  %s: %s\n", devices[k], vrt_network_info(network)->description);
@@ -444,7 +443,7 @@ static void test_frames(void)
     fixture_add_compact(&f, &(struct fixture_compact){ 3, 8, 2, 2, 'p' });
     struct vrt_network *network = fixture_network(&f);
     float *x = make_input(3, 3, h, w);
-    for (size_t k = 0; k < N_DEVICES; k++) {
+    for (size_t k = 0; k < VRT_ARRAY_SIZE(devices); k++) {
         if (!fixture_has_device(devices[k]))
             continue;
         float *all = fixture_run_network(network, devices[k], VRT_DTYPE_F32,

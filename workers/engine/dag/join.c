@@ -249,8 +249,7 @@ static int set_slope(struct vrt_dag *dag, struct vrt_dag_node *gate, int squash)
     const float slope = s->slope;
 
     if (slope == 1 || is_open_conv(g)) {
-        if (slope != 1)
-            g->scale *= slope;
+        g->scale *= slope;
         gate->in[0] = s->in[0];
         s->n_uses = 0;
         return 0;
