@@ -106,7 +106,6 @@ static void run(const struct vrt_i3d *i3d, const char *device_name, struct vrt_s
     fixture_run_graph(device, &weights, graph, VRT_DTYPE_F32, io);
     expect_int(vrt_buffer_read(device, io[1].buffer, 0, logits, VRT_I3D_LOGITS * sizeof(float)),
                0);
-    fprintf(stderr, "  %.2f Gflop\n", (double)vrt_graph_flops(graph) / 1e9);
     vrt_buffer_free(device, io[0].buffer);
     vrt_buffer_free(device, io[1].buffer);
     vrt_graph_free(graph);

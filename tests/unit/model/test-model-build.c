@@ -526,6 +526,7 @@ static void test_between(void)
     const struct vrt_param *x = vrt_network_params(a, &n), *y = vrt_network_params(b, &n);
 
     expect_int(vrt_network_blend(a, b, 0.25, &between, &error), 0);
+    vrt_network_unref(vrt_network_ref(between));
     const struct vrt_param *z = vrt_network_params(between, &n);
     for (size_t i = 0; i < n; i++) {
         expect_str(z[i].name, x[i].name);

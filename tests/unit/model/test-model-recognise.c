@@ -358,11 +358,10 @@ static void test_sizes(void)
 static void test_long_names(void)
 {
     struct fixture f = { 0 };
-    char name[240];
+    char name[240] = "";
 
     for (size_t i = 0; i + 1 < sizeof(name); i++)
         name[i] = (char)('a' + i % 26);
-    name[sizeof(name) - 1] = '\0';
     for (int i = 0; i < 6; i++) {
         name[0] = (char)('a' + i);
         fixture_add(&f, name, (int[]){ 1, 1, 1, 1, 1, 1, 1, 1 }, 8);

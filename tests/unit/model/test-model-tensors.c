@@ -76,7 +76,7 @@ static void test_every_tensor(const struct vrt_checkpoint *golden)
     expect_true(n > 10);
 }
 
-/* Buffers of a window's table are held to what they must be; masks, to nothing. */
+/* Buffers of a window's table are held to what they must be; masks, to nothing; groups are few. */
 static void test_windows(const struct vrt_checkpoint *golden)
 {
     const int step[1] = { 3 }, window = golden_int(golden, "config.window_size", 0);
@@ -86,6 +86,8 @@ static void test_windows(const struct vrt_checkpoint *golden)
     expect_refused(golden, NULL, &(struct fixture_tensor){
         "layers.0.residual_group.blocks.0.attn.relative_position_index", places, 2,
     }, "relative_position_index");
+    expect_refused(golden, NULL, &(struct fixture_tensor){ "layers.99.norm.weight", step, 1 },
+                   "network of 100 groups of blocks, where vrtd runs up to");
     expect_int(load(golden, NULL, &(struct fixture_tensor){
         "layers.0.residual_group.blocks.1.attn_mask", step, 1,
     }, &error), 0);

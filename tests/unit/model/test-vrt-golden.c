@@ -210,7 +210,6 @@ static bool find_turn(const char *name, const struct vrt_device_info *device)
 /* Fills in the captures: the output is the first. */
 static void run_case(struct play *p, const char *device, enum vrt_dtype dtype)
 {
-    const struct vrt_network_info *info = vrt_network_info(p->network);
     const struct vrt_network_use use = {
         .dtype = dtype, .noise = 20.0f / 255, .taps = &p->taps,
     };
@@ -222,8 +221,6 @@ static void run_case(struct play *p, const char *device, enum vrt_dtype dtype)
     expect_int(vrt_graph_new(&graph), 0);
     p->taps.tap = tap;
     build(p, graph, &use);
-    fprintf(stderr, "  %s, %s, %s: %.1f GFLOP\n", info->description, device, vrt_dtype_name(dtype),
-            (double)vrt_graph_flops(graph) / 1e9);
     check_types(graph);
     run_graph(p, graph, dtype);
     vrt_graph_free(graph);

@@ -42,8 +42,6 @@ static void test_published(void)
         fixture_add_vrt(&f, &vrt);
         struct vrt_network *network = fixture_network(&f);
         const struct vrt_network_info *info = vrt_network_info(network);
-        fprintf(stderr, "  %d: %s, %lld parameters\n", i + 1, info->description,
-                (long long)info->n_parameters);
         expect_str(info->architecture, "vrt");
         expect_str(info->description, wanted[i]->description);
         expect_int(info->scale, wanted[i]->scale);
@@ -114,7 +112,6 @@ static void test_sizes(void)
         fixture_add_vrt(&f, &vrt);
         struct vrt_network *network = fixture_network(&f);
         const struct vrt_network_info *info = vrt_network_info(network);
-        fprintf(stderr, "  %s\n", info->description);
         for (int d = 1; d <= 9; d++) {
             const bool fits = d >= info->min_frames && (!info->max_frames ||
                                                         d <= info->max_frames);

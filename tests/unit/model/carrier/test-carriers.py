@@ -5,6 +5,7 @@
 
 usage: test-carriers.py VRT_INFER [onnx] [broken]
 """
+import json
 import math
 import struct
 import sys
@@ -315,7 +316,12 @@ class OnnxCarriers(Files):
             net = SwinIr(**kind)
             self.write('x.npy', pictures(1, 6, 8, net.channels))
             wanted = self.result(self.write('a.safetensors', safetensors(
-                net, {'img_range': str(net.range)})))
+                net, {'img_range': str(net.range)})), '--json')
+            told = json.loads(self.said)
+            more = 'gray, ' * (net.channels == 1) + 'samples to 255, ' * (net.range == 255)
+            self.assertEqual((told['description'], told['radius']), (
+                f'SwinIR, 4 features, 2 groups of 1 blocks, windows of 2, {more}'
+                f'x{told["output_shape"][2] // 6}', 16))
             self.make_same('onnx', wanted, {
                 (name, style, dims): SwinIrOnnx(net, style, open=dims).data()
                 for style, dims in (('legacy', ''), ('legacy', 'nchw'), ('dynamo', ''))})
