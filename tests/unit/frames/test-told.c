@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 
 /* What is told of a video, and none is needed for it: which of its streams go on, and as what; when
- * its frames are shown, and what was found by its end. */
+ * its frames are shown, and what was found by its end. And what else than pixels the file of a
+ * picture has. */
 
 #include <errno.h>
 
+#include "base/cleanup.h"
 #include "base/macro.h"
 #include "frames/decode/reader-info.h"
 #include "frames/join/join-streams.h"
+#include "frames/still/embed.h"
+#include "frames/still/exif.h"
 #include "frames/streams/select.h"
 #include "tests/unit/test.h"
 
@@ -286,9 +290,181 @@ static void test_sum_up(void)
     }
 }
 
+#define BYTES(s) { (const uint8_t *)(s), sizeof(s) - 1 }
+/* EXIF of one entry: the picture is to be turned. */
+#define TURNED "II*\0\10\0\0\0\1\0\22\1\3\0\1\0\0\0\6\0\0\0\0\0\0\0"
+#define TURNED_IN_JPEG "\xff\xe1\0\42" "Exif\0\0" TURNED
+#define TURNED_IN_PNG "\0\0\0\32" "eXIf" TURNED "\xb7\x48\x11\x29"
+#define PNG "\x89PNG\r\n\x1a\n"
+#define ENTRY(tag) tag "\3\0\1\0\0\0\6\0\0\0"
+
+static void expect_bytes(const struct vrt_buf *found, const struct vrt_still_part *wanted)
+{
+    expect_int(found->size_bytes, wanted->size);
+    expect_true(!wanted->size || memcmp(found->data, wanted->data, wanted->size) == 0);
+}
+
+/* What is taken for EXIF of such a file, and whether there was more. */
+static void check_exif(const struct vrt_still_part *file, const struct vrt_still_part *block,
+                       bool is_part)
+{
+    FILE *stored = tmpfile();
+    struct vrt_exif exif;
+
+    expect_true(stored && fwrite(file->data, 1, file->size, stored) == file->size);
+    expect_int(fflush(stored), 0);
+    expect_int(vrt_exif_read(fileno(stored), &exif), 0);
+    expect_bytes(&exif.block, block);
+    expect_int(exif.is_part, is_part);
+    vrt_buf_done(&exif.block);
+    fclose(stored);
+}
+
+static void test_exif(void)
+{
+    static const struct {
+        struct vrt_still_part file, block;
+        bool is_part;
+    } rows[] = {
+        { BYTES("\xff\xd8" "\xff\xe0\0\4ab" "\xff\xe1\0\14" "http://ab" "c" TURNED_IN_JPEG),
+          BYTES(TURNED) },
+        { BYTES("\xff\xd8" "\xff\xe1\0\10" "Exif\0\0" TURNED_IN_JPEG), BYTES(TURNED) },
+        { BYTES("\xff\xd8" "\xff\xda\0\4ab" TURNED_IN_JPEG) },
+        { BYTES("\xff\xd8" "\xff\xe0\0\4ab\0" TURNED_IN_JPEG) },
+        { BYTES(PNG "\0\0\0\2" "tEXtabcrc1" TURNED_IN_PNG), BYTES(TURNED) },
+        { BYTES(PNG "\0\0\0\0" "IENDcrc1" TURNED_IN_PNG) },
+        { BYTES(PNG "\0\0\0\10" "eXIfabcdefghcrc1"), BYTES("abcdefgh") },
+        { BYTES(PNG "\0\0\0\7" "eXIfabcdefgcrc1") },
+        { BYTES(PNG "\0\0\xff\xf7" "eXIf"), .is_part = false },
+        { BYTES(PNG "\0\0\xff\xf8" "eXIf"), .is_part = true },
+        { BYTES("RIFF\0\0\0\0WEBP" "VP8 \3\0\0\0abc\0" "VP8 \2\0\0\0ab" "EXIF\40\0\0\0"
+                "Exif\0\0" TURNED), BYTES(TURNED) },
+        { BYTES("RIFF\0\0\0\0WEBP" "EXIF\32\0\0\0" TURNED), BYTES(TURNED) },
+        { BYTES("RIFF\0\0\0\0WAVE" "EXIF\32\0\0\0" TURNED) },
+        { BYTES("II*\0\12\0\0\0ab" "\2\0" ENTRY("\0\1") ENTRY("\22\1")), BYTES(TURNED) },
+        { BYTES("MM\0*\0\0\0\10" "\0\2" "\1\22\0\3\0\0\0\1\0\6\0\0" "\x87\x69\0\4\0\0\0\1\0\0\0\0"),
+          BYTES(TURNED), true },
+        { BYTES("II*\0\10\0\0\0" "\1\0" "\22\1\4\0\1\0\0\0\6\0\0\0") },
+        { BYTES("II*\0\10\0\0\0" "\2\0" ENTRY("\22\1")) },
+        { BYTES("II+\0\10\0\0\0" "\1\0" ENTRY("\22\1")) },
+    };
+    static const uint8_t big[] = "MM\0*\0\0\0\11" "-\0\1" "\1\22\0\3\0\0\0\1\0\5\0\0";
+    uint8_t turned[] = TURNED;
+
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(rows); i++) {
+        fprintf(stderr, "  row %zu\n", i);
+        check_exif(&rows[i].file, &rows[i].block, rows[i].is_part);
+    }
+    for (uint8_t i = 0; i < 10; i++) {
+        const bool tells = i > 1 && i < 9;
+        turned[18] = i;
+        expect_int(vrt_exif_orientation(turned, 26), tells ? i : 1);
+        check_exif(&(struct vrt_still_part){ turned, 26 },
+                   &(struct vrt_still_part){ turned, tells ? 26 : 0 }, false);
+    }
+    turned[18] = 6;
+    for (uint8_t i = 0; i < 3; i++) {
+        turned[8] = i;
+        expect_int(vrt_exif_orientation(turned, 26), i == 1 ? 6 : 1);
+    }
+    turned[7] = 0xff;
+    expect_int(vrt_exif_orientation(turned, 26), 1);
+    for (size_t size = 22; size < 24; size++)
+        expect_int(vrt_exif_orientation(big, size), size < 23 ? 1 : 5);
+}
+
+/* What becomes of a picture of 3 x 2 that gets EXIF and a profile. */
+static void test_embed(void)
+{
+    static const uint8_t large[2 * 65519] = { [65519] = 7 };
+    static const struct {
+        enum vrt_container container;
+        int r;
+        struct vrt_still_part picture, exif, icc, made;
+    } rows[] = {
+#define HEAD PNG "\0\0\0\15" "IHDR-------------crc1"
+#define DATA "\0\0\0\0" "IDATcrc2"
+        { VRT_CONTAINER_PNG, 0, BYTES(HEAD "\0\0\0\1" "eXIf-crc3" DATA "\0\0\0\0" "iCCPcrc4"),
+          BYTES("new"), BYTES("profile"),
+          BYTES(HEAD "\0\0\0\34" "iCCPICC profile\0\0\x78\x9c\x2b\x28\xca\x4f\xcb\xcc\x49\5\0"
+                "\x0b\xfe\x02\xf2" "\xe5\x35\xd1\xbe" "\0\0\0\1" "eXIf-crc3" DATA "\0\0\0\0"
+                "iCCPcrc4") },
+        { VRT_CONTAINER_PNG, 0, BYTES(HEAD "\0\0\0\1" "iCCP-crc3" DATA "\0\0\0\0" "eXIfcrc4"),
+          BYTES(TURNED), BYTES("profile"),
+          BYTES(HEAD TURNED_IN_PNG "\0\0\0\1" "iCCP-crc3" DATA "\0\0\0\0" "eXIfcrc4") },
+        { VRT_CONTAINER_PNG, 0, BYTES(HEAD), BYTES(TURNED), { 0 }, BYTES(HEAD TURNED_IN_PNG) },
+        { VRT_CONTAINER_PNG, -EBADMSG, BYTES(PNG), BYTES("new") },
+#undef HEAD
+#undef DATA
+#define HEAD "\xff\xd8" "\xff\xe0\0\4ab"
+#define PROFILE "\xff\xe2\0\27" "ICC_PROFILE\0\1\1profile"
+        { VRT_CONTAINER_JPG, 0, BYTES(HEAD "\xff\xe2\0\20MPF..........." "\xff\xda\0\2" PROFILE),
+          BYTES(TURNED), BYTES("profile"),
+          BYTES(HEAD TURNED_IN_JPEG PROFILE "\xff\xe2\0\20MPF..........." "\xff\xda\0\2"
+                PROFILE) },
+        { VRT_CONTAINER_JPG, 0, BYTES("\xff\xd8" "\xff\xdb\0\4ab" PROFILE),
+          BYTES(TURNED), BYTES("other"),
+          BYTES("\xff\xd8" TURNED_IN_JPEG "\xff\xdb\0\4ab" PROFILE) },
+        { VRT_CONTAINER_JPG, -EMSGSIZE, BYTES(HEAD PROFILE), { large, VRT_EXIF_BYTES_MAX + 1 } },
+        { VRT_CONTAINER_JPG, -EBADMSG, BYTES("\xff\xd9" "------------------"), BYTES("new") },
+        { VRT_CONTAINER_JPG, -EBADMSG, BYTES("\xff\xd8\xff\xe0\0\21--------------"), BYTES("new") },
+#undef HEAD
+#undef PROFILE
+#define DATA "\10\0\0\0" "/\2\x40\0\x10---"
+        { VRT_CONTAINER_WEBP, 0, BYTES("RIFF\24\0\0\0WEBPVP8L" DATA), BYTES(TURNED),
+          BYTES("profile"),
+          BYTES("RIFF\130\0\0\0WEBP" "VP8X\12\0\0\0\70\0\0\0\2\0\0\1\0\0" "ICCP\7\0\0\0profile\0"
+                "VP8L" DATA "EXIF\32\0\0\0" TURNED) },
+        { VRT_CONTAINER_WEBP, 0, BYTES("RIFF\24\0\0\0WEBPVP8 " DATA), BYTES("even"), { 0 },
+          BYTES("RIFF\62\0\0\0WEBP" "VP8X\12\0\0\0\10\0\0\0\2\0\0\1\0\0" "VP8 " DATA
+                "EXIF\4\0\0\0even") },
+        { VRT_CONTAINER_WEBP, 0, BYTES("RIFF\24\0\0\0WEBPVP8 " DATA), { 0 }, BYTES("even"),
+          BYTES("RIFF\62\0\0\0WEBP" "VP8X\12\0\0\0\40\0\0\0\2\0\0\1\0\0" "ICCP\4\0\0\0even"
+                "VP8 " DATA) },
+        { VRT_CONTAINER_WEBP, -EBADMSG, BYTES("RIFF\24\0\0\0WEBPVP8X" DATA), BYTES("new") },
+#undef DATA
+        { VRT_CONTAINER_TIFF, 0, BYTES("II*\0\12\0\0\0ab" "\2\0" ENTRY("\0\1") ENTRY("\25\1")
+                                       "\0\0\0\0" "c"),
+          BYTES(TURNED), BYTES("profile"),
+          BYTES("II*\0\62\0\0\0ab" "\2\0" ENTRY("\0\1") ENTRY("\25\1") "\0\0\0\0" "c" "\0"
+                "profile\0" "\4\0" ENTRY("\0\1") ENTRY("\22\1") ENTRY("\25\1")
+                "\x73\x87\7\0\7\0\0\0\52\0\0\0" "\0\0\0\0") },
+        { VRT_CONTAINER_TIFF, 0, BYTES("II*\0\10\0\0\0" "\1\0" ENTRY("\22\1") "\0\0\0\0"),
+          BYTES(TURNED), { 0 },
+          BYTES("II*\0\32\0\0\0" "\1\0" ENTRY("\22\1") "\0\0\0\0" "\1\0" ENTRY("\22\1")
+                "\0\0\0\0") },
+        { VRT_CONTAINER_TIFF, -EBADMSG, BYTES("II*\0\10\0\0\0" "\1\0" ENTRY("\22\1") "\0\0\0"),
+          BYTES(TURNED) },
+        { VRT_CONTAINER_TIFF, -EBADMSG, BYTES("II*\0\10\0\0\0"), BYTES(TURNED) },
+        { VRT_CONTAINER_TIFF, 0, BYTES("II*\0\10\0\0\0" "\0\0\0\0\0\0"), BYTES("new"), { 0 },
+          BYTES("II*\0\16\0\0\0" "\0\0\0\0\0\0" "\0\0\0\0\0\0") },
+        { VRT_CONTAINER_EXR, 0, BYTES("plain"), { 0 }, { 0 }, BYTES("plain") },
+        { VRT_CONTAINER_EXR, -EMSGSIZE, BYTES("plain"), BYTES(TURNED) },
+    };
+    const struct vrt_still_parts cut = { BYTES("\xff\xd8" "\xff\xe0\0\4ab" "------------"),
+                                         .icc = { large, sizeof(large) } };
+    VRT_CLEANUP(vrt_buf_done) struct vrt_buf pieces = { .limit_bytes = 0 };
+
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(rows); i++) {
+        const struct vrt_still_parts parts = { rows[i].picture, rows[i].exif, rows[i].icc, 3, 2 };
+        VRT_CLEANUP(vrt_buf_done) struct vrt_buf made = { .limit_bytes = 0 };
+        fprintf(stderr, "  row %zu\n", i);
+        expect_int(vrt_still_embed(rows[i].container, &parts, &made), rows[i].r);
+        if (rows[i].r == 0)
+            expect_bytes(&made, &rows[i].made);
+    }
+    /* A profile that is too large for a segment is cut into several. */
+    expect_int(vrt_still_embed(VRT_CONTAINER_JPG, &cut, &pieces), 0);
+    expect_int(pieces.size_bytes, 20 + 2 * 18 + sizeof(large));
+    expect_int(memcmp(pieces.data + 8, "\xff\xe2\xff\xffICC_PROFILE\0\1\2", 18), 0);
+    expect_int(memcmp(pieces.data + 65545, "\xff\xe2\xff\xffICC_PROFILE\0\2\2\7", 19), 0);
+}
+
 TEST_MAIN(
     { "select", test_select },
     { "plan", test_plan },
     { "times", test_times },
     { "sum-up", test_sum_up },
+    { "exif", test_exif },
+    { "embed", test_embed },
 )
