@@ -77,6 +77,33 @@ static const struct row software[] = {
     { "exr", "format half,compression zip16", { VRT_CODEC_EXR, 0 } },
 };
 
+/* The least side of each; whether sides have to be even, it can't go without a frame, its head
+ * comes late, it takes a device's surfaces, and its head tells a level. */
+static const char *const kinds[] = {
+    "libx264 1 even level", "libx265 1 even level", "ffv1 1", "libsvtav1 64 even frame",
+    "libaom-av1 1 late", "libvpx-vp9 1", "prores_ks 1 even", "dnxhd 1", "mjpeg 1", "png 1",
+    "apng 1", "tiff 1", "libwebp 1", "exr 1", "h264_nvenc 146 even", "hevc_nvenc 146 even",
+    "av1_nvenc 192 even", "h264_qsv 128 even", "hevc_qsv 128 even", "av1_qsv 128 even",
+    "vp9_qsv 128 even", "h264_vaapi 128 even surfaces", "hevc_vaapi 128 even surfaces",
+    "av1_vaapi 128 even surfaces", "vp9_vaapi 128 even surfaces", "h264_videotoolbox 64 even",
+    "hevc_videotoolbox 64 even",
+};
+
+static void test_kinds(void)
+{
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(kinds); i++) {
+        char name[32] = "", said[64];
+        expect_int(sscanf(kinds[i], "%31s", name), 1);
+        const struct vrt_encoder_kind *kind = vrt_encoder_kind_find(name);
+        snprintf(said, sizeof(said), "%s %d%s%s%s%s%s", kind->name, kind->min_side,
+                 kind->even_only ? " even" : "", kind->needs_frame ? " frame" : "",
+                 kind->late_extradata ? " late" : "", kind->takes_surfaces ? " surfaces" : "",
+                 kind->level_of ? " level" : "");
+        expect_str(said, kinds[i]);
+    }
+    expect_true(!vrt_encoder_kind_find("h264"));
+}
+
 static void check(const struct row *row, bool is_hardware)
 {
     const struct vrt_encoder_kind *kind = vrt_encoder_kind_find(row->name);
@@ -115,7 +142,6 @@ static void test_settings(void)
         check(&hardware[i], true);
     for (size_t i = 0; i < VRT_ARRAY_SIZE(software); i++)
         check(&software[i], false);
-    expect_true(!vrt_encoder_kind_find("h264"));
 }
 
 /* Of one option: from the fastest preset to the slowest, and of 2, 5, 8 ... threads. */
@@ -243,8 +269,6 @@ static void test_levels(void)
 }
 
 TEST_MAIN(
-    { "settings", test_settings },
-    { "speeds", test_speeds },
-    { "choices", test_choices },
-    { "levels", test_levels },
+    { "kinds", test_kinds }, { "settings", test_settings }, { "speeds", test_speeds },
+    { "choices", test_choices }, { "levels", test_levels },
 )

@@ -572,14 +572,8 @@ static void test_facts(void)
 }
 
 TEST_MAIN_AFTER(fixture_init(),
-    { "facts", test_facts },
-    { "options", test_options },
-    { "bitrate", test_bitrate },
-    { "bitrates", test_bitrates },
-    { "other segments", test_other_segments },
-    { "pixfmts", test_pixfmts },
-    { "lists of pixfmts", test_lists },
-    { "pairs", test_pairs },
-    { "animations", test_animations },
-    { "sizes", test_sizes },
+    { "facts", test_facts }, { "options", test_options }, { "bitrate", test_bitrate },
+    { "bitrates", test_bitrates }, { "other segments", test_other_segments },
+    { "pixfmts", test_pixfmts }, { "lists of pixfmts", test_lists }, { "pairs", test_pairs },
+    { "animations", test_animations }, { "sizes", test_sizes },
 )

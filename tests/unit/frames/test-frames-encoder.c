@@ -435,12 +435,7 @@ static void test_segment(void)
 }
 
 TEST_MAIN_AFTER(fixture_init(),
-    { "picks", test_picks },
-    { "lossless", test_lossless },
-    { "rates", test_rates },
-    { "colors", test_colors },
-    { "refused", test_refused },
-    { "wrong-frames", test_wrong_frames },
-    { "unwritable", test_unwritable },
-    { "segment", test_segment },
+    { "picks", test_picks }, { "lossless", test_lossless }, { "rates", test_rates },
+    { "colors", test_colors }, { "refused", test_refused }, { "wrong-frames", test_wrong_frames },
+    { "unwritable", test_unwritable }, { "segment", test_segment },
 )

@@ -225,8 +225,6 @@ static void test_cut_off(void)
 }
 
 TEST_MAIN_AFTER(fixture_init(),
-    { "growing", test_growing },
-    { "nothing", test_nothing },
-    { "index", test_index },
+    { "growing", test_growing }, { "nothing", test_nothing }, { "index", test_index },
     { "cut off", test_cut_off },
 )

@@ -141,20 +141,13 @@ static void test_shared(void)
         struct vrt_frame_share luma;
         int outcome;
     } cases[] = {
-        { { 0, 12 }, 0 },
-        { { 7, 100 }, 0 },
-        { { size - 48, 12 }, 0 },
-        { { size - 47, 12 }, -EBADMSG },
-        { { 0, 11 }, -EBADMSG },
-        { { 0, -12 }, -EBADMSG },
-        { { -1, 12 }, -EBADMSG },
-        { { size, 12 }, -EBADMSG },
-        { { INT64_MAX, 12 }, -EBADMSG },
-        { { 0, INT64_MAX }, -EBADMSG },
-        { { 0, size }, -EBADMSG },
-        { { 0, (size - 12) / 3 }, 0 },
-        { { 1, (size - 12) / 3 + 1 }, -EBADMSG },
-        { { INT64_MIN, INT64_MIN }, -EBADMSG },
+        { { 0, 12 }, 0 }, { { 7, 100 }, 0 },
+        { { size - 48, 12 }, 0 }, { { size - 47, 12 }, -EBADMSG },
+        { { 0, 11 }, -EBADMSG }, { { 0, -12 }, -EBADMSG },
+        { { -1, 12 }, -EBADMSG }, { { size, 12 }, -EBADMSG },
+        { { INT64_MAX, 12 }, -EBADMSG }, { { 0, INT64_MAX }, -EBADMSG },
+        { { 0, (size - 12) / 3 }, 0 }, { { 1, (size - 12) / 3 + 1 }, -EBADMSG },
+        { { 0, size }, -EBADMSG }, { { INT64_MIN, INT64_MIN }, -EBADMSG },
     };
 
     expect_int(n, VRT_FRAME_PLACES_MAX);
@@ -438,14 +431,10 @@ static void test_rational_scale(void)
         int num, den;
         struct vrt_rational wanted;     /* den 0: refused */
     } cases[] = {
-        { { 1, 1000 }, 1, 2, { 1, 2000 } },
-        { { 1001, 30000 }, 1, 2, { 1001, 60000 } },
-        { { 30000, 1001 }, 2, 1, { 60000, 1001 } },
-        { { 25, 2 }, 2, 1, { 25, 1 } },
-        { { 0, 1 }, 2, 1, { 0, 1 } },
-        { { 2, 50 }, 1, 1, { 2, 50 } },
-        { { 1, INT32_MAX }, 1, 2, { 0, 0 } },
-        { { 2, INT32_MAX }, 1, 2, { 1, INT32_MAX } },
+        { { 1, 1000 }, 1, 2, { 1, 2000 } }, { { 1001, 30000 }, 1, 2, { 1001, 60000 } },
+        { { 25, 2 }, 2, 1, { 25, 1 } }, { { 30000, 1001 }, 2, 1, { 60000, 1001 } },
+        { { 0, 1 }, 2, 1, { 0, 1 } }, { { 2, 50 }, 1, 1, { 2, 50 } },
+        { { 1, INT32_MAX }, 1, 2, { 0, 0 } }, { { 2, INT32_MAX }, 1, 2, { 1, INT32_MAX } },
     };
 
     for (size_t i = 0; i < VRT_ARRAY_SIZE(cases); i++) {
@@ -580,19 +569,10 @@ static void test_caps_of_streams(void)
 }
 
 TEST_MAIN(
-    { "rational-scale", test_rational_scale },
-    { "planes", test_planes },
-    { "pool", test_pool },
-    { "pool-without-descriptors", test_pool_without_descriptors },
-    { "shared", test_shared },
-    { "invalid", test_invalid },
-    { "guess", test_guess },
-    { "warnings", test_warnings },
-    { "extent", test_extent },
-    { "damage", test_damage },
-    { "crop", test_crop },
-    { "crop_sum", test_crop_sum },
-    { "plays", test_plays },
-    { "caps", test_caps },
+    { "rational-scale", test_rational_scale }, { "planes", test_planes }, { "pool", test_pool },
+    { "pool-without-descriptors", test_pool_without_descriptors }, { "shared", test_shared },
+    { "invalid", test_invalid }, { "guess", test_guess }, { "warnings", test_warnings },
+    { "extent", test_extent }, { "damage", test_damage }, { "crop", test_crop },
+    { "crop_sum", test_crop_sum }, { "plays", test_plays }, { "caps", test_caps },
     { "caps-of-streams", test_caps_of_streams },
 )

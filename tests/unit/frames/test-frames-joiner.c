@@ -23,16 +23,21 @@
 
 static const struct restore_params usual = { .quality = 25, .segment_frames = 12 };
 
-/* What ffprobe says of `name`. Return: a copy that stays, up to 8 of them. */
-static const char *probe(const char *name, const char *arguments)
+/* A copy that stays, up to 8 of them. */
+static const char *keep(const char *said)
 {
     static char results[8][65536];
     static int next;
     char *result = results[next++ % 8];
 
-    snprintf(result, sizeof(results[0]), "%s",
-             fixture_run("ffprobe -v error %s '%s'", arguments, name));
+    snprintf(result, sizeof(results[0]), "%s", said);
     return result;
+}
+
+/* What ffprobe says of `name`. */
+static const char *probe(const char *name, const char *arguments)
+{
+    return keep(fixture_run("ffprobe -v error %s '%s'", arguments, name));
 }
 
 static void convert(const char *in, const char *out, struct restore_result *result)
@@ -43,14 +48,8 @@ static void convert(const char *in, const char *out, struct restore_result *resu
 /* Presentation times of all video packets, sorted, in seconds. */
 static const char *video_times(const char *name)
 {
-    static char results[4][65536];
-    static int next;
-    char *result = results[next++ % 4];
-
-    snprintf(result, sizeof(results[0]), "%s",
-             fixture_run("ffprobe -v error -select_streams v:0 -show_entries packet=pts_time -of "
-                         "csv=p=0 '%s' | tr -d , | sort -n", name));
-    return result;
+    return keep(fixture_run("ffprobe -v error -select_streams v:0 -show_entries packet=pts_time "
+                            "-of csv=p=0 '%s' | tr -d , | sort -n", name));
 }
 
 /* Variable frame rate: every time stamp arrives, whatever the container counts in. */
@@ -561,18 +560,10 @@ static void test_memory(void)
 }
 
 TEST_MAIN_AFTER(fixture_init(),
-    { "variable-rate", test_variable_rate },
-    { "decoding-times", test_decoding_times },
-    { "sound", test_sound },
-    { "carries-to-mkv", test_carries_to_mkv },
-    { "carries-to-mp4", test_carries_to_mp4 },
-    { "rest", test_rest },
-    { "part", test_part },
-    { "unusual-tags", test_unusual_tags },
-    { "rotation-and-colors", test_rotation_and_colors },
-    { "unlike", test_unlike },
-    { "damaged-segment", test_damaged_segment },
-    { "verify", test_verify },
-    { "no-room", test_no_room },
-    { "memory", test_memory },
+    { "variable-rate", test_variable_rate }, { "decoding-times", test_decoding_times },
+    { "sound", test_sound }, { "carries-to-mkv", test_carries_to_mkv },
+    { "carries-to-mp4", test_carries_to_mp4 }, { "rest", test_rest }, { "part", test_part },
+    { "unusual-tags", test_unusual_tags }, { "rotation-and-colors", test_rotation_and_colors },
+    { "unlike", test_unlike }, { "damaged-segment", test_damaged_segment },
+    { "verify", test_verify }, { "no-room", test_no_room }, { "memory", test_memory },
 )

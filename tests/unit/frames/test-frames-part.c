@@ -542,17 +542,10 @@ static void test_lost_by_damage(void)
 }
 
 TEST_MAIN_AFTER(fixture_init(),
-    { "exact", test_exact },
-    { "late", test_late },
-    { "late-filtered", test_late_filtered },
-    { "new-parameters", test_new_parameters },
-    { "sets-told-once", test_sets_told_once },
-    { "lost", test_lost },
-    { "lost-by-damage", test_lost_by_damage },
-    { "lost-by-delay", test_lost_by_delay },
-    { "leap", test_leap },
-    { "large-packets", test_large_packets },
-    { "small-packets", test_small_packets },
-    { "estimates", test_estimates },
-    { "nothing", test_nothing },
+    { "exact", test_exact }, { "late", test_late }, { "late-filtered", test_late_filtered },
+    { "new-parameters", test_new_parameters }, { "sets-told-once", test_sets_told_once },
+    { "lost", test_lost }, { "lost-by-damage", test_lost_by_damage },
+    { "lost-by-delay", test_lost_by_delay }, { "leap", test_leap },
+    { "large-packets", test_large_packets }, { "small-packets", test_small_packets },
+    { "estimates", test_estimates }, { "nothing", test_nothing },
 )

@@ -460,16 +460,8 @@ static void test_cancel(void)
 }
 
 TEST_MAIN_AFTER(fixture_init(),
-    { "refused", test_refused },
-    { "noise", test_noise },
-    { "cover-art", test_cover_art },
-    { "truncated", test_truncated },
-    { "damaged", test_damaged },
-    { "missing", test_missing },
-    { "no-times", test_no_times },
-    { "metadata", test_metadata },
-    { "cropped", test_cropped },
-    { "size-change", test_size_change },
-    { "pipe", test_pipe },
-    { "cancel", test_cancel },
+    { "refused", test_refused }, { "noise", test_noise }, { "cover-art", test_cover_art },
+    { "truncated", test_truncated }, { "damaged", test_damaged }, { "missing", test_missing },
+    { "no-times", test_no_times }, { "metadata", test_metadata }, { "cropped", test_cropped },
+    { "size-change", test_size_change }, { "pipe", test_pipe }, { "cancel", test_cancel },
 )

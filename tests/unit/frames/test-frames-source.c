@@ -393,10 +393,6 @@ static void test_program(void)
 }
 
 TEST_MAIN_AFTER(fixture_init(),
-    { "program", test_program },
-    { "deadline", test_deadline },
-    { "nested", test_nested },
-    { "packed", test_packed },
-    { "sandbox", test_sandbox },
-    { "joined", test_joined },
+    { "program", test_program }, { "deadline", test_deadline }, { "nested", test_nested },
+    { "packed", test_packed }, { "sandbox", test_sandbox }, { "joined", test_joined },
 )

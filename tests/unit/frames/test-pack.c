@@ -95,14 +95,32 @@ static void test_pairs(void)
     }
 }
 
-static void test_refusals(void)
+/* A pixel means what it did, or is refused. */
+static void test_pixels(void)
 {
-    AVFrame *planar = make(AV_PIX_FMT_YUV420P, 1), *packed;
+    static const struct {
+        const char *from, *to, *in, *out;       /* two bytes of each plane; of the first */
+        size_t n;
+    } rows[] = {
+        { "gray9le", "gray9be", "\x2c\1", "\1\x2c", 2 },
+        { "gray16le", "grayf32le", "\xff\xff", "\0\0\x80\x3f", 4 },
+        { "gray", "ya8", "\7\0", "\7\xff", 2 }, { "gbrp", "bgr0", "g\0b\0r\0", "bgr\0", 4 },
+        { "gray10le", "grayf32le", "\0\0" }, { "gray", "yuv420p", "\0\0" },
+        { "yuv420p", "p010le", "\0\0\0\0\0\0" }, { "yuv420p", "nv16", "\0\0\0\0\0\0" },
+    };
 
-    /* Another depth, and other chroma. */
-    expect_int(vrt_pack(planar, NULL, AV_PIX_FMT_P010LE, &packed), -EINVAL);
-    expect_int(vrt_pack(planar, NULL, AV_PIX_FMT_NV16, &packed), -EINVAL);
-    av_frame_free(&planar);
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(rows); i++) {
+        VRT_CLEANUP(vrt_av_frame_freep) AVFrame *frame = av_frame_alloc(), *packed = NULL;
+        frame->width = frame->height = 1;
+        frame->format = av_get_pix_fmt(rows[i].from);
+        expect_int(av_frame_get_buffer(frame, 0), 0);
+        for (int p = 0; p < 3 && frame->data[p]; p++)
+            memcpy(frame->data[p], rows[i].in + 2 * p, 2);
+        fprintf(stderr, "  %s to %s\n", rows[i].from, rows[i].to);
+        expect_int(vrt_pack(frame, NULL, av_get_pix_fmt(rows[i].to), &packed),
+                   rows[i].n ? 0 : -EINVAL);
+        expect_true(!rows[i].n || memcmp(packed->data[0], rows[i].out, rows[i].n) == 0);
+    }
 }
 
 /* Three by two, with this alpha, of floats in 65535 parts; an index into as many colours. */
@@ -475,6 +493,22 @@ static void test_dolby(void)
         expect_contains(rows[i].is_refused ? error.message : info.warnings.sentences[0],
                         rows[i].says);
     }
+    /* Where it says nothing a frame may: 2 is IPT. */
+    size_t size;
+    AVDOVIMetadata *made = av_dovi_metadata_alloc(&size);
+    AVFrame *frame = av_frame_alloc();
+    AVFrameSideData *data = av_frame_new_side_data(frame, AV_FRAME_DATA_DOVI_METADATA, size);
+    memcpy(data->data, made, size);
+    for (uint8_t space = 0; space < 4; space++) {
+        const struct vrt_reader_watch watch = { &source, avformat_new_stream(format, NULL) };
+        struct vrt_reader_info info = { .n_frames = 0 };
+        struct vrt_error error = { .id = NULL };
+        av_dovi_get_color((AVDOVIMetadata *)(void *)data->data)->signal_color_space = space;
+        expect_int(vrt_side_data_check(&info, &watch, frame, &error), space == 2 ? -ENOTSUP : 0);
+        expect_true(space != 2 || strstr(error.message, "Dolby Vision of profile 5,"));
+    }
+    av_free(made);
+    av_frame_free(&frame);
     avformat_free_context(format);
 }
 
@@ -542,13 +576,7 @@ static void test_carried(void)
 }
 
 TEST_MAIN(
-    { "pairs", test_pairs },
-    { "refusals", test_refusals },
-    { "alpha", test_alpha },
-    { "opaque", test_opaque },
-    { "insert", test_insert },
-    { "hdr10plus", test_hdr10plus },
-    { "hdr", test_hdr },
-    { "dolby", test_dolby },
-    { "carried", test_carried },
+    { "pairs", test_pairs }, { "pixels", test_pixels }, { "alpha", test_alpha },
+    { "opaque", test_opaque }, { "insert", test_insert }, { "hdr10plus", test_hdr10plus },
+    { "hdr", test_hdr }, { "dolby", test_dolby }, { "carried", test_carried },
 )

@@ -43,11 +43,11 @@ static void make(struct vrt_tail *ret_tail)
         struct vrt_picture *picture;
         expect_int(vrt_picture_new(WIDTH, HEIGHT, &picture), 0);
         ret_tail->pictures[i] = picture;
-        picture->share = (struct vrt_share){ .weight = 0.25f * (float)(i + 1), .total = 1.1f,
-                                             .n = 2 + i };
+        picture->share = (struct vrt_share){ .weight = 0.25f * (float)(i + 1), .total = 0.6f,
+                                             .n = 2 + 31 * i };
         picture->pts = 1000 - 40 * i;
-        picture->duration = 40;
-        picture->index = 25 + i % 2;
+        picture->duration = 40 * i;
+        picture->index = i % 2;
         picture->concealed = i == 1;
         picture->extra.n_captions = 3 * i;
         picture->extra.captions[2] = (uint8_t)(100 + i);
@@ -143,8 +143,8 @@ static void test_hostile_fields(void)
     /* With checksums that are right: what is written with bad shares is refused all the same. */
     const struct vrt_share bad[] = {
         { .weight = NAN, .total = 1, .n = 2 },      { .weight = 1, .total = INFINITY, .n = 2 },
-        { .weight = 0, .total = 1, .n = 2 },        { .weight = 1, .total = -1, .n = 2 },
-        { .weight = 1, .total = 1, .n = 1 },        { .weight = 1, .total = 1, .n = INT32_MAX },
+        { .weight = 0, .total = 1, .n = 2 },        { .weight = 1, .total = 0, .n = 2 },
+        { .weight = 1, .total = 1, .n = 1 },        { .weight = 1, .total = 1, .n = 65 },
         { .weight = 1, .total = 1, .n = -2 },
     };
     for (size_t i = 0; i < VRT_ARRAY_SIZE(bad); i++) {

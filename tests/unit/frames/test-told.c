@@ -373,85 +373,84 @@ static void test_exif(void)
         expect_int(vrt_exif_orientation(big, size), size < 23 ? 1 : 5);
 }
 
+#define IHDR PNG "\0\0\0\15" "IHDR-------------crc1"
+#define IDAT "\0\0\0\0" "IDATcrc2"
+#define JFIF "\xff\xd8" "\xff\xe0\0\4ab"
+#define PROFILE "\xff\xe2\0\27" "ICC_PROFILE\0\1\1profile"
+#define PIXELS "\10\0\0\0" "/\2\x40\0\x10---"
+
+static const uint8_t large[2 * 65519] = { [65519] = 7 };
+
 /* What becomes of a picture of 3 x 2 that gets EXIF and a profile. */
+static const struct {
+    enum vrt_container container;
+    int r;
+    struct vrt_still_part picture, exif, icc, made;
+} embedded[] = {
+    { VRT_CONTAINER_PNG, 0, BYTES(IHDR "\0\0\0\1" "eXIf-crc3" IDAT "\0\0\0\0" "iCCPcrc4"),
+      BYTES("new"), BYTES("profile"),
+      BYTES(IHDR "\0\0\0\34" "iCCPICC profile\0\0\x78\x9c\x2b\x28\xca\x4f\xcb\xcc\x49\5\0"
+            "\x0b\xfe\x02\xf2" "\xe5\x35\xd1\xbe" "\0\0\0\1" "eXIf-crc3" IDAT "\0\0\0\0"
+            "iCCPcrc4") },
+    { VRT_CONTAINER_PNG, 0, BYTES(IHDR "\0\0\0\1" "iCCP-crc3" IDAT "\0\0\0\0" "eXIfcrc4"),
+      BYTES(TURNED), BYTES("profile"),
+      BYTES(IHDR TURNED_IN_PNG "\0\0\0\1" "iCCP-crc3" IDAT "\0\0\0\0" "eXIfcrc4") },
+    { VRT_CONTAINER_PNG, 0, BYTES(IHDR), BYTES(TURNED), { 0 }, BYTES(IHDR TURNED_IN_PNG) },
+    { VRT_CONTAINER_PNG, -EBADMSG, BYTES(PNG), BYTES("new") },
+    { VRT_CONTAINER_JPG, 0, BYTES(JFIF "\xff\xe2\0\20MPF..........." "\xff\xda\0\2" PROFILE),
+      BYTES(TURNED), BYTES("profile"),
+      BYTES(JFIF TURNED_IN_JPEG PROFILE "\xff\xe2\0\20MPF..........." "\xff\xda\0\2"
+            PROFILE) },
+    { VRT_CONTAINER_JPG, 0, BYTES("\xff\xd8" "\xff\xdb\0\4ab" PROFILE),
+      BYTES(TURNED), BYTES("other"),
+      BYTES("\xff\xd8" TURNED_IN_JPEG "\xff\xdb\0\4ab" PROFILE) },
+    { VRT_CONTAINER_JPG, -EMSGSIZE, BYTES(JFIF PROFILE), { large, VRT_EXIF_BYTES_MAX + 1 } },
+    { VRT_CONTAINER_JPG, -EBADMSG, BYTES("\xff\xd9" "------------------"), BYTES("new") },
+    { VRT_CONTAINER_JPG, -EBADMSG, BYTES("\xff\xd8\xff\xe0\0\21--------------"), BYTES("new") },
+    { VRT_CONTAINER_WEBP, 0, BYTES("RIFF\24\0\0\0WEBPVP8L" PIXELS), BYTES(TURNED),
+      BYTES("profile"),
+      BYTES("RIFF\130\0\0\0WEBP" "VP8X\12\0\0\0\70\0\0\0\2\0\0\1\0\0" "ICCP\7\0\0\0profile\0"
+            "VP8L" PIXELS "EXIF\32\0\0\0" TURNED) },
+    { VRT_CONTAINER_WEBP, 0, BYTES("RIFF\24\0\0\0WEBPVP8 " PIXELS), BYTES("even"), { 0 },
+      BYTES("RIFF\62\0\0\0WEBP" "VP8X\12\0\0\0\10\0\0\0\2\0\0\1\0\0" "VP8 " PIXELS
+            "EXIF\4\0\0\0even") },
+    { VRT_CONTAINER_WEBP, 0, BYTES("RIFF\24\0\0\0WEBPVP8 " PIXELS), { 0 }, BYTES("even"),
+      BYTES("RIFF\62\0\0\0WEBP" "VP8X\12\0\0\0\40\0\0\0\2\0\0\1\0\0" "ICCP\4\0\0\0even"
+            "VP8 " PIXELS) },
+    { VRT_CONTAINER_WEBP, -EBADMSG, BYTES("RIFF\24\0\0\0WEBPVP8X" PIXELS), BYTES("new") },
+    { VRT_CONTAINER_TIFF, 0, BYTES("II*\0\12\0\0\0ab" "\2\0" ENTRY("\0\1") ENTRY("\25\1")
+                                   "\0\0\0\0" "c"),
+      BYTES(TURNED), BYTES("profile"),
+      BYTES("II*\0\62\0\0\0ab" "\2\0" ENTRY("\0\1") ENTRY("\25\1") "\0\0\0\0" "c" "\0"
+            "profile\0" "\4\0" ENTRY("\0\1") ENTRY("\22\1") ENTRY("\25\1")
+            "\x73\x87\7\0\7\0\0\0\52\0\0\0" "\0\0\0\0") },
+    { VRT_CONTAINER_TIFF, 0, BYTES("II*\0\10\0\0\0" "\1\0" ENTRY("\22\1") "\0\0\0\0"),
+      BYTES(TURNED), { 0 },
+      BYTES("II*\0\32\0\0\0" "\1\0" ENTRY("\22\1") "\0\0\0\0" "\1\0" ENTRY("\22\1")
+            "\0\0\0\0") },
+    { VRT_CONTAINER_TIFF, -EBADMSG, BYTES("II*\0\10\0\0\0" "\1\0" ENTRY("\22\1") "\0\0\0"),
+      BYTES(TURNED) },
+    { VRT_CONTAINER_TIFF, -EBADMSG, BYTES("II*\0\10\0\0\0"), BYTES(TURNED) },
+    { VRT_CONTAINER_TIFF, 0, BYTES("II*\0\10\0\0\0" "\0\0\0\0\0\0"), BYTES("new"), { 0 },
+      BYTES("II*\0\16\0\0\0" "\0\0\0\0\0\0" "\0\0\0\0\0\0") },
+    { VRT_CONTAINER_EXR, 0, BYTES("plain"), { 0 }, { 0 }, BYTES("plain") },
+    { VRT_CONTAINER_EXR, -EMSGSIZE, BYTES("plain"), BYTES(TURNED) },
+};
+
 static void test_embed(void)
 {
-    static const uint8_t large[2 * 65519] = { [65519] = 7 };
-    static const struct {
-        enum vrt_container container;
-        int r;
-        struct vrt_still_part picture, exif, icc, made;
-    } rows[] = {
-#define HEAD PNG "\0\0\0\15" "IHDR-------------crc1"
-#define DATA "\0\0\0\0" "IDATcrc2"
-        { VRT_CONTAINER_PNG, 0, BYTES(HEAD "\0\0\0\1" "eXIf-crc3" DATA "\0\0\0\0" "iCCPcrc4"),
-          BYTES("new"), BYTES("profile"),
-          BYTES(HEAD "\0\0\0\34" "iCCPICC profile\0\0\x78\x9c\x2b\x28\xca\x4f\xcb\xcc\x49\5\0"
-                "\x0b\xfe\x02\xf2" "\xe5\x35\xd1\xbe" "\0\0\0\1" "eXIf-crc3" DATA "\0\0\0\0"
-                "iCCPcrc4") },
-        { VRT_CONTAINER_PNG, 0, BYTES(HEAD "\0\0\0\1" "iCCP-crc3" DATA "\0\0\0\0" "eXIfcrc4"),
-          BYTES(TURNED), BYTES("profile"),
-          BYTES(HEAD TURNED_IN_PNG "\0\0\0\1" "iCCP-crc3" DATA "\0\0\0\0" "eXIfcrc4") },
-        { VRT_CONTAINER_PNG, 0, BYTES(HEAD), BYTES(TURNED), { 0 }, BYTES(HEAD TURNED_IN_PNG) },
-        { VRT_CONTAINER_PNG, -EBADMSG, BYTES(PNG), BYTES("new") },
-#undef HEAD
-#undef DATA
-#define HEAD "\xff\xd8" "\xff\xe0\0\4ab"
-#define PROFILE "\xff\xe2\0\27" "ICC_PROFILE\0\1\1profile"
-        { VRT_CONTAINER_JPG, 0, BYTES(HEAD "\xff\xe2\0\20MPF..........." "\xff\xda\0\2" PROFILE),
-          BYTES(TURNED), BYTES("profile"),
-          BYTES(HEAD TURNED_IN_JPEG PROFILE "\xff\xe2\0\20MPF..........." "\xff\xda\0\2"
-                PROFILE) },
-        { VRT_CONTAINER_JPG, 0, BYTES("\xff\xd8" "\xff\xdb\0\4ab" PROFILE),
-          BYTES(TURNED), BYTES("other"),
-          BYTES("\xff\xd8" TURNED_IN_JPEG "\xff\xdb\0\4ab" PROFILE) },
-        { VRT_CONTAINER_JPG, -EMSGSIZE, BYTES(HEAD PROFILE), { large, VRT_EXIF_BYTES_MAX + 1 } },
-        { VRT_CONTAINER_JPG, -EBADMSG, BYTES("\xff\xd9" "------------------"), BYTES("new") },
-        { VRT_CONTAINER_JPG, -EBADMSG, BYTES("\xff\xd8\xff\xe0\0\21--------------"), BYTES("new") },
-#undef HEAD
-#undef PROFILE
-#define DATA "\10\0\0\0" "/\2\x40\0\x10---"
-        { VRT_CONTAINER_WEBP, 0, BYTES("RIFF\24\0\0\0WEBPVP8L" DATA), BYTES(TURNED),
-          BYTES("profile"),
-          BYTES("RIFF\130\0\0\0WEBP" "VP8X\12\0\0\0\70\0\0\0\2\0\0\1\0\0" "ICCP\7\0\0\0profile\0"
-                "VP8L" DATA "EXIF\32\0\0\0" TURNED) },
-        { VRT_CONTAINER_WEBP, 0, BYTES("RIFF\24\0\0\0WEBPVP8 " DATA), BYTES("even"), { 0 },
-          BYTES("RIFF\62\0\0\0WEBP" "VP8X\12\0\0\0\10\0\0\0\2\0\0\1\0\0" "VP8 " DATA
-                "EXIF\4\0\0\0even") },
-        { VRT_CONTAINER_WEBP, 0, BYTES("RIFF\24\0\0\0WEBPVP8 " DATA), { 0 }, BYTES("even"),
-          BYTES("RIFF\62\0\0\0WEBP" "VP8X\12\0\0\0\40\0\0\0\2\0\0\1\0\0" "ICCP\4\0\0\0even"
-                "VP8 " DATA) },
-        { VRT_CONTAINER_WEBP, -EBADMSG, BYTES("RIFF\24\0\0\0WEBPVP8X" DATA), BYTES("new") },
-#undef DATA
-        { VRT_CONTAINER_TIFF, 0, BYTES("II*\0\12\0\0\0ab" "\2\0" ENTRY("\0\1") ENTRY("\25\1")
-                                       "\0\0\0\0" "c"),
-          BYTES(TURNED), BYTES("profile"),
-          BYTES("II*\0\62\0\0\0ab" "\2\0" ENTRY("\0\1") ENTRY("\25\1") "\0\0\0\0" "c" "\0"
-                "profile\0" "\4\0" ENTRY("\0\1") ENTRY("\22\1") ENTRY("\25\1")
-                "\x73\x87\7\0\7\0\0\0\52\0\0\0" "\0\0\0\0") },
-        { VRT_CONTAINER_TIFF, 0, BYTES("II*\0\10\0\0\0" "\1\0" ENTRY("\22\1") "\0\0\0\0"),
-          BYTES(TURNED), { 0 },
-          BYTES("II*\0\32\0\0\0" "\1\0" ENTRY("\22\1") "\0\0\0\0" "\1\0" ENTRY("\22\1")
-                "\0\0\0\0") },
-        { VRT_CONTAINER_TIFF, -EBADMSG, BYTES("II*\0\10\0\0\0" "\1\0" ENTRY("\22\1") "\0\0\0"),
-          BYTES(TURNED) },
-        { VRT_CONTAINER_TIFF, -EBADMSG, BYTES("II*\0\10\0\0\0"), BYTES(TURNED) },
-        { VRT_CONTAINER_TIFF, 0, BYTES("II*\0\10\0\0\0" "\0\0\0\0\0\0"), BYTES("new"), { 0 },
-          BYTES("II*\0\16\0\0\0" "\0\0\0\0\0\0" "\0\0\0\0\0\0") },
-        { VRT_CONTAINER_EXR, 0, BYTES("plain"), { 0 }, { 0 }, BYTES("plain") },
-        { VRT_CONTAINER_EXR, -EMSGSIZE, BYTES("plain"), BYTES(TURNED) },
-    };
     const struct vrt_still_parts cut = { BYTES("\xff\xd8" "\xff\xe0\0\4ab" "------------"),
                                          .icc = { large, sizeof(large) } };
     VRT_CLEANUP(vrt_buf_done) struct vrt_buf pieces = { .limit_bytes = 0 };
 
-    for (size_t i = 0; i < VRT_ARRAY_SIZE(rows); i++) {
-        const struct vrt_still_parts parts = { rows[i].picture, rows[i].exif, rows[i].icc, 3, 2 };
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(embedded); i++) {
+        const struct vrt_still_parts parts = { embedded[i].picture, embedded[i].exif,
+                                               embedded[i].icc, 3, 2 };
         VRT_CLEANUP(vrt_buf_done) struct vrt_buf made = { .limit_bytes = 0 };
         fprintf(stderr, "  row %zu\n", i);
-        expect_int(vrt_still_embed(rows[i].container, &parts, &made), rows[i].r);
-        if (rows[i].r == 0)
-            expect_bytes(&made, &rows[i].made);
+        expect_int(vrt_still_embed(embedded[i].container, &parts, &made), embedded[i].r);
+        if (embedded[i].r == 0)
+            expect_bytes(&made, &embedded[i].made);
     }
     /* A profile that is too large for a segment is cut into several. */
     expect_int(vrt_still_embed(VRT_CONTAINER_JPG, &cut, &pieces), 0);
@@ -461,10 +460,6 @@ static void test_embed(void)
 }
 
 TEST_MAIN(
-    { "select", test_select },
-    { "plan", test_plan },
-    { "times", test_times },
-    { "sum-up", test_sum_up },
-    { "exif", test_exif },
-    { "embed", test_embed },
+    { "select", test_select }, { "plan", test_plan }, { "times", test_times },
+    { "sum-up", test_sum_up }, { "exif", test_exif }, { "embed", test_embed },
 )
