@@ -141,6 +141,9 @@ static void test_default_output(void)
         { "x/video.avi", "out/video.avi.restored.mkv", "out/", 1 },
         { "http://host/x/video.mov?y", "out/video.restored.mov", "out" },
         { "x/video.mp4", "x/video.part.mp4", .word = "part" },
+        { "a.jpg", "a.restored.jpg" }, { "a.JPEG", "a.restored.jpg" },
+        { "a.tif", "a.restored.tiff" }, { "a.bmp", "a.restored.png" },
+        { "a.webp", "a.restored.webp" }, { "a.png", "a.restored.png" },
     };
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {

@@ -170,13 +170,14 @@ static void test_pairs(void)
         expect_true(tried[codec] || is_of_pictures((enum vrt_codec)codec));
 }
 
+static const struct vrt_frame_format small = {
+    .width = 256, .height = 128, .depth = 8, .layout = YUV, .chroma_shift_x = 1,
+    .chroma_shift_y = 1, .matrix = VRT_FRAME_MATRIX_BT709, .color_space = 1,
+};
+
 static struct vrt_encoder_params small_params(enum vrt_codec codec)
 {
-    const struct vrt_frame_format input = {
-        .width = 256, .height = 128, .depth = 8, .layout = YUV, .chroma_shift_x = 1,
-        .chroma_shift_y = 1, .matrix = VRT_FRAME_MATRIX_BT709, .color_space = 1,
-    };
-    const struct vrt_encoder_pick pick = { codec, &input, 256, 128 };
+    const struct vrt_encoder_pick pick = { codec, &small, 256, 128 };
     struct vrt_encoder_params params = { .codec = codec, .quality = VRT_UNKNOWN, .n_threads = 1,
                                          .time_base = { 1, 25 }, .fps = { 25, 1 } };
     struct vrt_warnings warnings = { 0 };
@@ -333,9 +334,8 @@ static void test_other_segments(void)
 
 static void test_bitrate(void)
 {
-    struct vrt_error error = { 0 };
-
     for (int codec = 0; codec < VRT_CODEC_COUNT; codec++) {
+        struct vrt_error error = { 0 };
         if (!vrt_codec_is_there((enum vrt_codec)codec))
             continue;
         struct vrt_encoder_params params = small_params((enum vrt_codec)codec);
@@ -349,7 +349,6 @@ static void test_bitrate(void)
         error = (struct vrt_error){ 0 };
         expect_int(vrt_encoder_try(&params, &error), -EINVAL);
         expect_str(error.id, "output.quality");
-        error = (struct vrt_error){ 0 };
     }
 }
 
@@ -372,10 +371,8 @@ static void test_pixfmts(void)
         { VRT_CODEC_PNG, "gray16be", GRAY, 16, 0, 0, true },
         { VRT_CODEC_TIFF, "rgb48le", GBR, 16, 0, 0, true },
         { VRT_CODEC_EXR, "gbrpf32le", GBR, 16, 0, 0, true },
-        { VRT_CODEC_FFV1, "bgr0", GBR, 8, 0, 0, true },
-        { VRT_CODEC_FFV1, "rgb48le", YUV, 0, 0, 0 },
-        { VRT_CODEC_H264, "yuv444p", YUV, 8, 0, 0 },
-        { VRT_CODEC_FFV1, "gbrp", GBR, 8, 0, 0, true },
+        { VRT_CODEC_FFV1, "bgr0", GBR, 8, 0, 0, true }, { VRT_CODEC_FFV1, "rgb48le", YUV, 0, 0, 0 },
+        { VRT_CODEC_H264, "yuv444p", YUV, 8, 0, 0 }, { VRT_CODEC_FFV1, "gbrp", GBR, 8, 0, 0, true },
         { VRT_CODEC_FFV1, "gray16le", GRAY, 16, 0, 0, true },
         { VRT_CODEC_PRORES, "yuv444p10le", YUV, 10, 0, 0 },
         { VRT_CODEC_HEVC, "yuv444p", YUV, 8, 0, 0, false, GBR },
@@ -385,8 +382,7 @@ static void test_pixfmts(void)
         { VRT_CODEC_FFV1, "yuv422p10le", YUV, 0, 0, 0, false, YUV, true },
         { VRT_CODEC_FFV1, "yuva422p10le", YUV, 0, 0, 0 },
         { VRT_CODEC_PRORES, "yuv420p", YUV, 0, 0, 0 },
-        { VRT_CODEC_H264, "yuv420p12le", YUV, 0, 0, 0 },
-        { VRT_CODEC_H264, "nv12", YUV, 0, 0, 0 },
+        { VRT_CODEC_H264, "yuv420p12le", YUV, 0, 0, 0 }, { VRT_CODEC_H264, "nv12", YUV, 0, 0, 0 },
         { VRT_CODEC_H264, "yuv5", YUV, 0, 0, 0 },
     };
 
@@ -444,10 +440,6 @@ static void test_lists(void)
         { VRT_CODEC_FFV1, "yuv440p12le", "ffv1" }, { VRT_CODEC_H264, "yuvj420p", "libx264" },
         { VRT_CODEC_AV1, "yuv422p", "libsvtav1, libaom-av1" }, { VRT_CODEC_GIF, "rgb24", "gif" },
     };
-    struct vrt_frame_format input = {
-        .width = 256, .height = 144, .depth = 8, .layout = YUV, .chroma_shift_x = 1,
-        .chroma_shift_y = 1, .matrix = VRT_FRAME_MATRIX_BT709, .color_space = 1,
-    };
     struct vrt_codec_found found;
 
     for (size_t i = 0; i < VRT_ARRAY_SIZE(cases); i++) {
@@ -462,7 +454,7 @@ static void test_lists(void)
     for (int codec = 0; codec < VRT_CODEC_COUNT; codec++) {
         vrt_codec_find((enum vrt_codec)codec, &found);
         for (char *rest = found.pixel_formats, *name; (name = strsep(&rest, ","));) {
-            const struct vrt_encoder_pick pick = { (enum vrt_codec)codec, &input, 256, 144,
+            const struct vrt_encoder_pick pick = { (enum vrt_codec)codec, &small, 256, 128,
                                                    name + strspn(name, " ") };
             struct vrt_frame_format format = { 0 };
             struct vrt_warnings warnings = { 0 };

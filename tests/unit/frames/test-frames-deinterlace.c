@@ -406,15 +406,8 @@ static void test_impossible(void)
 }
 
 TEST_MAIN_AFTER(fixture_init(),
-    { "as-ffmpeg", test_as_ffmpeg },
-    { "fields", test_fields },
-    { "one", test_one },
-    { "part", test_part },
-    { "telecine", test_telecine },
-    { "telecine-times", test_telecine_times },
-    { "telecine-part", test_telecine_part },
-    { "telecine-captions", test_telecine_captions },
-    { "no-telecine", test_no_telecine },
-    { "look", test_look },
-    { "impossible", test_impossible },
+    { "as-ffmpeg", test_as_ffmpeg }, { "fields", test_fields }, { "one", test_one },
+    { "part", test_part }, { "telecine", test_telecine }, { "telecine-times", test_telecine_times },
+    { "telecine-part", test_telecine_part }, { "telecine-captions", test_telecine_captions },
+    { "no-telecine", test_no_telecine }, { "look", test_look }, { "impossible", test_impossible },
 )

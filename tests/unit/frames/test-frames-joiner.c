@@ -507,7 +507,6 @@ static void test_verify(void)
     expect_int(vrt_joiner_verify(out, &expected, NULL, &error), -EBADMSG);
     expect_contains(error.message, "comes 0.360 s after the first instead of 0.400 s");
     close(out);
-    error = (struct vrt_error){ 0 };
     out = fixture_open(fixture_cut("half.mp4", fixture_path("joined.mp4"), 2000));
     expect_int(vrt_joiner_verify(out, &expected, NULL, &error), -EBADMSG);
     close(out);

@@ -81,23 +81,18 @@ static const struct {
     { "refresh.ts", "-c:v libx264 -x264-params intra-refresh=1:keyint=40:bframes=0" },
     { "one-key.mp4", "-c:v libx264 -g 1000" },
     { "hevc.mkv", "-c:v libx265 -x265-params log-level=0:keyint=30:open-gop=1" },
-    { "mpeg2.ts", "-c:v mpeg2video -g 12 -bf 2" },
-    { "mpeg2.vob", "-c:v mpeg2video -g 12 -bf 2" },
+    { "mpeg2.ts", "-c:v mpeg2video -g 12 -bf 2" }, { "mpeg2.vob", "-c:v mpeg2video -g 12 -bf 2" },
     { "mpeg4.avi", "-c:v mpeg4 -g 20 -bf 2" },
     { "vp9.webm", "-c:v libvpx-vp9 -g 30 -deadline realtime -cpu-used 8" },
-    { "keys.mov", "-c:v mjpeg" },
-    { "raw.y4m", "-pix_fmt yuv420p" },
+    { "keys.mov", "-c:v mjpeg" }, { "raw.y4m", "-pix_fmt yuv420p" },
 };
 
 static void test_exact(void)
 {
     static const struct vrt_reader_range ranges[] = {
-        { 0, 2 * VRT_NS_PER_S },
-        { 400 * VRT_NS_PER_MS, VRT_NS_PER_S },
-        { 2 * VRT_NS_PER_S, 40 * VRT_NS_PER_MS },
-        { 4980 * VRT_NS_PER_MS, 1500 * VRT_NS_PER_MS },
-        { 7 * VRT_NS_PER_S, 0 },
-        { 11900 * VRT_NS_PER_MS, 60 * VRT_NS_PER_S },
+        { 0, 2 * VRT_NS_PER_S }, { 400 * VRT_NS_PER_MS, VRT_NS_PER_S },
+        { 2 * VRT_NS_PER_S, 40 * VRT_NS_PER_MS }, { 4980 * VRT_NS_PER_MS, 1500 * VRT_NS_PER_MS },
+        { 7 * VRT_NS_PER_S, 0 }, { 11900 * VRT_NS_PER_MS, 60 * VRT_NS_PER_S },
     };
     static struct fixture_reading whole;
 
@@ -241,8 +236,7 @@ static void test_late(void)
                            "-auto-alt-ref 1 -lag-in-frames 10", 70 },
         { "late-vfr.mkv", "-vf setpts='N/25/TB+floor(N/7)*0.013/TB' -fps_mode passthrough "
                           "-c:v libx264 -g 30 -bf 2", 70 },
-        { "late-ffv1.mkv", "-c:v ffv1 -g 8", 20 },
-        { "late-keys.mov", "-c:v mjpeg", 5 },
+        { "late-ffv1.mkv", "-c:v ffv1 -g 8", 20 }, { "late-keys.mov", "-c:v mjpeg", 5 },
         { "late-raw.y4m", "-pix_fmt yuv420p", 5 },
     };
     static struct fixture_reading whole;

@@ -335,8 +335,7 @@ static struct vrt_child *begin_child(void)
 static void test_child_reader(void)
 {
     const struct vrt_reader_params rows[] = {
-        { .name = "clip", .n_threads = 1 },
-        { .streams = "v:1", .n_threads = 2 },
+        { .name = "clip", .n_threads = 1 }, { .streams = "v:1", .n_threads = 2 },
         { .range = { 400 * VRT_NS_PER_MS, 320 * VRT_NS_PER_MS } },
         { .streams = "v:1", .first = 10, .first_pts = 400 },
         { .fields = { VRT_DEINTERLACE_FIELD, VRT_FIELD_ORDER_BOTTOM } },
@@ -582,11 +581,8 @@ static void test_child_compare(void)
 }
 
 TEST_MAIN_AFTER(fixture_init(),
-    { "places", test_places },
-    { "wire-ranges", test_wire_ranges },
-    { "wire-result", test_wire_result },
-    { "child-reader", test_child_reader },
-    { "child-joiner", test_child_joiner },
-    { "child-preview", test_child_preview },
+    { "places", test_places }, { "wire-ranges", test_wire_ranges },
+    { "wire-result", test_wire_result }, { "child-reader", test_child_reader },
+    { "child-joiner", test_child_joiner }, { "child-preview", test_child_preview },
     { "child-compare", test_child_compare },
 )

@@ -445,7 +445,6 @@ static void test_cancel(void)
     close(fds[1]);
 
     cancel = false;
-    error = (struct vrt_error){ 0 };
     int fd = fixture_open(fixture_make("cancel.mkv", CLIP "-t 4 -c:v libx264 -bf 0"));
     expect_int(vrt_reader_open(fd, &params, &reader, &error), 0);
     expect_int(vrt_reader_next(reader, &frame, &error), 0);

@@ -4,6 +4,7 @@
  * given up that reads them. And by which clock a file's streams go on. */
 
 #include <errno.h>
+#include <libavutil/intreadwrite.h>
 #include <stdlib.h>
 #include <sys/inotify.h>
 #include <sys/resource.h>
@@ -91,11 +92,7 @@ static void put_u32(uint8_t *at, enum endian endian, uint32_t value)
 
 static uint32_t get_u32(const uint8_t *at, enum endian endian)
 {
-    uint32_t value = 0;
-
-    for (int i = 0; i < 4; i++)
-        value |= (uint32_t)at[i] << 8 * (endian == BIG ? 3 - i : i);
-    return value;
+    return endian == BIG ? AV_RB32(at) : AV_RL32(at);
 }
 
 /* A file that is being changed. */

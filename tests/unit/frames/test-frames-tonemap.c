@@ -237,8 +237,6 @@ static void test_rgb(void)
 }
 
 TEST_MAIN_AFTER(fixture_init(),
-    { "as-ffmpeg", test_as_ffmpeg },
-    { "others", test_others },
-    { "scaled", test_scaled },
+    { "as-ffmpeg", test_as_ffmpeg }, { "others", test_others }, { "scaled", test_scaled },
     { "rgb", test_rgb },
 )

@@ -159,7 +159,6 @@ static void test_hostile_fields(void)
 }
 
 TEST_MAIN(
-    { "round-trip", test_round_trip },
-    { "damage", test_damage },
+    { "round-trip", test_round_trip }, { "damage", test_damage },
     { "hostile-fields", test_hostile_fields },
 )
