@@ -337,7 +337,7 @@ static void test_damage(void)
     ZEROS size "\0\x48\0\0\0\x48\0\0\0\0\0\0\0\1" ZEROS ZEROS "\0\x18\xff\xff"
 #define MOV_STSD STSD("\0\x40\0\x30")
 #define MOV_OTHER STSD("\0\x40\0\x31")
-#define CLAP(width, height) "\0\0\0\x28" "clap" width "\0\0\0\1" height "\0\0\0\1" ZEROS
+#define CLAP(width, height) "\0\0\0\x28" "clap" width "\0\0\0\1" height "\1\0\0\0" ZEROS
 #define MOV_TRAK "\0\0\0\xae" "trak\0\0\0\xa6" "mdia\0\0\0\x9e" "minf\0\0\0\x96" "stbl"
 #define MOV_HEAD "\0\0\0\x08" "ftyp\0\0\0\xb6" "moov" MOV_TRAK
 #define MKV_HEAD "\x1a\x45\xdf\xa3\x81x\x18\x53\x80\x67\xa0\xec\x81z\x16\x54\xae\x6b\x98\xae\x96"
@@ -351,22 +351,22 @@ static void test_crop(void)
         size_t size;
         struct vrt_crop wanted;         /* zero: all is shown */
     } cases[] = {
-        { mov, BYTES(MOV_HEAD MOV_STSD CLAP("\0\0\0\x3c", "\0\0\0\x2c")), { 60, 44 } },
-        { mov, BYTES(MOV_HEAD MOV_STSD CLAP("\0\0\0\x40", "\0\0\0\x30")), { 0, 0 } },
-        { mov, BYTES(MOV_HEAD MOV_STSD CLAP("\0\0\0\0", "\0\0\0\x2c")), { 0, 0 } },
+        { mov, BYTES(MOV_HEAD MOV_STSD CLAP("\0\0\0\x3c", "\x2c\0\0\0")), { 60, 44 } },
+        { mov, BYTES(MOV_HEAD MOV_STSD CLAP("\0\0\0\x40", "\x30\0\0\0")), { 0, 0 } },
+        { mov, BYTES(MOV_HEAD MOV_STSD CLAP("\0\0\0\0", "\x2c\0\0\0")), { 0, 0 } },
         { mov, BYTES("\0\0\0\x08" "moov"), { 0, 0 } },
         { mov, BYTES("\0\0\0\x08" "ftyp\0\0\0\x08" "free"), { 0, 0 } },
         /* Of the first track that is as large as the video. */
-        { mov, BYTES("\0\0\0\0" "moov" MOV_TRAK MOV_OTHER CLAP("\0\0\0\x10", "\0\0\0\x10")
-                     MOV_TRAK MOV_STSD CLAP("\0\0\0\x3c", "\0\0\0\x2c")), { 60, 44 } },
-        { mov, BYTES("\0\0\0\0" "moov" MOV_TRAK MOV_OTHER CLAP("\0\0\0\x10", "\0\0\0\x10")),
+        { mov, BYTES("\0\0\0\0" "moov" MOV_TRAK MOV_OTHER CLAP("\0\0\0\x10", "\x10\0\0\0")
+                     MOV_TRAK MOV_STSD CLAP("\0\0\0\x3c", "\x2c\0\0\0")), { 60, 44 } },
+        { mov, BYTES("\0\0\0\0" "moov" MOV_TRAK MOV_OTHER CLAP("\0\0\0\x10", "\x10\0\0\0")),
           { 0, 0 } },
-        { mov, BYTES("\0\0\0\0" "moov" MOV_TRAK MOV_STSD CLAP("\0\0\0\x3c", "\0\0\0\x2c")),
+        { mov, BYTES("\0\0\0\0" "moov" MOV_TRAK MOV_STSD CLAP("\0\0\0\x3c", "\x2c\0\0\0")),
           { 60, 44 } },
         { mov, BYTES("\0\0\0\x01" "moov\0\0\0\0\0\0\0\xbe" MOV_TRAK MOV_STSD
-                     CLAP("\0\0\0\x3c", "\0\0\0\x2c")), { 60, 44 } },
+                     CLAP("\0\0\0\x3c", "\x2c\0\0\0")), { 60, 44 } },
         { mov, BYTES("\0\0\0\x01" "moov\0\0\0\0\0\0\0\xb6" MOV_TRAK MOV_STSD
-                     CLAP("\0\0\0\x3c", "\0\0\0\x2c")), { 0, 0 } },
+                     CLAP("\0\0\0\x3c", "\x2c\0\0\0")), { 0, 0 } },
         { mkv, BYTES("\x1a\x45\xdf\xa3\x81x\x18\x53\x80\x67\x83\xec\x81z"), { 0, 0 } },
         { mkv, BYTES(MKV_HEAD "\xe0\x94\xb0\x81\x40\xba\x81\x30\x54\xcc\x81\x04\x54\xdd\x81\x02"
                      "\x9a\x81\x02\xec\x81z"), { 58, 48 } },
