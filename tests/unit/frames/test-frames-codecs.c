@@ -194,8 +194,7 @@ static void test_options(void)
         enum vrt_codec codec;
         const char *options, *said;
     } cases[] = {
-        { VRT_CODEC_H264, "", NULL },
-        { VRT_CODEC_H264, "tune=film bf=2", NULL },
+        { VRT_CODEC_H264, "", NULL }, { VRT_CODEC_H264, "tune=film bf=2", NULL },
         { VRT_CODEC_H264, "x264-params=aq-mode=3:deblock=-1,-1", NULL },
         { VRT_CODEC_H264, "wibble=1", "libx264 has no option wibble" },
         { VRT_CODEC_H264, "film", "key=value" },
@@ -216,8 +215,7 @@ static void test_options(void)
         { VRT_CODEC_HEVC, "x265-params=no-wpp=1", "option wpp is" },
         { VRT_CODEC_AV1, "svtav1-params=lp=9", "option lp is" },
         { VRT_CODEC_VP9, "row-mt=1", "option row-mt is" },
-        { VRT_CODEC_VP9, "tune-content=film", NULL },
-        { VRT_CODEC_PRORES, "profile=lt", NULL },
+        { VRT_CODEC_VP9, "tune-content=film", NULL }, { VRT_CODEC_PRORES, "profile=lt", NULL },
         { VRT_CODEC_PRORES, "profile=worst", "prores_ks takes no profile=worst" },
         { VRT_CODEC_DNXHR, "profile=dnxhr_sq", NULL },
         { VRT_CODEC_DNXHR, "profile=dnxhr_444", "with the options" },

@@ -240,8 +240,7 @@ static void test_wire_result(void)
         { -4095, "spool.full", "a sentence", -4095, "spool.full" },
         { -4096, "spool.full", "a sentence", -EBADMSG, NULL },
         { -EIO, "cancelled", "a sentence", -EIO, "internal" },
-        { -EIO, "", "a sentence", -EIO, "internal" },
-        { -EIO, "input.read", "", -EBADMSG, NULL },
+        { -EIO, "", "a sentence", -EIO, "internal" }, { -EIO, "input.read", "", -EBADMSG, NULL },
     };
     static struct vrt_message message;
 

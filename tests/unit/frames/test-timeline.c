@@ -141,6 +141,15 @@ static void test_one_ends(void)
     expect_int(play.last_us[TEXT], 6040 * MS);
     show(&play, SOUND, 48 * MS);
     expect_int(play.last_us[SOUND], 6048 * MS);
+    /* Likewise while only the video has jumped. */
+    record(&play, 90000 * MS, 90000 * MS, 2000 * MS, 0);
+    const int64_t offset_us = play.last_us[VIDEO] - 91960 * MS;
+    show(&play, VIDEO, 500000 * MS);
+    show(&play, TEXT, 92000 * MS);
+    expect_int(play.last_us[TEXT], 92000 * MS + offset_us);
+    show(&play, TEXT, 500010 * MS);
+    show(&play, SOUND, 500000 * MS);
+    expect_int(play.last_us[TEXT] - play.last_us[VIDEO], 10 * MS);
 }
 
 /* Recordings of any lengths from any times on: no stream overlaps itself, and each recording's

@@ -39,8 +39,9 @@ static bool place_alone(const struct vrt_timeline *timeline, struct vrt_timeline
 {
     int64_t now_us = timeline->end_us;
 
-    if (timeline->is_open)
-        return llabs(time_us - timeline->jump_us) < llabs(time_us + timeline->offset_us - now_us);
+    if (timeline->is_open &&
+        llabs(time_us - timeline->jump_us) < llabs(time_us + timeline->offset_us - now_us))
+        return true;
     bool is_before = timeline->n_jumps && llabs(time_us + timeline->previous_us - now_us) <
                                           llabs(time_us + timeline->offset_us - now_us);
     stream->offset_us = is_before ? timeline->previous_us : timeline->offset_us;
