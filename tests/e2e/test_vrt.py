@@ -86,31 +86,6 @@ class Vrt(harness.Case):
         source = clip(self.path('whole.mkv'), frames=140)
         self.refused('submit', '-m', self.model, '--clip', 0, source, says='clips of')
 
-    def test_official_sizes(self):
-        """Those of the authors' tester (test-vrt-load.c has them by task), and what is asked."""
-        source = clip(self.path('tester.mkv'), frames=14, size='400x300')
-        for options, wanted in ((), (128, 20, 2)), (('--tile', 64, '--overlap', 16), (64, 16, 2)):
-            plan = json.loads(self.vrtctl('submit', '--dry-run', '--json', '-m', self.model,
-                                          '--tiling', 'official', *options, source).stdout)
-            recipe = plan['recipe']
-            self.assertEqual((recipe['tile_width'], recipe['overlap'], recipe['clip_overlap']),
-                             wanted)
-
-    def test_damaged_checkpoints(self):
-        source = clip(self.path('r.mkv'), frames=3)
-        last = 'conv_last.weight'
-        for name, tensor, shape in (('missing', 'stage3.pa_deform.weight', None),
-                                    ('extra', 'stage9.weight', [7, 2]),
-                                    ('misshapen', last, [3, 63, 1, 3, 3])):
-            tensors = checkpoints.read_safetensors(self.model)
-            tensors.pop(tensor, None)
-            if shape:
-                tensors[tensor] = checkpoints.zeros(shape)
-            model = checkpoints.write_safetensors(self.path(name + '.safetensors'), tensors)
-            for options in ((), ('--dry-run',)):
-                line = self.refused('submit', *options, '-m', model, source, says=tensor)
-                self.assertIn(name + '.safetensors', line)
-
     def test_pth_as_published(self):
         """Buffers and all: the same network; with another's buffer, refused."""
         source = clip(self.path('p.mkv'), frames=3)
