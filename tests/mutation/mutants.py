@@ -12,8 +12,8 @@ UNTOUCHED = re.compile(r'^\s*(#|case |static_assert|\w*assert)|_log_|_LOG|\bPRI\
 
 # A call on a line of its own; what only gives memory back, or locks, is for a sanitizer to notice.
 STATEMENT = re.compile(r'^\s+[a-z_]\w*\([^;{}]*\);$')
-RELEASE = re.compile(r'^\s+(?:\w*free\w*|\w*_unref|\w*_done|\w*_destroy|\w*_discard|f?close|'
-                     r'uv_close|pthread_mutex_lock)\(')
+RELEASE = re.compile(r'^\s+(?:\w*free\w*|\w*_unref|\w*_decref|\w*_done|\w*_destroy|\w*_discard|'
+                     r'f?close|uv_close|pthread_mutex_lock)\(')
 
 # Failures of which only a lack of memory is known: what a buffer may answer, what says ENOMEM.
 GROWS = re.compile(r'\br = vrt_(?:buf|table)_\w+\(')
@@ -30,10 +30,11 @@ SWAPS = [
 NUMBER = re.compile(r'(?<![\w.])(\d+)(?![\w.])')
 
 # Numbers of which the neighbour means the same: descriptors that are there, -1 for none, that all
-# went well to those who look for less than 0, the sizes of texts and bytes, and how much more room
-# there is than is needed.
+# went well to those who look for less than 0, the sizes of texts and of what is as simple, how much
+# more room there is than is needed, and no error, which is read once there is one.
 SAME = re.compile(r'\bfds?(?:\[\w+\])? (?:<|>=) 0\b|(?<=[=(?:] )-1\b|\breturn (?:\w+ \? )?0\b|'
-                  r'\bchar [^;=]*;|\buint8_t \w+\[\d+\](?: = \{ 0 \})?|\bcapacity = [^;]*;')
+                  r'\bchar [^;=]*;|\b(?:u?int\d*(?:_t)?|float|double) \w+\[\d+\](?: = \{ 0 \})?|'
+                  r'\bcapacity = [^;]*;|\bstruct vrt_error [^;]*= \{ 0 \}')
 
 
 def masked(text):
