@@ -26,7 +26,7 @@ static void shell(const char *command)
 /* The names that are found, each after a space; or the refusal. */
 static const char *list(const char *pattern)
 {
-    static char text[512];
+    static char text[1024];
     struct vrt_sequence sequence = { .n = 0 };
     struct vrt_error error = { .id = NULL };
     const int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
