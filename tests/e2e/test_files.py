@@ -6,7 +6,6 @@ import os
 import resource
 import shutil
 import subprocess
-import time
 
 import harness
 from harness import clip, video_stream
@@ -29,11 +28,8 @@ class Files(harness.Case):
         source = clip(self.path(f'{name}.mp4'), frames=FRAMES)
         target = self.path(f'{name}.out.mp4')
         job = self.submit(source, target, *options)
-        deadline = time.monotonic() + harness.PATIENCE_S
-        while not 0 < self.show(job)['frames_done'] < FRAMES:
-            self.assertNotIn(self.show(job)['state'], ('done', 'failed'), self.daemon.log_text())
-            self.assertLess(time.monotonic(), deadline)
-            time.sleep(0.02)
+        self.wait_until(lambda: self.show(job)['frames_done'] > 0)
+        self.assertLess(self.show(job)['frames_done'], FRAMES, self.daemon.log_text())
         return job, source, target
 
     def fails(self, job, says):
@@ -43,11 +39,8 @@ class Files(harness.Case):
         self.assertIn(says, shown['error']['message'])
 
     def reaches(self, job, state):
-        deadline = time.monotonic() + harness.PATIENCE_S
-        while self.show(job)['state'] != state:
-            self.assertNotIn(self.show(job)['state'], ('done', 'failed'), self.daemon.log_text())
-            self.assertLess(time.monotonic(), deadline)
-            time.sleep(0.05)
+        self.wait_until(lambda: self.show(job)['state'] in (state, 'done', 'failed'))
+        self.assertEqual(self.show(job)['state'], state, self.daemon.log_text())
 
     def test_input_that_is_written_to(self):
         job, source, target = self.begin('written')

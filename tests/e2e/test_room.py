@@ -37,11 +37,9 @@ class Room(harness.Case):
         return self.daemon.job(job)
 
     def await_state(self, job, state):
-        deadline = time.monotonic() + harness.PATIENCE_S
-        while (shown := self.show(job))['state'] != state:
-            self.assertNotIn(shown['state'], ('done', 'failed'), self.daemon.log_text())
-            self.assertLess(time.monotonic(), deadline)
-            time.sleep(0.05)
+        self.wait_until(lambda: self.show(job)['state'] in (state, 'done', 'failed'))
+        shown = self.show(job)
+        self.assertEqual(shown['state'], state, self.daemon.log_text())
         return shown
 
     def test_room_for_the_rest(self):

@@ -103,12 +103,6 @@ class Vrt(harness.Case):
         self.refused('submit', '-m', checkpoints.write_pth(self.path('other.pth'), tensors),
                      source, says=name)
 
-    def test_not_for_this_network(self):
-        source = clip(self.path('n.mkv'), frames=3)
-        self.refused('submit', '-m', self.model, '--sigma', 20, source, says='sigma')
-        self.refused('submit', '-m', self.model, '--clip', 1, source, says='clip')
-        self.refused('submit', '-m', self.model, '--tile', 32, source, says='tile')
-
 
 if __name__ == '__main__':
     harness.main()
