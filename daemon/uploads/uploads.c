@@ -234,6 +234,13 @@ static void go_on(struct vrt_upload *upload)
     vrt_assert(r == 0);
 }
 
+static int refuse_unwritten(int r, struct vrt_error *error)
+{
+    return vrt_refuse(error, r,
+                      r == -ENOSPC || r == -EDQUOT ? VRT_E(SPOOL_FULL) : VRT_E(INTERNAL),
+                      "what was uploaded can't be written: %s", strerror(-r));
+}
+
 /* The last byte is on the disk, or not all could be written. */
 static void end(struct vrt_upload *upload)
 {
@@ -242,8 +249,7 @@ static void end(struct vrt_upload *upload)
     const int r = upload->r;
 
     if (r < 0) {
-        vrt_refuse(&error, r, r == -ENOSPC || r == -EDQUOT ? VRT_E(SPOOL_FULL) : VRT_E(INTERNAL),
-                   "what was uploaded can't be written: %s", strerror(-r));
+        refuse_unwritten(r, &error);
         upload_free(upload, true);
         events.done(events.ctx, -1, &error);
         return;
@@ -285,9 +291,9 @@ int vrt_upload_write(struct vrt_upload *upload, const void *data, size_t size,
     const int64_t needed = upload->size_bytes + (int64_t)size - upload->charged_bytes;
 
     vrt_assert(upload->state == UPLOAD_COMING);
-    if (upload->r < 0)
-        return vrt_refuse(error, upload->r, VRT_E(SPOOL_FULL), "what was uploaded can't be "
-                          "written: %s", strerror(-upload->r));
+    /* While the thread works, `r` is the thread's; a later piece learns of it. */
+    if (!upload->is_working && upload->r < 0)
+        return refuse_unwritten(upload->r, error);
     int r = needed > 0 ? charge(upload, VRT_MAX(needed, STEP_BYTES), error) : 0;
     /* The last step may be too large where the rest isn't. */
     if (r < 0 && needed < STEP_BYTES) {

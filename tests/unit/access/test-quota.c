@@ -289,7 +289,7 @@ static void expect_broken_off(void)
     setrlimit(RLIMIT_FSIZE, &limit);
     expect_true(told.n_more == 1 && told.n_done == 3 && told.size == -1);
     expect_str(told.refused, "internal");
-    expect_int(put(pieces, 1, "spool.full"), -EFBIG);
+    expect_int(put(pieces, 1, "internal"), -EFBIG);
     vrt_upload_drop(pieces);
     expect_held(0);
 }
