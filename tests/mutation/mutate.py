@@ -61,6 +61,7 @@ QUICK_MAX = 30
 OPTIONS = ['-Dcuda=disabled', '-Dsimulated_cuda=disabled', '-Dsimulated_mps=disabled',
            '-Dxpu=disabled', '-Dsimulated_xpu=disabled', '-Ddebug=false', '-Doptimization=1']
 SANITIZED = ['-Db_sanitize=address,undefined', '-Db_lundef=false']
+LINKER = {'CC_LD': 'lld'} if shutil.which('ld.lld') else {}     # quick: each mistake is linked
 SLOWER = 4                      # times as long as without sanitizers
 COVERAGE = ['-fprofile-instr-generate', '-fcoverage-mapping', '-mllvm',
             '-runtime-counter-relocation']
@@ -109,7 +110,8 @@ class Build:
         if not os.path.exists(os.path.join(self.folder, 'build.ninja')):
             subprocess.run(['meson', 'setup', self.folder, TREE, *OPTIONS, *options,
                             '-Dc_args=' + ' '.join(flags), '-Dc_link_args=' + ' '.join(flags)],
-                           check=True, env=dict(os.environ, CC=cc), stdout=subprocess.DEVNULL)
+                           check=True, env=dict(os.environ, CC=cc, **LINKER),
+                           stdout=subprocess.DEVNULL)
         assert self.ninja('all', 'meson-test-prereq'), f'{self.folder} does not build: see ninja'
         files = {t['id']: t['filename'] for t in self.introspect('--targets')}
         self.tests = {}
