@@ -16,7 +16,6 @@ def first(model, old, new):
     raise ValueError(f'{old} is nowhere')
 
 
-
 def folded(style='legacy', multiple=2):
     """What mirrors pictures to a multiple, and cuts again."""
     return Onnx(esrgan(n_up=2, unshuffle=2), opset=11 if style == 'legacy' else 17, size=(H, W),

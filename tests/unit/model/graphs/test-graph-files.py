@@ -18,7 +18,7 @@ from graph_files import (NCNN_F16, NCNN_F32, Files, Ncnn, Onnx, compact, esrgan,
 from nets import BROKEN_GRAPHS, GRAPHS, graph
 from rules import run
 from sizes import (BROKEN_SIZES, H, NO_SIZES, ROUNDED, SIZES, W, WHERE, first, folded, nearest,
-                   plainly_resized, reshaped, resized)
+                   one_conv, plainly_resized, reshaped, resized)
 
 HAS_ONNX = 'onnx' in sys.argv[2:]
 
@@ -384,9 +384,10 @@ class GraphFiles(Files):
 
     def test_radius(self):
         """Beyond it nothing makes a difference, and what lies there does."""
-        for name in ('kernels', 'gate', 'squares', 'enlarged linearly', 'enlarged by cubes',
+        for name in ('', 'kernels', 'gate', 'squares', 'enlarged linearly', 'enlarged by cubes',
                      'smaller, larger', 'smaller by cubes', 'by one and a half'):
-            path = self.write('a.ncnn', Ncnn(graph(GRAPHS[name])).joined())
+            net = graph(GRAPHS[name]) if name else one_conv()
+            path = self.write('a.ncnn', Ncnn(net).joined())
             told = json.loads(self.infer(path, '--json').stdout)
             radius, scale = told['radius'], told['output_shape'][3] // told['input_shape'][3]
             with self.subTest(name):
