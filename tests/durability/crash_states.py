@@ -119,7 +119,6 @@ class Disk:
                 'everything': self.files(self.names, self.data)}
 
 
-
 class Recorder:
     """Notes what processes with record.c in them do; `environment` is for these."""
 

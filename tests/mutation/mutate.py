@@ -17,13 +17,13 @@ usage: mutate.py [--seed N] [--count N] [--minutes M] [--limit S] [--suites NAME
 
 FILE-PATTERN is for example 'daemon/jobs/*.c'; without one all of daemon/, workers/, proto/ and
 client/ are meant, but the kernels, which conformance holds bit by bit. The first run builds the
-tree twice and runs each test once to learn which lines it passes (clang's coverage, an hour on two
-cores, resumable); --count 0 does only that, and without build-mutate/map.jsonl it is done anew. All
-is kept in build-mutate/, the working tree isn't touched. Of a mistake the tests that pass its line
-run, the quickest first, until one fails, and does so twice. Printed is what became of it: killed
-(by which test), hung (a test outlasted five times its time), survived, uncovered (no test passes
-the line); and, not counted, same (the compiler makes the same programs of it), broken (it doesn't
-compile). Mistakes that make no difference stand with the reason in equivalent.txt and are left out.
+tree twice and runs each test once to learn which lines it passes (clang's coverage, half an hour on
+two cores, resumable); --count 0 does only that, and without build-mutate/map.jsonl it is done anew.
+All is kept in build-mutate/. Of a mistake the tests that pass its line run, those named alike and
+the quickest first, until one fails, and does so twice. Printed is what became of it: killed (by
+which test), hung (a test outlasted five times its time), survived, uncovered (no test passes the
+line); and, not counted, same (the compiler makes the same programs of it), broken (it doesn't
+compile). What makes no difference stands in equivalent.txt, with the reason.
 """
 import argparse
 import concurrent.futures
@@ -270,9 +270,10 @@ class Mill:
     def tests_for(self, mutant):
         names = [n for n, (_, lines) in self.told.items() if n in self.build.tests
                  and mutant.line in lines.get(mutant.source.name, [[]])[0]]
-        names.sort(key=lambda n: self.told[n][0])
+        words = set(re.findall('[a-z]{4,}', mutant.source.name))
+        names.sort(key=lambda n: (words.isdisjoint(re.findall('[a-z]+', n)), self.told[n][0]))
         quick = [n for n in names if self.told[n][0] < QUICK]
-        return quick[:QUICK_MAX] + names[len(quick):]
+        return [n for n in names if n not in quick[QUICK_MAX:]]
 
     def confirm(self, name, patience):
         """Runs a test once more: what passes now failed by chance."""
