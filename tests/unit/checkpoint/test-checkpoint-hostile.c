@@ -66,7 +66,7 @@ static void test_tensors(void)
         { "cannot be the name", { "" } },
         { "cannot be the name", { "line\nfeed" } },
         { "cannot be the name", { "escape\x1b[2J" } },
-        { "cannot be the name", { "not UTF-8 \xff" } },
+        { "cannot be the name", { "no third \xe2\x82." } },
         { "cannot be the name", { "overlong \xc0\xaf" } },
         { "cannot be the name", { "half a pair \xed\xa0\x80" } },
         { "cannot be the name", { "cut \xe2\x82" } },
