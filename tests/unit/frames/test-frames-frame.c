@@ -84,8 +84,7 @@ static void test_pool(void)
     memset(first->planes[0].data, 0xab, vrt_frame_bytes(&format));
     first = vrt_frame_unref(first);
     expect_int(vrt_frame_pool_get(pool, &third), 0);
-    expect_true(third->planes[0].data == memory);
-    expect_true(third->writable && third->pts == 0);
+    expect_true(third->planes[0].data == memory && third->writable && third->pts == 0);
     expect_int(third->planes[1].width, 35);
     for (int p = 0; p < 3; p++)
         for (int y = 0; y < third->planes[p].height; y++) {
@@ -99,6 +98,7 @@ static void test_pool(void)
     memset(second->planes[0].data, 0xcd, second->planes[0].stride_bytes * 5);
     vrt_frame_unref(second);
     vrt_frame_unref(third);
+    expect_true(access((const char *)memory, F_OK) < 0 && errno == EFAULT);
     expect_true(!vrt_frame_pool_free(NULL));
 }
 
