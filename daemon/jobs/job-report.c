@@ -38,11 +38,24 @@ static void report_size(struct vrt_job_recipe *told, const struct vrt_recipe *re
     told->overlap = recipe->overlap;
 }
 
+static void take_warnings(struct vrt_job *job, const struct vrt_pipeline_snapshot *now)
+{
+    for (; job->n_told_warnings < now->n_warnings; job->n_told_warnings++)
+        if (vrt_job_add_warning(job, vrt_pipeline_warning(job->pipeline,
+                                                          job->n_told_warnings)) < 0)
+            vrt_log_warning("job %" PRId64 ": no memory to tell of a warning, ignoring",
+                            job->info.id);
+}
+
 void vrt_job_report_admitted(struct vrt_job *job)
 {
     const struct vrt_pipeline_info *found = vrt_pipeline_info(job->pipeline);
     struct vrt_job_info *info = &job->info;
+    struct vrt_pipeline_snapshot now;
 
+    /* They are stored together with what they tell of. */
+    vrt_pipeline_snapshot(job->pipeline, &now);
+    take_warnings(job, &now);
     /* Of the video that only transparency becomes nobody is told. */
     if (vrt_job_report_is_alpha_due(job)) {
         report_size(&info->recipe, &found->recipe);
@@ -218,10 +231,7 @@ bool vrt_job_report_progress(struct vrt_job *job, enum vrt_pipeline_phase *ret_p
     }
     report_devices(job, &now);
     note_history(job);
-    for (; job->n_told_warnings < now.n_warnings; job->n_told_warnings++)
-        if (vrt_job_add_warning(job, vrt_pipeline_warning(job->pipeline,
-                                                          job->n_told_warnings)) < 0)
-            vrt_log_warning("job %" PRId64 ": no memory to tell of a warning, ignoring", info->id);
+    take_warnings(job, &now);
     vrt_job_touch(job);
     *ret_phase = now.phase;
     return news;
