@@ -108,7 +108,7 @@ int vrt_packed_fill(struct vrt_packed *packed, const struct vrt_pack *pack, size
            ready_bytes(packed) - begun_bytes < VRT_MAX(chunk_bytes, 1)) {
         const struct vrt_packed_place *place = &packed->places[packed->n_filled];
         int r = packed->ops->packed_fill(packed, pack, packed->n_filled);
-        if (r < 0)
+        if (r != 0)
             return r < 0 ? vrt_fold(r) : r;
         packed->checksum += vrt_checksum_bytes(place->data, place->offset_bytes,
                                                place->size_bytes);

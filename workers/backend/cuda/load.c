@@ -108,7 +108,7 @@ int vrt_cuda_load(const struct vrt_registry_params *params, const struct vrt_bac
         const struct vrt_backend_ops *ops = open_plugin(params, path);
         int r = ops ? ops->enumerate(params, ret_infos, ret_n_infos) : 0;
         if (r < 0)
-            return r < 0 ? vrt_fold(r) : r;
+            return vrt_fold(r);
         if (ops && *ret_n_infos > 0) {
             *ret_ops = ops;
             forget(params->findings, n_first, n_earlier);
