@@ -77,7 +77,12 @@ int vrt_cli_fail(const struct vrt_cli *cli, const char *what, int r,
 {
     /* What a decoder says is about the message; here it matters whose message that was. */
     bool decoder = r == VRT_CONN_E_BROKEN && !vrt_error_is(error, VRT_CONN_BROKEN_ID);
+    struct vrt_error unsaid = { 0 };
 
+    if (!error->message[0]) {
+        vrt_refuse_errno(&unsaid, r, "vrtctl");
+        error = &unsaid;
+    }
     vrt_cli_complain(cli, decoder ? "vrtd's answer is not understood" : what, error);
     switch (r) {
     case VRT_CONN_E_NOT_FOUND:      return VRT_EXIT_NOT_FOUND;

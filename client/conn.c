@@ -178,7 +178,10 @@ static curl_socket_t open_socket(void *context, curlsocktype purpose, struct cur
     (void)purpose;
     exchange->socket = socket(address->family, address->socktype | SOCK_CLOEXEC,
                               address->protocol);
-    return exchange->socket < 0 ? CURL_SOCKET_BAD : exchange->socket;
+    if (exchange->socket >= 0)
+        return exchange->socket;
+    exchange->r = -errno;
+    return CURL_SOCKET_BAD;
 }
 
 static int send_descriptors(void *context, char *peer, char *own, int peer_port, int own_port)
@@ -351,7 +354,7 @@ int vrt_conn_request(struct vrt_conn *conn, const struct vrt_request *request,
     else if (exchange.r == -EPIPE || exchange.r == -ECONNRESET)
         r = vrt_conn_curl_failed(conn, conn->easy, CURLE_SEND_ERROR, error);
     else if (exchange.r < 0)
-        r = vrt_refuse_errno(error, exchange.r, "sending descriptors to vrtd");
+        r = vrt_refuse_errno(error, exchange.r, "reaching vrtd");
     else if (code == CURLE_OPERATION_TIMEDOUT)
         r = vrt_refuse(error, VRT_CONN_E_UNREACHABLE, "client.unreachable", "vrtd at %s gave no "
                        "answer within %" PRId64 " s", conn->printable, patience_s(conn, request));

@@ -531,7 +531,8 @@ int vrt_submit(struct vrt_cli *cli)
         exit = prepare(cli, &s);
     if (exit == VRT_EXIT_OK && cli->args.recursive)
         exit = vrt_series_say(cli, &s.series);
-    for (; exit != VRT_EXIT_UNREACHABLE && n < s.n_items && !s.full; n++) {
+    const bool is_ready = exit == VRT_EXIT_OK;
+    for (; is_ready && exit != VRT_EXIT_UNREACHABLE && n < s.n_items && !s.full; n++) {
         int one = s.items[n].is_left_out ? VRT_EXIT_OK :
                   submit_one(&s, cli->args.operands[n], &s.items[n]);
         if (one != VRT_EXIT_OK)
@@ -539,7 +540,7 @@ int vrt_submit(struct vrt_cli *cli)
     }
     if (s.full && n < s.n_items)
         say_rest(&s, n);
-    if (cli->args.follow && exit != VRT_EXIT_UNREACHABLE) {
+    if (is_ready && cli->args.follow && exit != VRT_EXIT_UNREACHABLE) {
         int followed = vrt_submissions_follow(&s);
         exit = followed != VRT_EXIT_OK ? followed : exit;
     }

@@ -2,6 +2,7 @@
 
 #include "client/submit/submit.h"
 
+#include <errno.h>
 #include <jansson.h>
 #include <stdlib.h>
 
@@ -90,8 +91,12 @@ int vrt_submissions_follow(struct vrt_submissions *s)
 
     if (cli->args.cluster)
         return follow_films(s);
-    if (!ids)
+    if (!ids) {
+        struct vrt_error error = { 0 };
+        vrt_refuse_errno(&error, vrt_raise(-ENOMEM), "following the jobs");
+        vrt_cli_complain(cli, NULL, &error);
         return VRT_EXIT_FAILED;
+    }
     for (size_t i = 0; i < s->n_items; i++)
         if (s->items[i].id > 0)
             ids[params.n_ids++] = s->items[i].id;

@@ -168,16 +168,19 @@ static int identify(int fd, const char *name, struct identity *ret_identity,
     char shown[VRT_API_NAME_BYTES], byte;
     struct stat st;
 
-    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && pread(fd, &byte, 1, 0) < 0)
-        return vrt_refuse(error, vrt_raise(-EACCES), VRT_E(MODEL_INVALID),
-                          "the model %s can't be read by the descriptor that came with it: open it "
-                          "for reading", vrt_printable(name, shown, sizeof(shown)));
+    vrt_printable(name, shown, sizeof(shown));
     if (fstat(fd, &st) < 0)
-        return vrt_refuse_errno(error, vrt_raise(-errno), "looking at a model");
+        return vrt_refuse_errno(error, vrt_raise(-errno), shown);
     if (!S_ISREG(st.st_mode))
         return vrt_refuse(error, vrt_raise(-EINVAL), VRT_E(MODEL_INVALID),
-                          "the model %s is not a file but a folder or device",
-                          vrt_printable(name, shown, sizeof(shown)));
+                          "the model %s is not a file but a folder or device", shown);
+    const ssize_t n = pread(fd, &byte, 1, 0);
+    if (n < 0 && errno == EBADF)
+        return vrt_refuse(error, vrt_raise(-EACCES), VRT_E(MODEL_INVALID),
+                          "the model %s can't be read by the descriptor that came with it: open it "
+                          "for reading", shown);
+    if (n < 0)
+        return vrt_refuse_errno(error, vrt_raise(-errno), shown);
     *ret_identity = (struct identity){
         .device = st.st_dev,
         .inode = st.st_ino,
@@ -530,20 +533,23 @@ static bool report_file(struct vrt_models *models, const char *file,
     return true;
 }
 
-/* Appends what the folder holds, sorted. Return: how many there are then. */
-static size_t report_folder(struct vrt_models *models, struct vrt_model_report *reports, size_t n)
+/* Appends what the folder holds, if it is there, sorted. Return: 0; -errno. */
+static int report_folder(struct vrt_models *models, struct vrt_model_report *reports,
+                         size_t *inout_n)
 {
     DIR *folder = opendir(models->folder);
-    size_t n_before = n;
+    const size_t n_before = *inout_n;
+    size_t n = n_before;
     const struct dirent *file;
 
     if (!folder)
-        return n;
+        return errno == ENOENT || errno == ENOTDIR ? 0 : vrt_raise(-errno);
     while (n < LISTED_MAX && (file = readdir(folder)))
         n += report_file(models, file->d_name, &reports[n]);
     closedir(folder);
     qsort(reports + n_before, n - n_before, sizeof(*reports), compare_names);
-    return n;
+    *inout_n = n;
+    return 0;
 }
 
 int vrt_models_list(struct vrt_models *models, struct vrt_model_report **ret_reports,
@@ -570,7 +576,9 @@ int vrt_models_list(struct vrt_models *models, struct vrt_model_report **ret_rep
         snprintf(reports[n].description, sizeof(reports[n].description), "%s",
                  "small and fast: twice the size of any video");
     }
-    n = report_folder(models, reports, n);
+    const int r = report_folder(models, reports, &n);
+    if (r < 0)
+        return vrt_fold(r);
     for (size_t i = 0; i < n; i++)
         reports[i].is_default = strcmp(reports[i].name, vrt_models_default(models)) == 0;
     *ret_reports = VRT_STEAL(reports);

@@ -128,10 +128,12 @@ static int start_signals(struct vrt_server *server, struct vrt_error *error)
     int n = server->params->reread ? VRT_SERVER_SIGNALS : VRT_SERVER_SIGNALS - 1;
 
     for (int i = 0; i < n; i++) {
-        uv_signal_init(&server->loop, &server->signals[i]);
+        int r = uv_signal_init(&server->loop, &server->signals[i]);
+        if (r < 0)
+            return vrt_refuse_errno(error, vrt_raise(r), "waiting for signals");
         server->signals[i].data = server;
         server->n_signals++;
-        int r = uv_signal_start(&server->signals[i], signals[i].came, signals[i].number);
+        r = uv_signal_start(&server->signals[i], signals[i].came, signals[i].number);
         if (r < 0)
             return vrt_refuse_errno(error, vrt_raise(r), "waiting for signals");
     }

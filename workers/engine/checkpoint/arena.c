@@ -64,8 +64,10 @@ void *vrt_cp_arena_alloc(struct vrt_cp_arena *arena, size_t n, size_t item_bytes
     size = (size + ROUND - 1) & ~(size_t)(ROUND - 1);
     if (size >= LARGE_BYTES || !chunk || size > chunk->size_bytes - chunk->used_bytes)
         chunk = chunk_new(arena, size);
-    if (!chunk)
+    if (!chunk) {
+        arena->lacks_memory = true;
         return NULL;
+    }
     arena->left_bytes -= VRT_MIN(size, arena->left_bytes);
 
     void *p = chunk->data + chunk->used_bytes;

@@ -18,6 +18,7 @@ struct vrt_cp_arena {
     struct vrt_cp_arena_chunk *chunks;     /* newest first */
     size_t left_bytes;                  /* of the budget */
     bool is_exhausted;                  /* something was refused for the budget's sake */
+    bool lacks_memory;                  /* ... since there was none */
 };
 
 /* An empty arena that will hand out at most `budget_bytes`. */
@@ -29,6 +30,7 @@ void vrt_cp_arena_done(struct vrt_cp_arena *arena);
 /*
  * `n` items of `item_bytes` each, aligned to 64 bytes where they are 4 KiB or
  * more in sum, else to 16; not initialised, never NULL for n = 0.
- * Return: NULL where the budget is spent (is_exhausted is set then) or there is no memory.
+ * Return: NULL where the budget is spent (is_exhausted is set then) or there is no memory
+ * (lacks_memory).
  */
 void *vrt_cp_arena_alloc(struct vrt_cp_arena *arena, size_t n, size_t item_bytes);

@@ -52,7 +52,7 @@ bool vrt_safetensors_recognise(const struct vrt_checkpoint_source *source)
 /* The header breaks the grammar, or a string found no memory. */
 static int refuse_header(const struct reader *reader)
 {
-    if (reader->json.arena->is_exhausted)
+    if (reader->json.arena->is_exhausted || reader->json.arena->lacks_memory)
         return vrt_checkpoint_refuse_memory(reader->source, reader->json.arena);
     return vrt_checkpoint_refuse(reader->source, "is damaged: its header is not that of a "
                                  ".safetensors file (near byte %lld)",

@@ -36,8 +36,8 @@ static struct vrt_extent check_mov(int fd, int64_t size_bytes)
 
     for (int i = 0; i < MAX_PIECES && size_bytes - offset >= 8; i++) {
         uint8_t head[16] = { 0 };
-        if (!read_at(fd, offset, head, 8))
-            break;
+        if (!read_at(fd, offset, head, 8))      /* says nothing; who reads on will hear why */
+            return (struct vrt_extent){ 0 };
         uint64_t size = big_endian(head, 4);
         if (memcmp(head + 4, "moov", 4) == 0)
             extent.lacks_index = false;

@@ -515,8 +515,10 @@ struct vrt_encoder *vrt_encoder_free(struct vrt_encoder *encoder)
     if (!encoder)
         return NULL;
     if (encoder->codec && encoder->kind->needs_frame && !encoder->n_sent &&
-        send_any_frame(encoder->codec, encoder->pixfmt) < 0)
-        vrt_log_debug("an encoder is freed without the frame that it needs, ignoring");
+        send_any_frame(encoder->codec, encoder->pixfmt) < 0) {
+        vrt_log_debug("an encoder without the frame that it needs goes with its process");
+        encoder->codec = NULL;
+    }
     avcodec_free_context(&encoder->codec);
     av_packet_free(&encoder->packet);
     encoder->sink = vrt_sink_close(encoder->sink);

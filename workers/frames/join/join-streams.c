@@ -202,10 +202,10 @@ int vrt_join_streams_plan(struct vrt_join_streams *plan, enum vrt_join_care care
 
     vrt_join_streams_done(plan);
     vrt_join_caps_trim(plan->source, warnings);
-    plan->n = (int)plan->source->n_streams;
-    plan->streams = calloc((size_t)plan->n, sizeof(*plan->streams));
+    plan->streams = calloc(plan->source->n_streams, sizeof(*plan->streams));
     if (!plan->streams)
         return vrt_raise(-ENOMEM);
+    plan->n = (int)plan->source->n_streams;
     for (int i = 0; i < plan->n; i++)
         plan_stream(plan, i, care, &attached_bytes, warnings);
     return vrt_fold(warn_of_description(plan, warnings));

@@ -65,6 +65,8 @@ static int decode_original(const struct vrt_source_params *params, AVFrame *fram
         r = decode(source->format->streams[video]->codecpar, packet, frame);
     if (r == 0)
         return 0;
+    if (r == AVERROR(ENOMEM))
+        return vrt_refuse_errno(error, vrt_raise(-ENOMEM), source->name);
     return vrt_refuse(error, vrt_raise(-EBADMSG), "input.damaged",
                       "%s is damaged: it can't be decoded a second time", source->name);
 }
