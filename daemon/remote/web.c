@@ -120,6 +120,15 @@ static int watch(struct vrt_web *web, curl_socket_t fd, struct watched **ret_wat
     return 0;
 }
 
+static void on_time(uv_timer_t *timer)
+{
+    struct vrt_web *web = timer->data;
+    int n_running;
+
+    curl_multi_socket_action(web->multi, CURL_SOCKET_TIMEOUT, 0, &n_running);
+    tell_ended(web);
+}
+
 /* libcurl begins, changes or ends its waiting for a socket. Return: 0; -1 fails all calls. */
 static int on_socket(CURL *easy, curl_socket_t fd, int what, void *ctx, void *slot)
 {
@@ -132,19 +141,15 @@ static int on_socket(CURL *easy, curl_socket_t fd, int what, void *ctx, void *sl
             uv_close((uv_handle_t *)&watched->poll, on_watched_closed);
         return 0;
     }
-    if (!watched && watch(web, fd, &watched) < 0)
-        return -1;
+    int r = watched ? 0 : watch(web, fd, &watched);
     int events = (what & CURL_POLL_IN ? UV_READABLE : 0) | (what & CURL_POLL_OUT ? UV_WRITABLE : 0);
-    return uv_poll_start(&watched->poll, events, on_ready) < 0 ? -1 : 0;
-}
-
-static void on_time(uv_timer_t *timer)
-{
-    struct vrt_web *web = timer->data;
-    int n_running;
-
-    curl_multi_socket_action(web->multi, CURL_SOCKET_TIMEOUT, 0, &n_running);
-    tell_ended(web);
+    if (r == 0)
+        r = uv_poll_start(&watched->poll, events, on_ready);
+    if (r == 0)
+        return 0;
+    /* It ends them when it is called next, which it doesn't ask for. */
+    uv_timer_start(&web->timer, on_time, 0, 0);
+    return -1;
 }
 
 /* Even "now" is later: libcurl must not be called from its own callbacks. */

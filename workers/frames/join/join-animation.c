@@ -111,6 +111,8 @@ static int next_picture(struct animation *animation, struct vrt_error *error)
     av_packet_unref(packet);
     if (r >= 0)
         r = avcodec_receive_frame(animation->decoder, frame);
+    if (r == AVERROR(ENOMEM))
+        return refuse(animation, r, error);
     if (r < 0)
         return vrt_refuse(error, vrt_raise(-EBADMSG), "segment.damaged", "a picture in segment %d "
                           "of the restored video can't be decoded: retry the job",

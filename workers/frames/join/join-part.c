@@ -6,6 +6,8 @@
 #include <libavutil/mathematics.h>
 
 #include "base/macro.h"
+#include "frames/join/join-caps.h"
+#include "frames/join/subtitle.h"
 
 /* Streams are stored side by side, within a second or so. */
 #define APART_US (30 * AV_TIME_BASE)
@@ -46,6 +48,15 @@ bool vrt_join_part_keeps(const struct vrt_join_part *part, struct vrt_join_strea
     if (type == AVMEDIA_TYPE_VIDEO && !stream->has_key)
         stream->has_key = packet->flags & AV_PKT_FLAG_KEY;
     return type != AVMEDIA_TYPE_VIDEO || stream->has_key;
+}
+
+int vrt_join_part_take(const struct vrt_join_part *part, struct vrt_join_stream *stream,
+                       AVPacket *packet)
+{
+    if (!vrt_join_part_keeps(part, stream, packet) || !vrt_join_caps_shows(stream, packet))
+        return 0;
+    return stream->kind == VRT_JOIN_CONVERTED ? vrt_subtitle_convert(stream->subtitle, packet)
+                                              : stream->kind == VRT_JOIN_COPIED;
 }
 
 bool vrt_join_part_is_over(const struct vrt_join_part *part, const struct vrt_join_stream *stream,

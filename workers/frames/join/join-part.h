@@ -25,6 +25,14 @@ struct vrt_join_part {
 bool vrt_join_part_keeps(const struct vrt_join_part *part, struct vrt_join_stream *stream,
                          AVPacket *packet);
 
+/*
+ * Whether the packet goes into the output: it belongs to the part, and the container shows it. Text
+ * is converted where it has to be.
+ * Return: 1; 0; -ENOMEM.
+ */
+int vrt_join_part_take(const struct vrt_join_part *part, struct vrt_join_stream *stream,
+                       AVPacket *packet);
+
 /* Whether nothing that belongs to the part can follow the packet: all streams are past its end,
  * as far apart as they may be stored. */
 bool vrt_join_part_is_over(const struct vrt_join_part *part, const struct vrt_join_stream *stream,

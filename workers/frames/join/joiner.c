@@ -286,11 +286,10 @@ static int fetch_other(struct joiner *joiner, struct vrt_error *error)
             av_packet_unref(packet);
             return 0;
         }
-        if (stream && vrt_join_part_keeps(&joiner->part, stream, packet) &&
-            vrt_join_caps_shows(stream, packet) &&
-            (stream->kind == VRT_JOIN_COPIED ||
-             (stream->kind == VRT_JOIN_CONVERTED &&
-              vrt_subtitle_convert(stream->subtitle, packet)))) {
+        r = stream ? vrt_join_part_take(&joiner->part, stream, packet) : 0;
+        if (r < 0)
+            return vrt_refuse_errno(error, vrt_fold(r), "the output");
+        if (r > 0) {
             vrt_join_retime(stream, packet, joiner->offset_us, joiner->output->oformat->flags);
             return 0;
         }

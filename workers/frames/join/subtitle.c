@@ -89,13 +89,13 @@ int vrt_subtitle_open(const AVStream *in, enum AVCodecID target, AVCodecParamete
     return 0;
 }
 
-bool vrt_subtitle_convert(struct vrt_subtitle *subtitle, AVPacket *packet)
+int vrt_subtitle_convert(struct vrt_subtitle *subtitle, AVPacket *packet)
 {
     AVSubtitle decoded = { 0 };
     int got = 0, size = 0;
 
     if (avcodec_decode_subtitle2(subtitle->decoder, &decoded, &got, packet) < 0 || !got)
-        return false;
+        return 0;
     /* Encoders want their event to begin at its packet's time, as it nearly always does. */
     decoded.start_display_time = 0;
     if (decoded.num_rects)
@@ -103,18 +103,18 @@ bool vrt_subtitle_convert(struct vrt_subtitle *subtitle, AVPacket *packet)
                                        &decoded);
     avsubtitle_free(&decoded);
     if (size <= 0)
-        return false;
+        return 0;
 
     AVBufferRef *buffer = av_buffer_allocz((size_t)size + AV_INPUT_BUFFER_PADDING_SIZE);
     if (!buffer)
-        return false;
+        return vrt_raise(-ENOMEM);
     memcpy(buffer->data, subtitle->event, (size_t)size);
     av_buffer_unref(&packet->buf);
     packet->buf = buffer;
     packet->data = buffer->data;
     packet->size = size;
     av_packet_free_side_data(packet);
-    return true;
+    return 1;
 }
 
 struct vrt_subtitle *vrt_subtitle_close(struct vrt_subtitle *subtitle)

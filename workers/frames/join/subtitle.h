@@ -22,9 +22,9 @@ int vrt_subtitle_open(const AVStream *in, enum AVCodecID target, AVCodecParamete
 
 /*
  * Converts the event in `packet` in place, times kept.
- * Return: whether there is something to show: an empty or unreadable event is dropped.
+ * Return: 1; 0: there is nothing to show, an empty or unreadable event is dropped; -ENOMEM.
  */
-bool vrt_subtitle_convert(struct vrt_subtitle *subtitle, AVPacket *packet);
+int vrt_subtitle_convert(struct vrt_subtitle *subtitle, AVPacket *packet);
 
 /* Frees it. Return: NULL. */
 struct vrt_subtitle *vrt_subtitle_close(struct vrt_subtitle *subtitle);
