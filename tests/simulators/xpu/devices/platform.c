@@ -74,17 +74,6 @@ ze_result_t drv_zeDriverGet(uint32_t *count, ze_driver_handle_t *drivers)
     return ZE_RESULT_SUCCESS;
 }
 
-ze_result_t drv_zeDriverGetApiVersion(ze_driver_handle_t handle, ze_api_version_t *version)
-{
-    VRT_CLEANUP(drv_leave) struct drv_call call = drv_enter(__func__);
-    if (!drv_object_find(handle, DRV_DRIVER))
-        return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
-    if (!version)
-        return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
-    *version = ZE_API_VERSION_1_3;
-    return ZE_RESULT_SUCCESS;
-}
-
 ze_result_t drv_zeDriverGetProperties(ze_driver_handle_t handle, ze_driver_properties_t *p)
 {
     VRT_CLEANUP(drv_leave) struct drv_call call = drv_enter(__func__);
@@ -98,24 +87,6 @@ ze_result_t drv_zeDriverGetProperties(ze_driver_handle_t handle, ze_driver_prope
     memset(&p->uuid, 0, sizeof(p->uuid));
     memcpy(p->uuid.id, "vrt-xpu", 7);
     memcpy(p->uuid.id + 8, &p->driverVersion, sizeof(p->driverVersion));
-    return ZE_RESULT_SUCCESS;
-}
-
-ze_result_t drv_zeDriverGetExtensionProperties(ze_driver_handle_t handle, uint32_t *count,
-                                               ze_driver_extension_properties_t *p)
-{
-    static const ze_driver_extension_properties_t extensions[] = {
-        { ZE_PCI_PROPERTIES_EXT_NAME, ZE_MAKE_VERSION(1, 0) },
-        { ZE_EU_COUNT_EXT_NAME, ZE_MAKE_VERSION(1, 0) },
-        { ZE_RELAXED_ALLOCATION_LIMITS_EXP_NAME, ZE_MAKE_VERSION(1, 0) },
-    };
-    VRT_CLEANUP(drv_leave) struct drv_call call = drv_enter(__func__);
-    if (!drv_object_find(handle, DRV_DRIVER))
-        return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
-    if (!count)
-        return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
-    const uint32_t n = drv_list_count(count, VRT_ARRAY_SIZE(extensions), p);
-    memcpy(p, extensions, n * sizeof(*p));
     return ZE_RESULT_SUCCESS;
 }
 
@@ -167,11 +138,4 @@ ze_result_t drv_zeDeviceCanAccessPeer(ze_device_handle_t a, ze_device_handle_t b
         return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
     *can = drv_device_reaches(device, peer);
     return ZE_RESULT_SUCCESS;
-}
-
-ze_result_t drv_zeDeviceGetStatus(ze_device_handle_t handle)
-{
-    VRT_CLEANUP(drv_leave) struct drv_call call = drv_enter(__func__);
-    struct drv_device *device = drv_device_find(handle);
-    return device ? drv_device_use(device) : ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
 }

@@ -24,16 +24,6 @@ static const ze_device_fp_flags_t fp_flags = ZE_DEVICE_FP_FLAG_DENORM | ZE_DEVIC
     ZE_DEVICE_FP_FLAG_ROUND_TO_NEAREST | ZE_DEVICE_FP_FLAG_ROUND_TO_ZERO |
     ZE_DEVICE_FP_FLAG_ROUND_TO_INF | ZE_DEVICE_FP_FLAG_FMA;
 
-/* Looks for an extension's struct in what the caller chained to his. */
-static void *find_extension(void *first, ze_structure_type_t type)
-{
-    for (ze_base_properties_t *p = first; p; p = p->pNext) {
-        if (p->stype == type)
-            return p;
-    }
-    return NULL;
-}
-
 static ze_device_uuid_t uuid_of(const struct drv_device *device)
 {
     return (ze_device_uuid_t){ .id = {
@@ -54,7 +44,7 @@ ze_result_t drv_zeDeviceGetProperties(ze_device_handle_t handle, ze_device_prope
         return drv_misuse(ZE_RESULT_ERROR_INVALID_ARGUMENT, "stype isn't set");
 
     const unsigned n_slices = device->n_tiles ? N_SLICES * device->n_tiles : N_SLICES;
-    ze_device_properties_t answer = {
+    *p = (ze_device_properties_t){
         .stype = p->stype,
         .pNext = p->pNext,
         .type = ZE_DEVICE_TYPE_GPU,
@@ -76,10 +66,6 @@ ze_result_t drv_zeDeviceGetProperties(ze_device_handle_t handle, ze_device_prope
         .uuid = uuid_of(device),
         .name = "Intel(R) Arc(TM) A770 Graphics",
     };
-    ze_eu_count_ext_t *eus = find_extension(p->pNext, ZE_STRUCTURE_TYPE_EU_COUNT_EXT);
-    if (eus)
-        eus->numTotalEUs = n_slices * N_SUBSLICES_PER_SLICE * N_EUS_PER_SUBSLICE;
-    *p = answer;
     return ZE_RESULT_SUCCESS;
 }
 

@@ -24,9 +24,7 @@
 
 #define DRV_DRIVER_CALLS(X)                 \
     X(ze, Driver, Get)                      \
-    X(ze, Driver, GetApiVersion)            \
-    X(ze, Driver, GetProperties)            \
-    X(ze, Driver, GetExtensionProperties)
+    X(ze, Driver, GetProperties)
 
 #define DRV_DEVICE_CALLS(X)                         \
     X(ze, Device, Get)                              \
@@ -37,7 +35,6 @@
     X(ze, Device, GetCommandQueueGroupProperties)   \
     X(ze, Device, GetMemoryProperties)              \
     X(ze, Device, CanAccessPeer)                    \
-    X(ze, Device, GetStatus)                        \
     X(ze, Device, PciGetPropertiesExt)
 
 #define DRV_CONTEXT_CALLS(X)                \
@@ -58,9 +55,6 @@
     X(ze, CommandList, Reset)                           \
     X(ze, CommandList, AppendBarrier)                   \
     X(ze, CommandList, AppendMemoryCopy)                \
-    X(ze, CommandList, AppendMemoryFill)                \
-    X(ze, CommandList, AppendSignalEvent)               \
-    X(ze, CommandList, AppendWaitOnEvents)              \
     X(ze, CommandList, AppendLaunchKernel)
 
 #define DRV_FENCE_CALLS(X)              \
@@ -86,10 +80,6 @@
     X(ze, Module, Create)               \
     X(ze, Module, Destroy)              \
     X(ze, Module, GetNativeBinary)
-
-#define DRV_MODULE_BUILD_LOG_CALLS(X)       \
-    X(ze, ModuleBuildLog, Destroy)          \
-    X(ze, ModuleBuildLog, GetString)
 
 #define DRV_KERNEL_CALLS(X)             \
     X(ze, Kernel, Create)               \
@@ -139,7 +129,7 @@
     X(ze, Event, event, DRV_EVENT_CALLS)                                \
     X(ze, EventExp, event_exp, DRV_NO_CALLS)                            \
     X(ze, Module, module, DRV_MODULE_CALLS)                             \
-    X(ze, ModuleBuildLog, module_build_log, DRV_MODULE_BUILD_LOG_CALLS) \
+    X(ze, ModuleBuildLog, module_build_log, DRV_NO_CALLS)               \
     X(ze, Kernel, kernel, DRV_KERNEL_CALLS)                             \
     X(ze, KernelExp, kernel_exp, DRV_NO_CALLS)                          \
     X(ze, Sampler, sampler, DRV_NO_CALLS)                               \
@@ -182,22 +172,6 @@
 /* Declares each: what a pointer of the loader's table points to. */
 #define DRV_DECLARE(api, object, call) \
     __typeof__(*(api##_pfn##object##call##_t)NULL) drv_##api##object##call;
+#define DRV_DECLARE_ALL(api, name, type, calls) calls(DRV_DECLARE)
 
-DRV_GLOBAL_CALLS(DRV_DECLARE)
-DRV_DRIVER_CALLS(DRV_DECLARE)
-DRV_DEVICE_CALLS(DRV_DECLARE)
-DRV_CONTEXT_CALLS(DRV_DECLARE)
-DRV_COMMAND_QUEUE_CALLS(DRV_DECLARE)
-DRV_COMMAND_LIST_CALLS(DRV_DECLARE)
-DRV_FENCE_CALLS(DRV_DECLARE)
-DRV_EVENT_POOL_CALLS(DRV_DECLARE)
-DRV_EVENT_CALLS(DRV_DECLARE)
-DRV_MODULE_CALLS(DRV_DECLARE)
-DRV_MODULE_BUILD_LOG_CALLS(DRV_DECLARE)
-DRV_KERNEL_CALLS(DRV_DECLARE)
-DRV_MEM_CALLS(DRV_DECLARE)
-DRV_SYSMAN_DEVICE_CALLS(DRV_DECLARE)
-DRV_SYSMAN_MEMORY_CALLS(DRV_DECLARE)
-DRV_SYSMAN_TEMPERATURE_CALLS(DRV_DECLARE)
-DRV_SYSMAN_POWER_CALLS(DRV_DECLARE)
-DRV_SYSMAN_ENGINE_CALLS(DRV_DECLARE)
+DRV_TABLES(DRV_DECLARE_ALL)

@@ -11,7 +11,7 @@
  *               alloc   each allocation of its memory
  *               build   each module that is made for it of SPIR-V
  *               native  each that is made of a native binary of its own
- *               copy    each copy or fill, as it is done
+ *               copy    each copy, as it is done
  *               run     each kernel, as it is run
  *     which     N, N-, N-M, or every=N: the Nth such event of the card, from 1
  *     effect    fail    alloc: no device memory; build, native: it isn't made

@@ -15,7 +15,6 @@ static const char *const kind_names[DRV_KIND_COUNT] = {
     [DRV_SENSOR] = "sensor",
     [DRV_CONTEXT] = "context",
     [DRV_MODULE] = "module",
-    [DRV_BUILD_LOG] = "build log",
     [DRV_KERNEL] = "kernel",
     [DRV_QUEUE] = "command queue",
     [DRV_LIST] = "command list",

@@ -19,7 +19,6 @@ enum drv_kind {
     DRV_SENSOR,
     DRV_CONTEXT,
     DRV_MODULE,
-    DRV_BUILD_LOG,
     DRV_KERNEL,
     DRV_QUEUE,
     DRV_LIST,

@@ -19,11 +19,6 @@ struct native_head {
 
 static const char native_magic[8] = "vrt-xpu";
 
-struct build_log {
-    struct drv_object object;
-    char *text;
-};
-
 struct drv_module *drv_module_find(ze_module_handle_t handle)
 {
     return drv_object_find(handle, DRV_MODULE);
@@ -60,31 +55,19 @@ static ze_result_t find_spirv(const ze_module_desc_t *desc, const uint8_t **ret_
     return ZE_RESULT_SUCCESS;
 }
 
-/* A log that the caller asked for; text may be NULL, and is the log's from now on. */
-static void make_log(ze_module_build_log_handle_t *ret_log, char *text)
+/* Locked, though not while it compiles. Return: NULL: it doesn't build. */
+static struct drv_program *compile(const uint8_t *spirv, size_t n_bytes)
 {
-    struct build_log *log = ret_log ? calloc(1, sizeof(*log)) : NULL;
-    if (!log) {
-        free(text);
-        return;
-    }
-    log->text = text ? text : strdup("");
-    drv_object_add(&log->object, DRV_BUILD_LOG, NULL);
-    *ret_log = DRV_HANDLE(ze_module_build_log_handle_t, log);
-}
-
-/* Locked, though not while it compiles. Return: NULL: it doesn't build, and *ret_text says why. */
-static struct drv_program *compile(const uint8_t *spirv, size_t n_bytes, char **ret_text)
-{
+    VRT_CLEANUP(vrt_freep) char *text = NULL;
     const bool has_matrices = drv_settings()->has_matrices;
 
     drv_unlock();
-    struct drv_program *program = drv_program_get(spirv, n_bytes, has_matrices, ret_text);
+    struct drv_program *program = drv_program_get(spirv, n_bytes, has_matrices, &text);
     drv_relock();
     /* A backend that does without would hide it. */
     if (!program && has_matrices)
         drv_misuse(ZE_RESULT_ERROR_MODULE_BUILD_FAILURE, "a module doesn't build: %s",
-                   *ret_text ? *ret_text : "no memory");
+                   text ? text : "no memory");
     return program;
 }
 
@@ -97,10 +80,11 @@ ze_result_t drv_zeModuleCreate(ze_context_handle_t context_handle, ze_device_han
     struct drv_device *device;
     const uint8_t *spirv;
     size_t n_bytes;
-    char *text = NULL;
 
     if (!desc || !ret_module)
         return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
+    if (ret_log)
+        return ZE_RESULT_ERROR_UNSUPPORTED_FEATURE;
     ze_result_t r = drv_context_find_device(context_handle, device_handle, &context, &device);
     if (r == ZE_RESULT_SUCCESS)
         r = find_spirv(desc, &spirv, &n_bytes);
@@ -121,11 +105,7 @@ ze_result_t drv_zeModuleCreate(ze_context_handle_t context_handle, ze_device_han
     module->context = context;
     module->device = device;
     drv_object_add(&module->object, DRV_MODULE, &context->object);
-    if (fault.fails)
-        text = strdup("the schedule of faults has it fail");
-    else
-        module->program = compile(spirv, n_bytes, &text);
-    make_log(ret_log, text);
+    module->program = fault.fails ? NULL : compile(spirv, n_bytes);
     if (!module->program) {
         drv_object_remove(&module->object);
         free(module);
@@ -166,32 +146,5 @@ ze_result_t drv_zeModuleGetNativeBinary(ze_module_handle_t handle, size_t *n_byt
         memcpy(binary + sizeof(head), module->program->spirv, head.n_bytes);
     }
     *n_bytes = n_wanted;
-    return ZE_RESULT_SUCCESS;
-}
-
-ze_result_t drv_zeModuleBuildLogGetString(ze_module_build_log_handle_t handle, size_t *n_bytes,
-                                          char *text)
-{
-    VRT_CLEANUP(drv_leave) struct drv_call call = drv_enter(__func__);
-    const struct build_log *log = drv_object_find(handle, DRV_BUILD_LOG);
-    if (!log || !n_bytes)
-        return log ? ZE_RESULT_ERROR_INVALID_NULL_POINTER : ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
-    const char *said = log->text ? log->text : "";
-    if (text && *n_bytes)
-        snprintf(text, *n_bytes, "%s", said);
-    else
-        *n_bytes = strlen(said) + 1;
-    return ZE_RESULT_SUCCESS;
-}
-
-ze_result_t drv_zeModuleBuildLogDestroy(ze_module_build_log_handle_t handle)
-{
-    VRT_CLEANUP(drv_leave) struct drv_call call = drv_enter(__func__);
-    struct build_log *log = drv_object_find(handle, DRV_BUILD_LOG);
-    if (!log)
-        return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
-    drv_object_remove(&log->object);
-    free(log->text);
-    free(log);
     return ZE_RESULT_SUCCESS;
 }

@@ -51,7 +51,7 @@ static ze_result_t record(struct drv_list *list, struct drv_command *command)
 }
 
 /*
- * Appends a copy of `wanted`, whose launch is the list's from now on and whose pattern is copied.
+ * Appends a copy of `wanted`, whose launch is the list's from now on.
  * Return: as the API's call.
  */
 static ze_result_t append(ze_command_list_handle_t handle, const struct drv_command *wanted,
@@ -62,7 +62,6 @@ static ze_result_t append(ze_command_list_handle_t handle, const struct drv_comm
     if (!command)
         return ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY;
     *command = *wanted;
-    command->pattern = NULL;
     if (!list)
         return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
     if (list->is_closed)
@@ -80,12 +79,6 @@ static ze_result_t append(ze_command_list_handle_t handle, const struct drv_comm
             return ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY;
         memcpy(command->waits, events->waits, events->n_waits * sizeof(*command->waits));
     }
-    if (wanted->pattern_bytes) {
-        command->pattern = malloc(wanted->pattern_bytes);
-        if (!command->pattern)
-            return ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY;
-        memcpy(command->pattern, wanted->pattern, wanted->pattern_bytes);
-    }
     return list->queue ? drv_queue_submit(list->queue, VRT_STEAL(command))
                        : record(list, VRT_STEAL(command));
 }
@@ -101,29 +94,6 @@ ze_result_t drv_zeCommandListAppendMemoryCopy(ze_command_list_handle_t list, voi
         return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
     return append(list, &(struct drv_command){ .kind = DRV_COMMAND_COPY, .to = to, .from = from,
                                                .n_bytes = n_bytes }, &events);
-}
-
-ze_result_t drv_zeCommandListAppendMemoryFill(ze_command_list_handle_t handle, void *to,
-                                              const void *pattern, size_t pattern_bytes,
-                                              size_t n_bytes, ze_event_handle_t signal,
-                                              uint32_t n_waits, ze_event_handle_t *waits)
-{
-    VRT_CLEANUP(drv_leave) struct drv_call call = drv_enter(__func__);
-    const struct events events = { signal, n_waits, waits };
-    const struct drv_list *list = drv_list_find(handle);
-    if (!list)
-        return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
-    if (!to || !pattern)
-        return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
-    const size_t most = list->place.group == DRV_QUEUE_COPY ? 1 : 128;
-    if (!pattern_bytes || (pattern_bytes & (pattern_bytes - 1)) || pattern_bytes > most ||
-        n_bytes % pattern_bytes)
-        return drv_misuse(ZE_RESULT_ERROR_INVALID_SIZE, "%zu bytes by a pattern of %zu", n_bytes,
-                          pattern_bytes);
-    return append(handle, &(struct drv_command){ .kind = DRV_COMMAND_FILL, .to = to,
-                                                 .n_bytes = n_bytes,
-                                                 .pattern = (uint8_t *)(uintptr_t)pattern,
-                                                 .pattern_bytes = pattern_bytes }, &events);
 }
 
 ze_result_t drv_zeCommandListAppendLaunchKernel(ze_command_list_handle_t handle,
@@ -163,22 +133,4 @@ ze_result_t drv_zeCommandListAppendBarrier(ze_command_list_handle_t list, ze_eve
     VRT_CLEANUP(drv_leave) struct drv_call call = drv_enter(__func__);
     const struct events events = { signal, n_waits, waits };
     return append(list, &(struct drv_command){ .kind = DRV_COMMAND_BARRIER }, &events);
-}
-
-ze_result_t drv_zeCommandListAppendSignalEvent(ze_command_list_handle_t list,
-                                               ze_event_handle_t event)
-{
-    VRT_CLEANUP(drv_leave) struct drv_call call = drv_enter(__func__);
-    const struct events events = { .signal = event };
-    if (!event)
-        return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
-    return append(list, &(struct drv_command){ .kind = DRV_COMMAND_SIGNAL }, &events);
-}
-
-ze_result_t drv_zeCommandListAppendWaitOnEvents(ze_command_list_handle_t list, uint32_t n_waits,
-                                                ze_event_handle_t *waits)
-{
-    VRT_CLEANUP(drv_leave) struct drv_call call = drv_enter(__func__);
-    const struct events events = { .n_waits = n_waits, .waits = waits };
-    return append(list, &(struct drv_command){ .kind = DRV_COMMAND_WAIT }, &events);
 }

@@ -23,7 +23,6 @@ struct work {
 struct drv_command *drv_command_free(struct drv_command *command)
 {
     if (command) {
-        free(command->pattern);
         free(command->launch);
         free(command->waits);
     }
@@ -104,22 +103,12 @@ static ze_result_t wait_for_events(const struct drv_command *command,
     return ZE_RESULT_SUCCESS;
 }
 
-static void fill(uint8_t *to, const struct drv_command *command)
-{
-    for (size_t at = 0; at < command->n_bytes; at += command->pattern_bytes)
-        memcpy(to + at, command->pattern,
-               VRT_MIN(command->pattern_bytes, command->n_bytes - at));
-}
-
 /* Not locked: what takes long. Return: false where it failed. */
 static bool do_work(const struct drv_command *command, const struct work *work)
 {
     switch (work->kind) {
     case DRV_COMMAND_COPY:
         memmove(work->to, work->from, command->n_bytes);
-        return true;
-    case DRV_COMMAND_FILL:
-        fill(work->to, command);
         return true;
     case DRV_COMMAND_LAUNCH:
         return drv_launch_run(work->launch) == 0;
@@ -133,7 +122,6 @@ static struct drv_fault count(const struct drv_command *command, const struct dr
 {
     switch (command->kind) {
     case DRV_COMMAND_COPY:
-    case DRV_COMMAND_FILL:
         return drv_faults_count(place->device, DRV_AT_COPY);
     case DRV_COMMAND_LAUNCH:
         return drv_faults_count(place->device, DRV_AT_RUN);

@@ -9,11 +9,8 @@
 
 enum drv_command_kind {
     DRV_COMMAND_COPY,
-    DRV_COMMAND_FILL,
     DRV_COMMAND_LAUNCH,
     DRV_COMMAND_BARRIER,
-    DRV_COMMAND_WAIT,                   /* all that follows waits, too */
-    DRV_COMMAND_SIGNAL,
 };
 
 struct drv_command {
@@ -21,8 +18,6 @@ struct drv_command {
     void *to;
     const void *from;
     size_t n_bytes;
-    uint8_t *pattern;                   /* of a fill */
-    size_t pattern_bytes;
     struct drv_launch *launch;
     ze_event_handle_t signal;           /* NULL: none */
     ze_event_handle_t *waits;

@@ -46,17 +46,10 @@ static size_t choose(size_t n)
     return order.state % n;
 }
 
-/* Whether all that follows it waits for it. */
-static bool holds_up(const struct drv_command *command)
-{
-    return command->kind == DRV_COMMAND_BARRIER || command->kind == DRV_COMMAND_WAIT;
-}
-
 /* Whether it waits for all before it; a barrier with events of its own waits only for these. */
 static bool needs_all(const struct drv_command *command)
 {
-    return (command->kind == DRV_COMMAND_BARRIER && !command->n_waits) ||
-           command->kind == DRV_COMMAND_SIGNAL;
+    return command->kind == DRV_COMMAND_BARRIER && !command->n_waits;
 }
 
 static bool is_ready(const struct drv_command *command)
@@ -79,7 +72,8 @@ static size_t next(const struct drv_list *list, const bool *is_done, size_t firs
             continue;
         if ((i == first || !needs_all(command)) && is_ready(command))
             ready[n++] = i;
-        if (holds_up(command) || (i > first && needs_all(command)))
+        /* All that follows waits for it. */
+        if (command->kind == DRV_COMMAND_BARRIER)
             break;
     }
     return n ? ready[choose(n)] : first;

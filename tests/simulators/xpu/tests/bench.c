@@ -98,17 +98,7 @@ ze_module_handle_t bench_module(const struct bench *bench, int i)
     };
     fclose(file);
     ze_module_handle_t module;
-    ze_module_build_log_handle_t log = NULL;
-    ze_result_t r = zeModuleCreate(bench->context, bench->devices[i], &desc, &module, &log);
-    char text[4096] = "";
-    size_t n = sizeof(text);
-    /* (The loader's layers know a log only of what was built.) */
-    if (r == ZE_RESULT_SUCCESS || !getenv("ZE_ENABLE_LOADER_INTERCEPT")) {
-        expect_ok(zeModuleBuildLogGetString(log, &n, text));
-        expect_ok(zeModuleBuildLogDestroy(log));
-    }
-    if (r != ZE_RESULT_SUCCESS)
-        test_fail("the kernels don't build: %#x: %s", r, text);
+    expect_ok(zeModuleCreate(bench->context, bench->devices[i], &desc, &module, NULL));
     return module;
 }
 

@@ -6,6 +6,7 @@
 #include "base/macro.h"
 
 static struct bench bench;
+static const char zeros[64];
 
 static void execute_open(void)
 {
@@ -38,7 +39,7 @@ static void use_busy(void)
     ze_event_handle_t event;
     ze_event_pool_handle_t pool = bench_events(&bench, 1, &event);
     void *memory = bench_alloc(&bench, 0, 64);
-    expect_ok(zeCommandListAppendMemoryFill(list, memory, "", 1, 64, NULL, 1, &event));
+    expect_ok(zeCommandListAppendMemoryCopy(list, memory, zeros, 64, NULL, 1, &event));
     expect_ok(zeCommandListClose(list));
     expect_ok(zeCommandQueueExecuteCommandLists(queue, 1, &list, NULL));
     expect_int(zeCommandQueueExecuteCommandLists(queue, 1, &list, NULL),
@@ -64,7 +65,7 @@ static void signal_twice(void)
     ze_command_list_handle_t list = bench_list(&bench, 0, false);
     ze_event_handle_t event;
     ze_event_pool_handle_t pool = bench_events(&bench, 1, &event);
-    expect_ok(zeCommandListAppendSignalEvent(list, event));
+    expect_ok(zeCommandListAppendBarrier(list, event, 0, NULL));
     bench_execute(queue, list);
     expect_ok(zeCommandQueueExecuteCommandLists(queue, 1, &list, NULL));
     expect_ok(zeCommandQueueSynchronize(queue, WAIT_NS));
@@ -96,7 +97,7 @@ static void use_freed(void)
     ze_command_list_handle_t list = bench_list(&bench, 0, false);
     ze_command_queue_handle_t queue = bench_queue(&bench, 0, false);
     void *memory = bench_alloc(&bench, 0, 64);
-    expect_ok(zeCommandListAppendMemoryFill(list, memory, "", 1, 64, NULL, 0, NULL));
+    expect_ok(zeCommandListAppendMemoryCopy(list, memory, zeros, 64, NULL, 0, NULL));
     expect_ok(zeCommandListClose(list));
     expect_ok(zeMemFree(bench.context, memory));
     expect_int(zeCommandQueueExecuteCommandLists(queue, 1, &list, NULL),
@@ -132,7 +133,7 @@ static void copy_beyond(void)
 {
     ze_command_list_handle_t list = bench_immediate(&bench, 0);
     char *memory = bench_alloc(&bench, 0, 64);
-    expect_int(zeCommandListAppendMemoryFill(list, memory + 32, "", 1, 33, NULL, 0, NULL),
+    expect_int(zeCommandListAppendMemoryCopy(list, memory + 32, zeros, 33, NULL, 0, NULL),
                ZE_RESULT_ERROR_INVALID_ARGUMENT);
     expect_ok(zeCommandListDestroy(list));
     expect_ok(zeMemFree(bench.context, memory));

@@ -99,7 +99,8 @@ static void relay_init(struct relay *relay)
 /* Enqueues what counts, which comes to 5 * 2 * 4 * 3; the copy first. */
 static void relay_start(struct relay *relay)
 {
-    const uint32_t n = 3, zero = 0;
+    static const uint32_t zeros[16];
+    const uint32_t n = 3;
     const ze_group_count_t groups = { 5, 2, 1 };
     ze_event_handle_t *events = relay->events;
 
@@ -107,8 +108,8 @@ static void relay_start(struct relay *relay)
     expect_ok(zeKernelSetGroupSize(relay->kernel, 4, 1, 1));
     bench_argument(relay->kernel, 0, relay->memory);
     bench_argument(relay->kernel, 1, n);
-    expect_ok(zeCommandListAppendWaitOnEvents(relay->lists[0], 1, &events[0]));
-    expect_ok(zeCommandListAppendMemoryFill(relay->lists[0], relay->memory, &zero, 4, 64, NULL, 0,
+    expect_ok(zeCommandListAppendBarrier(relay->lists[0], NULL, 1, &events[0]));
+    expect_ok(zeCommandListAppendMemoryCopy(relay->lists[0], relay->memory, zeros, 64, NULL, 0,
                                             NULL));
     expect_ok(zeCommandListAppendBarrier(relay->lists[0], NULL, 0, NULL));
     expect_ok(zeCommandListAppendLaunchKernel(relay->lists[0], relay->kernel, &groups, events[1],
@@ -167,9 +168,10 @@ static void test_events(void)
     bench_run(chain, NULL, 0, NULL);
 }
 
-/* Fills the number with 1, 2 and 3; what comes of it where nothing orders them, and where it is. */
-static void fill_three_times(void)
+/* Copies 1, 2 and 3 to one place; what comes of it where nothing orders them, and where it is. */
+static void copy_three_times(void)
 {
+    static const uint32_t numbers[] = { 1, 2, 3 };
     struct bench bench;
     bench_init(&bench);
     const bool is_forward = !getenv("VRT_XPU_ORDER");
@@ -181,10 +183,9 @@ static void fill_three_times(void)
     for (int by = 0; by < 3; by++) {        /* nothing, barriers, events */
         ze_command_list_handle_t list = bench_list(&bench, 0, false);
         for (uint32_t i = 0; i < 3; i++) {
-            const uint32_t number = i + 1;
             if (by == 1)
                 expect_ok(zeCommandListAppendBarrier(list, NULL, 0, NULL));
-            expect_ok(zeCommandListAppendMemoryFill(list, memory, &number, 4, 4,
+            expect_ok(zeCommandListAppendMemoryCopy(list, memory, &numbers[i], 4,
                                                     by == 2 ? events[i] : NULL, by == 2 && i,
                                                     &events[by == 2 && i ? i - 1 : 0]));
         }
@@ -203,8 +204,8 @@ static void fill_three_times(void)
 
 static void test_order(void)
 {
-    bench_run(fill_three_times, NULL, 0, NULL);
-    bench_run(fill_three_times, (const char *[]){ "VRT_XPU_ORDER=reverse", NULL }, 0, NULL);
+    bench_run(copy_three_times, NULL, 0, NULL);
+    bench_run(copy_three_times, (const char *[]){ "VRT_XPU_ORDER=reverse", NULL }, 0, NULL);
     for (int seed = 1; seed < 20; seed += 6) {
         char setting[32];
         snprintf(setting, sizeof(setting), "VRT_XPU_ORDER=random:%d", seed);
