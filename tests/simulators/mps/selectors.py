@@ -10,8 +10,7 @@ and those of the arguments. Classes and selectors are the table's own; the types
 add a message write a line of its first two columns, and run this. What metal-cpp doesn't wrap is
 said, and stays as it is.
 
-The types: object, selector, bool, u64, i64, f64, size (three u64), void, and pointer (to anything
-else).
+The types: object, bool, u64, i64, size (three u64), void, and pointer (to anything else).
 """
 import os
 import re
@@ -32,7 +31,7 @@ METHOD = re.compile(
     r'(?:<[^>]*>)?::\w+\((?P<arguments>[^{}]*?)\)(?:\s*const)?\s*'
     r'\{[^{}]*?sendMessage(?:Safe)?<[^{}]*?_(?:NS|MTL)_PRIVATE_SEL\((?P<name>\w+)\)')
 NUMBERS = {'bool': 'bool', 'void': 'void', 'uint64_t': 'u64', 'UInteger': 'u64', 'Integer': 'i64',
-           'CFTimeInterval': 'f64', 'Size': 'size', 'SEL': 'selector'}
+           'Size': 'size'}
 
 
 class Headers:
@@ -57,7 +56,7 @@ class Headers:
             owner = 'NSObject'
         arguments = [self.kind(re.sub(r'(?<=[\w*&]) ?\b\w+$', '', a.strip()))
                      for a in m['arguments'].split(',') if a.strip()]
-        if owner == 'NSObject' and m['name'] in ('alloc', 'respondsToSelector_'):
+        if owner == 'NSObject' and m['name'] == 'alloc':
             arguments = arguments[1:]           # it is a function there: the receiver
         if (owner, m['name']) not in self.methods or 'Function&' not in m['arguments']:
             self.methods[owner, m['name']] = [self.kind(m['returns']), *arguments]

@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Running dispatches
- *
- * Threadgroup memory of a dispatch lies one after the other, with a zone between that a kernel has
- * no business in: it is looked at when a threadgroup ends.
- */
+/* Running dispatches. */
 
 #include "tests/simulators/mps/execution/run.h"
 
@@ -27,7 +22,6 @@ const char *const order_variable = "VRT_MPS_ORDER";
 
 namespace {
 
-constexpr size_t zone_bytes = 64;
 constexpr unsigned width = 32;
 
 int64_t now_ns()
@@ -57,25 +51,16 @@ public:
         stuck_code = MTL_CODE_TIMEOUT;
         memory_code = MTL_CODE_OUT_OF_MEMORY;
         is_uniform = true;
-        for (size_t bytes : g.group_bytes)
-            dynamic_shared_bytes += bytes ? bytes + zone_bytes : 0;
         for (unsigned i = 0; i < VRT_MSL_BUFFERS; i++)
             buffers[i] = g.buffers[i].data;
         thread.buffers = buffers;
-        thread.group_memory = group_memory;
         thread.threads_per_threadgroup = {t[0], t[1], t[2]};
         thread.threadgroups_per_grid = {n[0], n[1], n[2]};
         thread.threads_per_grid = {t[0] * n[0], t[1] * n[1], t[2] * n[2]};
         thread.n_simdgroups = (t[0] * t[1] * t[2] + width - 1) / width;
     }
     std::string name() const override { return asked.kernel->name; }
-    void begin(unsigned char *dynamic) override
-    {
-        for (unsigned i = 0; i < VRT_MSL_BUFFERS; i++) {
-            group_memory[i] = asked.group_bytes[i] ? dynamic : nullptr;
-            dynamic += asked.group_bytes[i] ? asked.group_bytes[i] + zone_bytes : 0;
-        }
-    }
+    void begin(unsigned char *) override {}
     int begin_block(const sim::place &block, std::string *ret_why) override
     {
         thread.threadgroup_in_grid = place_of(block);
@@ -84,15 +69,7 @@ public:
         *ret_why = "it takes longer than VRT_MPS_TIMEOUT_MS";
         return MTL_CODE_TIMEOUT;
     }
-    int end_block(std::string *ret_why) override
-    {
-        for (unsigned i = 0; i < VRT_MSL_BUFFERS; i++)
-            if (asked.group_bytes[i] && !is_zone_whole(i)) {
-                *ret_why = "it wrote beyond [[threadgroup(" + std::to_string(i) + ")]]";
-                return MTL_CODE_PAGE_FAULT;
-            }
-        return 0;
-    }
+    int end_block(std::string *) override { return 0; }
     void enter_thread(const sim::place &at) override { entered = at; }
     void run_thread() override
     {
@@ -112,20 +89,8 @@ public:
 private:
     const mtl_grid &asked;
     void *buffers[VRT_MSL_BUFFERS] = {};
-    void *group_memory[VRT_MSL_BUFFERS] = {};
     vrt_msl_thread thread = {};
     sim::place entered = {0, 0, 0};
-
-    bool is_zone_whole(unsigned i) const
-    {
-        const auto *zone = static_cast<const unsigned char *>(group_memory[i]) +
-                           asked.group_bytes[i];
-
-        for (size_t k = 0; k < zone_bytes; k++)
-            if (zone[k] != 0xff)
-                return false;
-        return true;
-    }
 };
 
 /* What is met at: by a name and a line always the same, for a thread of the host. */

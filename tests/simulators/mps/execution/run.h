@@ -23,13 +23,11 @@ struct mtl_grid {
     const struct vrt_msl_kernel *kernel;
     unsigned threadgroups[3], threads[3];
     struct mtl_span buffers[VRT_MSL_BUFFERS];
-    size_t group_bytes[VRT_MSL_BUFFERS];        /* of threadgroup memory, by index */
     int64_t deadline_ns;                /* by base/clock.h; INT64_MAX: none */
 };
 
 /* MTLCommandBufferError's numbers. */
 enum mtl_code {
-    MTL_CODE_NONE,
     MTL_CODE_INTERNAL = 1,
     MTL_CODE_TIMEOUT = 2,
     MTL_CODE_PAGE_FAULT = 3,

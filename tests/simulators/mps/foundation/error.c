@@ -6,17 +6,16 @@
 
 #include "tests/simulators/mps/foundation/foundation.h"
 
-struct mtl_error *mtl_error_new(const char *domain, long code, const char *description)
+struct mtl_error *mtl_error_new(long code, const char *description)
 {
     struct mtl_error *error = mtl_new(&mtl_error_class);
 
-    error->domain = mtl_string_new(domain);
     error->description = mtl_string_new(description);
     error->code = code;
     return error;
 }
 
-void mtl_error_give(mtl_object *ret_error, const char *domain, long code, const char *format, ...)
+void mtl_error_give(mtl_object *ret_error, long code, const char *format, ...)
 {
     VRT_CLEANUP(vrt_freep) char *text = NULL;
     va_list args;
@@ -27,17 +26,12 @@ void mtl_error_give(mtl_object *ret_error, const char *domain, long code, const 
     if (vasprintf(&text, format, args) < 0)
         mtl_die("no memory");
     va_end(args);
-    *ret_error = mtl_autorelease(mtl_error_new(domain, code, text));
+    *ret_error = mtl_autorelease(mtl_error_new(code, text));
 }
 
 static mtl_object description(MTL_SELF(mtl_error))
 {
     return mtl_autorelease(mtl_retain(self->description));
-}
-
-static mtl_object domain(MTL_SELF(mtl_error))
-{
-    return mtl_autorelease(mtl_retain(self->domain));
 }
 
 static mtl_i64 code(MTL_SELF(mtl_error))
@@ -47,10 +41,7 @@ static mtl_i64 code(MTL_SELF(mtl_error))
 
 static void destroy(struct mtl_base *object)
 {
-    struct mtl_error *error = (struct mtl_error *)object;
-
-    mtl_release(error->domain);
-    mtl_release(error->description);
+    mtl_release(((struct mtl_error *)object)->description);
 }
 
 const struct mtl_class mtl_error_class = {
@@ -58,7 +49,6 @@ const struct mtl_class mtl_error_class = {
     .n_bytes = sizeof(struct mtl_error),
     .methods = (const struct mtl_method[]){
         MTL_METHOD("localizedDescription", description, mtl_error, mtl_object),
-        MTL_METHOD("domain", domain, mtl_error, mtl_object),
         MTL_METHOD("code", code, mtl_error, mtl_i64),
         { 0 },
     },

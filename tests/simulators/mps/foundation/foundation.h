@@ -12,7 +12,7 @@ struct mtl_string {
 
 struct mtl_error {
     struct mtl_base base;
-    struct mtl_string *domain, *description;
+    struct mtl_string *description;
     long code;
 };
 
@@ -32,9 +32,8 @@ extern const struct mtl_class mtl_string_class, mtl_error_class, mtl_array_class
 
 /* New objects, to be released by the caller; strings are copied. */
 struct mtl_string *mtl_string_new(const char *text);
-struct mtl_error *mtl_error_new(const char *domain, long code, const char *description);
+struct mtl_error *mtl_error_new(long code, const char *description);
 struct mtl_array *mtl_array_new(struct mtl_base *const *objects, size_t n);
 
 /* Gives a client an error where it asked for one: *ret_error, as its pool's. */
-void mtl_error_give(mtl_object *ret_error, const char *domain, long code, const char *format, ...)
-    VRT_PRINTF(4, 5);
+void mtl_error_give(mtl_object *ret_error, long code, const char *format, ...) VRT_PRINTF(3, 4);

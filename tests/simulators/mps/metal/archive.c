@@ -11,7 +11,6 @@
 #include "tests/simulators/mps/metal/pipeline.h"
 #include "tests/simulators/mps/runtime/settings.h"
 
-#define ERROR_DOMAIN "MTLBinaryArchiveDomain"
 #define ERROR_INVALID_FILE 1
 #define SUM_DIGITS 16
 
@@ -58,7 +57,7 @@ struct mtl_archive *mtl_archive_new(struct mtl_device *device,
     char *lines = descriptor->url ? read_lines(descriptor->url->path) : mtl_copy("");
 
     if (!lines) {
-        mtl_error_give(ret_error, ERROR_DOMAIN, ERROR_INVALID_FILE,
+        mtl_error_give(ret_error, ERROR_INVALID_FILE,
                        "Invalid URL: %s is missing, damaged, or of another device",
                        descriptor->url->path);
         return NULL;
@@ -127,7 +126,7 @@ static mtl_bool serialize(MTL_SELF(mtl_archive), mtl_object handle, mtl_pointer 
     memcpy(text + n - n_sum, sum, n_sum);
     if (sim_file_write(url->path, text, (size_t)n) == 0)
         return true;
-    mtl_error_give((mtl_object *)(uintptr_t)error, ERROR_DOMAIN, ERROR_INVALID_FILE,
+    mtl_error_give((mtl_object *)(uintptr_t)error, ERROR_INVALID_FILE,
                    "Invalid URL: %s can't be written", url->path);
     return false;
 }

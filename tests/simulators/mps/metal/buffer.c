@@ -77,11 +77,6 @@ static mtl_pointer contents(MTL_SELF(mtl_buffer))
     return self->is_private ? NULL : self->memory.data;
 }
 
-static mtl_u64 length(MTL_SELF(mtl_buffer))
-{
-    return self->memory.n_bytes;
-}
-
 static void destroy(struct mtl_base *object)
 {
     struct mtl_buffer *buffer = (struct mtl_buffer *)object;
@@ -95,7 +90,6 @@ const struct mtl_class mtl_buffer_class = {
     .n_bytes = sizeof(struct mtl_buffer),
     .methods = (const struct mtl_method[]){
         MTL_METHOD("contents", contents, mtl_buffer, mtl_pointer),
-        MTL_METHOD("length", length, mtl_buffer, mtl_u64),
         { 0 },
     },
     .destroy = destroy,

@@ -23,7 +23,6 @@ MTL_EXPORT const struct mtl_class *const mtl_classes[] = {
     &mtl_archive_class,
     &mtl_archive_descriptor_class,
     &mtl_event_class,
-    &mtl_shared_event_class,
     &mtl_queue_class,
     &mtl_command_buffer_class,
     &mtl_compute_encoder_class,

@@ -9,7 +9,6 @@
 #include "tests/simulators/mps/metal/buffer.h"
 #include "tests/simulators/mps/metal/event.h"
 #include "tests/simulators/mps/metal/library.h"
-#include "tests/simulators/mps/metal/limits.h"
 #include "tests/simulators/mps/metal/metal.h"
 #include "tests/simulators/mps/metal/pipeline.h"
 #include "tests/simulators/mps/queue/queue.h"
@@ -96,19 +95,9 @@ static mtl_bool is_unified(MTL_SELF(mtl_device))
     return mtl_settings()->is_unified;
 }
 
-static mtl_bool no(MTL_SELF(mtl_device))
-{
-    return false;
-}
-
 static mtl_bool supports_family(MTL_SELF(mtl_device), mtl_i64 family)
 {
     return mtl_settings_has_family(family);
-}
-
-static mtl_u64 max_group_memory(MTL_SELF(mtl_device))
-{
-    return MTL_MAX_GROUP_BYTES;
 }
 
 static mtl_object new_buffer(MTL_SELF(mtl_device), mtl_u64 length, mtl_u64 options)
@@ -148,11 +137,6 @@ static mtl_object new_event(MTL_SELF(mtl_device))
     return mtl_handle(mtl_event_new(self));
 }
 
-static mtl_object new_shared_event(MTL_SELF(mtl_device))
-{
-    return mtl_handle(mtl_shared_event_new());
-}
-
 static mtl_object new_archive(MTL_SELF(mtl_device), mtl_object descriptor, mtl_pointer error)
 {
     return mtl_handle(mtl_archive_new(
@@ -171,11 +155,7 @@ const struct mtl_class mtl_device_class = {
         MTL_METHOD("currentAllocatedSize", allocated, mtl_device, mtl_u64),
         MTL_METHOD("maxBufferLength", max_buffer, mtl_device, mtl_u64),
         MTL_METHOD("hasUnifiedMemory", is_unified, mtl_device, mtl_bool),
-        MTL_METHOD("isRemovable", no, mtl_device, mtl_bool),
-        MTL_METHOD("isLowPower", no, mtl_device, mtl_bool),
-        MTL_METHOD("isHeadless", no, mtl_device, mtl_bool),
         MTL_METHOD("supportsFamily:", supports_family, mtl_device, mtl_bool, mtl_i64),
-        MTL_METHOD("maxThreadgroupMemoryLength", max_group_memory, mtl_device, mtl_u64),
         MTL_METHOD("newBufferWithLength:options:", new_buffer, mtl_device, mtl_object, mtl_u64,
                    mtl_u64),
         MTL_METHOD("newLibraryWithSource:options:error:", new_library, mtl_device, mtl_object,
@@ -187,7 +167,6 @@ const struct mtl_class mtl_device_class = {
                    mtl_pointer),
         MTL_METHOD("newCommandQueue", new_queue, mtl_device, mtl_object),
         MTL_METHOD("newEvent", new_event, mtl_device, mtl_object),
-        MTL_METHOD("newSharedEvent", new_shared_event, mtl_device, mtl_object),
         MTL_METHOD("newBinaryArchiveWithDescriptor:error:", new_archive, mtl_device, mtl_object,
                    mtl_object, mtl_pointer),
         { 0 },

@@ -11,7 +11,6 @@
 #include "tests/simulators/mps/runtime/faults.h"
 #include "tests/simulators/mps/runtime/settings.h"
 
-#define ERROR_DOMAIN "MTLLibraryErrorDomain"
 #define ERROR_COMPILE_FAILURE 3
 #define VERSION(major, minor) ((uint64_t)(major) << 16 | (minor))
 
@@ -62,19 +61,19 @@ struct mtl_library *mtl_library_new(struct mtl_device *device, mtl_object source
     char name[17];
 
     if (mtl_faults_count(device->index, MTL_AT_LIBRARY).fails) {
-        mtl_error_give(ret_error, ERROR_DOMAIN, ERROR_COMPILE_FAILURE,
+        mtl_error_give(ret_error, ERROR_COMPILE_FAILURE,
                        "Compilation failed: as VRT_MPS_FAULTS asked for");
         return NULL;
     }
     if (wish.version > (mtl_settings()->system >= 14 ? 310u : 300u)) {
-        mtl_error_give(ret_error, ERROR_DOMAIN, ERROR_COMPILE_FAILURE,
+        mtl_error_give(ret_error, ERROR_COMPILE_FAILURE,
                        "Compilation failed: macOS %u knows no MSL %u", mtl_settings()->system,
                        wish.version);
         return NULL;
     }
     const struct vrt_msl_library *code = mtl_compile(text->text, &wish, name, &log);
     if (!code) {
-        mtl_error_give(ret_error, ERROR_DOMAIN, ERROR_COMPILE_FAILURE, "Compilation failed:\n\n%s",
+        mtl_error_give(ret_error, ERROR_COMPILE_FAILURE, "Compilation failed:\n\n%s",
                        log ? log : "");
         return NULL;
     }

@@ -7,7 +7,6 @@
 #include "tests/simulators/mps/runtime/faults.h"
 #include "tests/simulators/mps/runtime/settings.h"
 
-#define ERROR_DOMAIN "AGXMetal"
 #define ERROR_UNSUPPORTED 3
 #define OPTION_FAIL_ON_ARCHIVE_MISS 4u
 
@@ -33,7 +32,7 @@ struct mtl_pipeline *mtl_pipeline_new(struct mtl_device *device, struct mtl_func
     mtl_device_expect(device, function->library->device, "function");
     const char *obstacle = find_obstacle(device, kernel);
     if (obstacle) {
-        mtl_error_give(ret_error, ERROR_DOMAIN, ERROR_UNSUPPORTED,
+        mtl_error_give(ret_error, ERROR_UNSUPPORTED,
                        "Compute function %s could not be compiled: %s", kernel->name, obstacle);
         return NULL;
     }
@@ -63,7 +62,7 @@ struct mtl_pipeline *mtl_pipeline_new_by(struct mtl_device *device,
     if (options & ~(uint64_t)OPTION_FAIL_ON_ARCHIVE_MISS)
         mtl_die("options %#llx ask for what isn't simulated", (unsigned long long)options);
     if ((options & OPTION_FAIL_ON_ARCHIVE_MISS) && !is_archived(descriptor)) {
-        mtl_error_give(ret_error, ERROR_DOMAIN, ERROR_UNSUPPORTED,
+        mtl_error_give(ret_error, ERROR_UNSUPPORTED,
                        "Compute function %s is in none of the binary archives",
                        descriptor->function->kernel->name);
         return NULL;
@@ -74,11 +73,6 @@ struct mtl_pipeline *mtl_pipeline_new_by(struct mtl_device *device,
 static mtl_u64 max_threads(MTL_SELF(mtl_pipeline))
 {
     return self->max_threads;
-}
-
-static mtl_u64 width(MTL_SELF(mtl_pipeline))
-{
-    return MTL_SIMD_WIDTH;
 }
 
 static void destroy(struct mtl_base *object)
@@ -119,7 +113,6 @@ const struct mtl_class mtl_pipeline_class = {
     .n_bytes = sizeof(struct mtl_pipeline),
     .methods = (const struct mtl_method[]){
         MTL_METHOD("maxTotalThreadsPerThreadgroup", max_threads, mtl_pipeline, mtl_u64),
-        MTL_METHOD("threadExecutionWidth", width, mtl_pipeline, mtl_u64),
         { 0 },
     },
     .destroy = destroy,

@@ -67,35 +67,30 @@ def take_index(token, argument, what):
     return index
 
 
-def add_memory(kernel, token, texts, attribute, argument):
-    """A parameter that is memory: a buffer's, or the threadgroup's."""
-    index = take_index(token, argument, attribute)
-    spaces = {'device', 'constant'} if attribute == 'buffer' else {'threadgroup'}
-    space = spaces & set(texts)
+def add_buffer(kernel, token, texts, argument):
+    index = take_index(token, argument, 'buffer')
+    space = {'device', 'constant'} & set(texts)
     if not space or not {'*', '&'} & set(texts):
-        raise tokens.Refused(token, f"'{attribute}' attribute only applies to pointers and "
-                                    f"references into {' or '.join(sorted(spaces))}")
-    space = space.pop().upper()
-    if any(index == other and (space == 'THREADGROUP') == (at == 'THREADGROUP')
-           for at, other, _ in kernel.parameters):
-        raise tokens.Refused(token, f"'{attribute}' attribute has a duplicate index {index}")
-    of = 'group_memory' if space == 'THREADGROUP' else 'buffers'
+        raise tokens.Refused(token, "'buffer' attribute only applies to pointers and references "
+                                    'into constant or device')
+    if any(index == other for _, other, _ in kernel.parameters):
+        raise tokens.Refused(token, f"'buffer' attribute has a duplicate index {index}")
     kind = 'reference' if '&' in texts else 'pointer'
-    kernel.parameters.append((space, index, len(kernel.arguments)))
-    kernel.arguments.append(f'vrt_msl::{kind}{{t->{of}[{index}]}}')
+    kernel.parameters.append((space.pop().upper(), index, len(kernel.arguments)))
+    kernel.arguments.append(f'vrt_msl::{kind}{{t->buffers[{index}]}}')
 
 
 def add_parameter(kernel, program, first, last):
     token = program.code[first]
     attributes = take_attributes(program, first, last)
     texts = [t.text for t in program.code[first:last]]
-    known = [name for name in attributes if name in INDICES or name in ('buffer', 'threadgroup')]
+    known = [name for name in attributes if name in INDICES or name == 'buffer']
     if len(known) != 1 or len(attributes) != 1:
         raise tokens.Refused(token, f"invalid attributes of a parameter of kernel '{kernel.name}': "
                                     f"{', '.join(attributes) or 'there is none'}")
     name = known[0]
     if name not in INDICES:
-        add_memory(kernel, token, texts, name, attributes[name])
+        add_buffer(kernel, token, texts, attributes[name])
         return
     of, kind = INDICES[name]
     kernel.arguments.append(f'vrt_msl::{kind}{{{"t->" + of if of else WIDTH}}}')

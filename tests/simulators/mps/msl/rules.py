@@ -9,8 +9,8 @@ SCALARS = {'bool', 'char', 'uchar', 'short', 'ushort', 'int', 'uint', 'long', 'u
            'float', 'bfloat'}
 VECTORS = {f'{packed}{scalar}{n}' for packed in ('', 'packed_') for scalar in SCALARS
            for n in (2, 3, 4)}
-OTHERS = {'void', 'unsigned', 'signed', 'size_t', 'atomic_uint', 'atomic_int', 'vec',
-          'simdgroup_matrix', 'simdgroup_float8x8', 'simdgroup_half8x8', 'simdgroup_bfloat8x8'} | {
+OTHERS = {'void', 'unsigned', 'signed', 'size_t', 'vec', 'simdgroup_matrix',
+          'simdgroup_float8x8', 'simdgroup_half8x8', 'simdgroup_bfloat8x8'} | {
               f'{sign}int{bits}_t' for sign in ('', 'u') for bits in (8, 16, 32, 64)}
 TYPES = SCALARS | VECTORS | OTHERS
 

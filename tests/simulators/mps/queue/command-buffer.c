@@ -123,9 +123,8 @@ static void complete(struct mtl_command_buffer *buffer, const struct mtl_outcome
     if (outcome->code) {
         snprintf(text, sizeof(text), "%s%s%s", describe(outcome->code), outcome->why[0] ? ": " : "",
                  outcome->why);
-        error = mtl_error_new("MTLCommandBufferErrorDomain", outcome->code, text);
+        error = mtl_error_new(outcome->code, text);
     }
-    buffer->end_s = (double)vrt_clock_now_ns() / VRT_NS_PER_S;
     mtl_lock();
     buffer->error = error;
     buffer->status = error ? MTL_STATUS_ERROR : MTL_STATUS_COMPLETED;
@@ -154,7 +153,6 @@ void mtl_command_buffer_run(struct mtl_command_buffer *buffer)
     struct mtl_outcome outcome;
 
     mtl_begin("MTLCommandBuffer", "(running)");
-    buffer->start_s = (double)vrt_clock_now_ns() / VRT_NS_PER_S;
     mtl_lock();
     buffer->status = MTL_STATUS_SCHEDULED;
     mtl_unlock();
@@ -243,24 +241,6 @@ static mtl_object error(MTL_SELF(mtl_command_buffer))
     return mtl_handle(found);
 }
 
-static void expect_end(const struct mtl_command_buffer *buffer)
-{
-    if (status_of(buffer) < MTL_STATUS_COMPLETED)
-        mtl_die("the command buffer isn't completed");
-}
-
-static mtl_f64 start_time(MTL_SELF(mtl_command_buffer))
-{
-    expect_end(self);
-    return self->start_s;
-}
-
-static mtl_f64 end_time(MTL_SELF(mtl_command_buffer))
-{
-    expect_end(self);
-    return self->end_s;
-}
-
 static void destroy(struct mtl_base *object)
 {
     struct mtl_command_buffer *buffer = (struct mtl_command_buffer *)object;
@@ -295,8 +275,6 @@ const struct mtl_class mtl_command_buffer_class = {
         MTL_METHOD("waitUntilCompleted", wait_until_completed, mtl_command_buffer, mtl_void),
         MTL_METHOD("status", status, mtl_command_buffer, mtl_u64),
         MTL_METHOD("error", error, mtl_command_buffer, mtl_object),
-        MTL_METHOD("GPUStartTime", start_time, mtl_command_buffer, mtl_f64),
-        MTL_METHOD("GPUEndTime", end_time, mtl_command_buffer, mtl_f64),
         { 0 },
     },
     .destroy = destroy,

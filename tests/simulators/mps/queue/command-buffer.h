@@ -17,7 +17,6 @@ struct mtl_command_buffer {
     struct mtl_block *handlers[16];
     unsigned n_handlers;
     struct mtl_command_buffer *next;    /* in its queue */
-    double start_s, end_s;
     /* Under the lock: */
     enum mtl_status {
         MTL_STATUS_NOT_ENQUEUED = 0,

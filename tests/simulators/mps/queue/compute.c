@@ -22,7 +22,6 @@ struct compute_encoder {
     struct mtl_encoder encoder;
     struct mtl_pipeline *pipeline;      /* retained; NULL: none is set */
     struct binding bindings[VRT_MSL_BUFFERS];
-    size_t group_bytes[VRT_MSL_BUFFERS];
 };
 
 static void set_pipeline(MTL_SELF(compute_encoder), mtl_object handle)
@@ -84,17 +83,6 @@ static void set_bytes(MTL_SELF(compute_encoder), mtl_pointer bytes, mtl_u64 n_by
     memcpy(binding->bytes, bytes, n_bytes);
 }
 
-static void set_group_memory(MTL_SELF(compute_encoder), mtl_u64 n_bytes, mtl_u64 index)
-{
-    binding_at(self, index);
-    if (n_bytes % MTL_GROUP_MEMORY_UNIT)
-        mtl_die("%lu bytes of threadgroup memory: not a multiple of %u", n_bytes,
-                MTL_GROUP_MEMORY_UNIT);
-    if (n_bytes > MTL_MAX_GROUP_BYTES)
-        mtl_die("%lu bytes of threadgroup memory: over %u", n_bytes, MTL_MAX_GROUP_BYTES);
-    self->group_bytes[index] = n_bytes;
-}
-
 static void expect_offset(const char *kernel, const struct vrt_msl_parameter *parameter,
                           uint64_t offset)
 {
@@ -111,31 +99,14 @@ static void expect_argument(const struct compute_encoder *encoder, const char *k
                             const struct vrt_msl_parameter *parameter)
 {
     const struct binding *binding = &encoder->bindings[parameter->index];
-    const bool is_group = parameter->space == VRT_MSL_THREADGROUP;
-    const size_t n_bytes = is_group ? encoder->group_bytes[parameter->index] : binding->n_bytes;
-    const char *what = is_group ? "threadgroup memory" : "buffer";
 
-    if (!n_bytes)
-        mtl_die("kernel %s: %s %u isn't set", kernel, what, parameter->index);
-    if (n_bytes < parameter->least_bytes)
-        mtl_die("kernel %s: %s %u has %zu bytes, of %lu", kernel, what, parameter->index, n_bytes,
-                parameter->least_bytes);
-    if (!is_group && binding->buffer)
+    if (!binding->n_bytes)
+        mtl_die("kernel %s: buffer %u isn't set", kernel, parameter->index);
+    if (binding->n_bytes < parameter->least_bytes)
+        mtl_die("kernel %s: buffer %u has %zu bytes, of %lu", kernel, parameter->index,
+                binding->n_bytes, parameter->least_bytes);
+    if (binding->buffer)
         expect_offset(kernel, parameter, binding->offset);
-}
-
-static void expect_arguments(const struct compute_encoder *encoder)
-{
-    const struct vrt_msl_kernel *kernel = encoder->pipeline->function->kernel;
-    size_t n_group_bytes = *kernel->static_bytes;
-
-    for (unsigned i = 0; i < kernel->n_parameters; i++)
-        expect_argument(encoder, kernel->name, &kernel->parameters[i]);
-    for (size_t i = 0; i < VRT_MSL_BUFFERS; i++)
-        n_group_bytes += encoder->group_bytes[i];
-    if (n_group_bytes > MTL_MAX_GROUP_BYTES)
-        mtl_die("kernel %s: %zu bytes of threadgroup memory in all: over %u", kernel->name,
-                n_group_bytes, MTL_MAX_GROUP_BYTES);
 }
 
 static void expect_size(const struct compute_encoder *encoder, const mtl_size *groups,
@@ -180,7 +151,8 @@ static void dispatch(MTL_SELF(compute_encoder), mtl_size groups, mtl_size thread
         mtl_die("no pipeline is set");
     const struct vrt_msl_kernel *kernel = self->pipeline->function->kernel;
     expect_size(self, &groups, &threads);
-    expect_arguments(self);
+    for (unsigned i = 0; i < kernel->n_parameters; i++)
+        expect_argument(self, kernel->name, &kernel->parameters[i]);
     struct mtl_command *command = mtl_command_new(MTL_COMMAND_DISPATCH);
     command->dispatch.pipeline = mtl_retain(self->pipeline);
     command->dispatch.grid = (struct mtl_grid){
@@ -190,10 +162,7 @@ static void dispatch(MTL_SELF(compute_encoder), mtl_size groups, mtl_size thread
     };
     for (unsigned i = 0; i < kernel->n_parameters; i++) {
         const unsigned index = kernel->parameters[i].index;
-        if (kernel->parameters[i].space != VRT_MSL_THREADGROUP)
-            take(&command->dispatch, index, &self->bindings[index]);
-        else
-            command->dispatch.grid.group_bytes[index] = self->group_bytes[index];
+        take(&command->dispatch, index, &self->bindings[index]);
     }
     mtl_command_buffer_add(self->encoder.buffer, command);
 }
@@ -223,8 +192,6 @@ const struct mtl_class mtl_compute_encoder_class = {
                    mtl_u64, mtl_u64),
         MTL_METHOD("setBytes:length:atIndex:", set_bytes, compute_encoder, mtl_void, mtl_pointer,
                    mtl_u64, mtl_u64),
-        MTL_METHOD("setThreadgroupMemoryLength:atIndex:", set_group_memory, compute_encoder,
-                   mtl_void, mtl_u64, mtl_u64),
         MTL_METHOD("dispatchThreadgroups:threadsPerThreadgroup:", dispatch, compute_encoder,
                    mtl_void, mtl_size, mtl_size),
         MTL_METHOD("endEncoding", end, compute_encoder, mtl_void),

@@ -125,11 +125,6 @@ static void release(MTL_SELF(mtl_base))
     mtl_release(self);
 }
 
-static mtl_object autorelease(MTL_SELF(mtl_base))
-{
-    return mtl_autorelease(self);
-}
-
 static mtl_object init(MTL_SELF(mtl_base))
 {
     if (!self->class->has_alloc)
@@ -147,14 +142,10 @@ static mtl_object alloc(MTL_SELF(mtl_class_object))
     return mtl_handle(object);
 }
 
-static mtl_bool responds(MTL_SELF(mtl_base), mtl_selector selector);
-
 static const struct mtl_method root_methods[] = {
     MTL_METHOD("retain", retain, mtl_base, mtl_object),
     MTL_METHOD("release", release, mtl_base, mtl_void),
-    MTL_METHOD("autorelease", autorelease, mtl_base, mtl_object),
     MTL_METHOD("init", init, mtl_base, mtl_object),
-    MTL_METHOD("respondsToSelector:", responds, mtl_base, mtl_bool, mtl_selector),
     { 0 },
 };
 
@@ -193,11 +184,6 @@ static mtl_function look_up(const struct mtl_base *object, const char *selector)
     }
     found = search(((const struct mtl_class_object *)object)->of->class_methods, selector);
     return found ? found : search(root_class_methods, selector);
-}
-
-static mtl_bool responds(MTL_SELF(mtl_base), mtl_selector selector)
-{
-    return look_up(self, selector->name) != NULL;
 }
 
 mtl_function mtl_find_method(void **receiver, mtl_selector selector)

@@ -22,7 +22,6 @@ typedef const struct objc_selector *mtl_selector;
 typedef bool mtl_bool;
 typedef unsigned long mtl_u64;
 typedef long mtl_i64;
-typedef double mtl_f64;
 typedef const void *mtl_pointer;
 typedef struct mtl_size {
     unsigned long width, height, depth;

@@ -122,9 +122,6 @@ void bench_encode(id command_buffer, const struct bench_dispatch *dispatch)
     if (dispatch->bytes)
         SEND(void, (const void *, unsigned long, unsigned long), encoder,
              "setBytes:length:atIndex:", dispatch->bytes, dispatch->n_bytes, n);
-    if (dispatch->group_bytes)
-        SEND(void, (unsigned long, unsigned long), encoder,
-             "setThreadgroupMemoryLength:atIndex:", dispatch->group_bytes, 0);
     SEND(void, (struct size, struct size), encoder, "dispatchThreadgroups:threadsPerThreadgroup:",
          dispatch->groups, dispatch->threads);
     SEND0(void, encoder, "endEncoding");

@@ -86,7 +86,6 @@ struct bench_dispatch {
     unsigned n_buffers;
     const void *bytes;
     size_t n_bytes;
-    unsigned long group_bytes;          /* at index 0; 0: none */
     struct size groups, threads;
 };
 

@@ -34,11 +34,10 @@ kernel void axpy(device const float4 *x [[buffer(0)]], device float4 *y [[buffer
 /* c = a * b by tiles of 16 x 16, of half numbers, summed in float */
 kernel void multiply(device const half *a [[buffer(0)]], device const half *b [[buffer(1)]],
                      device float *c [[buffer(2)]], constant sizes &s [[buffer(3)]],
-                     threadgroup float *left [[threadgroup(0)]],
                      uint2 at [[thread_position_in_grid]],
                      ushort2 here [[thread_position_in_threadgroup]])
 {
-    threadgroup float right[side][side];
+    threadgroup float left[side * side], right[side][side];
 #if MUTANT == 2
     half sum = 0.0h;
 #else
@@ -100,6 +99,7 @@ kernel void transpose(device const float *x [[buffer(0)]], device float *y [[buf
     threadgroup uint unused[1 == 1 ? 4 : 8];
     simdgroup_float8x8 m;
     const simdgroup_float8x8 one(1.0f);
+    const simdgroup_float8x8 zero = make_filled_simdgroup_matrix<float, 8, 8>(0.0f);
 
     tile[2 * lane] = x[2 * lane];
     tile[2 * lane + 1] = x[2 * lane + 1];
@@ -107,7 +107,7 @@ kernel void transpose(device const float *x [[buffer(0)]], device float *y [[buf
     simdgroup_barrier(mem_flags::mem_threadgroup);
 #endif
     simdgroup_load(m, tile, 8, ulong2(0), true);
-    simdgroup_multiply(m, one, m);
+    simdgroup_multiply_accumulate(m, one, m, zero);
     unused[0] = 0;
     m.thread_elements()[0] *= 2.0f;
     m.thread_elements()[1] *= 2.0f;
@@ -116,7 +116,7 @@ kernel void transpose(device const float *x [[buffer(0)]], device float *y [[buf
 
 /* y = softmax(x) of each row, a threadgroup to it */
 kernel void softmax(device const float *x [[buffer(0)]], device float *y [[buffer(1)]],
-                    constant uint &n [[buffer(2)]], threadgroup float *shared [[threadgroup(0)]],
+                    constant uint &n [[buffer(2)]],
                     uint row [[threadgroup_position_in_grid]],
                     uint t [[thread_index_in_threadgroup]],
                     uint n_threads [[threads_per_threadgroup]],
@@ -126,10 +126,12 @@ kernel void softmax(device const float *x [[buffer(0)]], device float *y [[buffe
 {
     device const float *from = x + row * n;
     float largest = -INFINITY, sum = 0.0f;
+    threadgroup float shared[4];
 
     for (uint i = t; i < n; i += n_threads)
         largest = max(largest, from[i]);
-    largest = simd_max(largest);
+    for (ushort mask = 16; mask; mask /= 2)
+        largest = max(largest, simd_shuffle_xor(largest, mask));
     if (lane == 0)
         shared[simdgroup] = largest;
 #if MUTANT == 7
@@ -142,8 +144,9 @@ kernel void softmax(device const float *x [[buffer(0)]], device float *y [[buffe
         largest = max(largest, shared[i]);
     threadgroup_barrier(mem_flags::mem_threadgroup);
     for (uint i = t; i < n; i += n_threads)
-        sum += precise::exp(from[i] - largest);
-    sum = simd_sum(sum);
+        sum += exp(from[i] - largest);
+    for (ushort mask = 16; mask; mask /= 2)
+        sum += simd_shuffle_xor(sum, mask);
     if (lane == 0)
         shared[simdgroup] = sum;
     threadgroup_barrier(mem_flags::mem_threadgroup);
@@ -152,32 +155,6 @@ kernel void softmax(device const float *x [[buffer(0)]], device float *y [[buffe
         sum += shared[i];
     for (uint i = t; i < n; i += n_threads)
         y[row * n + i] = exp(from[i] - largest) / sum;
-}
-
-/* counts[0] += how many of x are above 0, counts[1] what lanes see of each other */
-kernel void count(device const float *x [[buffer(0)]], device atomic_uint *counts [[buffer(1)]],
-                  constant uint &n [[buffer(2)]], uint i [[thread_position_in_grid]],
-                  uint lane [[thread_index_in_simdgroup]], uint t [[thread_index_in_threadgroup]])
-{
-    threadgroup atomic_uint mine;
-
-    if (t == 0)
-        atomic_store_explicit(&mine, 0u, memory_order_relaxed);
-    threadgroup_barrier(mem_flags::mem_threadgroup);
-    if (i < n && x[i] > 0.0f)
-        atomic_fetch_add_explicit(&mine, 1u, memory_order_relaxed);
-    threadgroup_barrier(mem_flags::mem_threadgroup);
-    if (t == 0)
-        atomic_fetch_add_explicit(counts, atomic_load_explicit(&mine, memory_order_relaxed),
-                                  memory_order_relaxed);
-    const uint left = simd_shuffle(lane, ushort((lane + 31) % 32));
-    const uint across = simd_shuffle_xor(lane, 16);
-    const uint down = simd_shuffle_down(lane, 1);
-    const uint first = simd_broadcast_first(lane + 7);
-
-    if (left == (lane + 31) % 32 && across == (lane ^ 16) && down == min(lane + 1, 31u) &&
-        first == 7 && ulong(simd_ballot(lane < 3)) == 7)
-        atomic_fetch_add_explicit(counts + 1, 1u, memory_order_relaxed);
 }
 
 /* y[0] goes round in a loop that takes long: n numbers, one after the other */

@@ -12,8 +12,8 @@
 static const struct {
     const char *text, *says;
 } refused[] = {
-    { "kernel void k(device float *a [[buffer(0)]], threadgroup float *t [[threadgroup(0)]])\n"
-      "{ device float *p = t; a[0] = *p; }", "program_source:5:17: error: cannot initialize" },
+    { KERNEL "{ threadgroup float t[1];\ndevice float *p = t; a[0] = *p; }",
+      "program_source:5:15: error: cannot initialize" },
     { "void f(threadgroup float *p) { *p = 0; }\n" KERNEL "{ f(a); }", "no matching function" },
     { KERNEL "{ constant float *p = a; a[0] = *p; }", "cannot initialize" },
     { "float f(float *p) { return *p; }", "address space qualifier" },
@@ -49,6 +49,7 @@ static const struct {
     { "kernel float k(device float *a [[buffer(0)]]) { return a[0]; }", "must return void" },
     { "kernel void k(float a [[buffer(0)]]) { }", "only applies to pointers" },
     { "kernel void k(threadgroup float *a [[buffer(0)]]) { }", "only applies to pointers" },
+    { "kernel void k(threadgroup float *a [[threadgroup(0)]]) { }", "invalid attributes" },
     { "void f() { threadgroup float t[4]; t[0] = 0; }", "declared in a kernel function" },
     { "threadgroup float t[4];", "constant address space" },
     { "float x = 1;", "constant address space" },
@@ -111,21 +112,16 @@ static const struct {
     { "clamp(a[2], 0.0f, 2.5f) + clamp(5, 1, 3)", 5.5 },
     { "min(a[0], a[1]) + max(uint(3), 2u) + fmin(1.0f, 0.5f)", 4.5 },
     { "rint(2.5f) + floor(-0.5f) + ceil(0.5f) + fabs(-2.0f)", 4 },
-    { "exp2(3.0f) + rsqrt(4.0f) + sqrt(9.0f)", 11.5 },
-    { "precise::exp(0.0f) + fast::exp(0.0f) + tanh(0.0f) + log(1.0f)", 2 },
-    { "fma(2.0f, 3.0f, 4.0f) + pow(2.0f, 3.0f)", 18 },
-    { "isnan(NAN) + 2 * isinf(INFINITY) + 4 * isfinite(1.0f) + 8 * isnan(1.0f)", 7 },
+    { "exp2(3.0f) + exp(0.0f) + tanh(0.0f) + sqrt(9.0f) + fma(2.0f, 3.0f, 4.0f)", 22 },
+    { "isnan(NAN) + 2 * isfinite(INFINITY) + 4 * isfinite(1.0f) + 8 * isnan(1.0f)", 5 },
     { "as_type<float>(0x40400000u)", 3 },
     { "float(as_type<half>(ushort(0x3c00)))", 1 },
     { "float4(1, 2, 3, 4).wzyx.y + float4(float2(5, 6), 7, 8).x", 8 },
-    { "dot(float3(1, 2, 3), float3(4))", 24 },
     { "float4(int4(7))[2] + float3(uchar3(255)).z", 262 },
     { "vec<float, 2>(1, 2).y + metal::vec<half, 2>(3).x", 5 },
-    { "float(sizeof(packed_float3)) + float3(packed_float3(1, 2, 3)).y", 14 },
-    { "max(float4(1, 2, 3, 4), 2.5f).x + mix(1.0f, 3.0f, 0.5f)", 4.5 },
-    { "float(long(1) << 40 >> 38) + float(popcount(255u)) + float(clz(1u))", 43 },
+    { "max(float4(1, 2, 3, 4), 2.5f).x + float(long(1) << 40 >> 38)", 6.5 },
     { "twice(a[1]) + number<3>::value + table[1]", 27 },
-    { "abs(-3) + float(abs(short(-4))) + sign(-2.0f)", 6 },
+    { "copysign(3.0f, -0.5f) + select(float2(5), float2(7), float2(1, 2) < 2.0f).x", 4 },
     { "float4(*(device const float4 *)a).w + float2(*(device const packed_half2 *)a).x", 4 },
     { "float(__METAL_VERSION__)", 300 },
     { "copied(*(device const pair *)a).y + kept(pair_of_constants).x", 32 },
@@ -188,7 +184,7 @@ static const char bfloat_text[] = HEAD
     "    b[1] = bfloat(259.0f);\n"
     "    const bfloat4 v = bfloat4(float4(1, 2, 3, 4));\n"
     "    r[2] = float4(v).z;\n"
-    "    r[3] = float4(*(device const packed_bfloat4 *)a).y + sizeof(packed_bfloat3);\n"
+    "    r[3] = float4(*(device const packed_bfloat4 *)a).y + sizeof(packed_bfloat4);\n"
     "}\n";
 
 static void compute_bfloat(void)
@@ -210,7 +206,7 @@ static void compute_bfloat(void)
     expect_near(r[0], 256, 0);                                  /* 257 is rounded to even */
     expect_near(r[1], 512, 0);
     expect_near(r[2], 3, 0);
-    expect_near(r[3], 7, 0);
+    expect_near(r[3], 9, 0);
     expect_int(b[0], 0x4380);
     expect_int(b[1], 0x4382);
     bench_close(&bench);

@@ -12,17 +12,13 @@
 static const char text[] =
     "#include <metal_stdlib>\n"
     "using namespace metal;\n"
-    "kernel void k(device float *a [[buffer(0)]], constant float4 &b [[buffer(1)]],\n"
-    "              threadgroup float *t [[threadgroup(0)]])\n"
+    "kernel void k(device float *a [[buffer(0)]], constant float4 &b [[buffer(1)]])\n"
     "{\n"
-    "    t[0] = b.x;\n"
-    "    a[0] = t[0];\n"
+    "    a[0] = b.x;\n"
     "}\n"
     "[[max_total_threads_per_threadgroup(64)]] kernel void few(device float *a [[buffer(0)]])\n"
     "{\n"
-    "    threadgroup float t[4096];\n"
-    "    t[0] = a[0];\n"
-    "    a[0] = t[0];\n"
+    "    a[0] = 0;\n"
     "}\n";
 
 /* A mistake is made with these. */
@@ -40,12 +36,6 @@ static void set_bytes(unsigned long n)
     static const char bytes[8192];
     SEND(void, (const void *, unsigned long, unsigned long), encoder, "setBytes:length:atIndex:",
          bytes, n, 1);
-}
-
-static void set_group_memory(unsigned long n)
-{
-    SEND(void, (unsigned long, unsigned long), encoder, "setThreadgroupMemoryLength:atIndex:", n,
-         0);
 }
 
 static void set_pipeline(const char *kernel)
@@ -66,7 +56,6 @@ static void set_all(void)
     set_pipeline("k");
     set_buffer(buffer, 0, 0);
     set_bytes(16);
-    set_group_memory(16);
 }
 
 static void end(void)
@@ -102,8 +91,7 @@ static void release_twice(void)
 static void pool_freed(void)
 {
     void *pool = api.push();
-    SEND0(id, buffer, "autorelease");
-    bench_release(buffer);
+    bench_release(SEND0(id, device, "name"));
     api.pop(pool);
 }
 
@@ -177,9 +165,11 @@ static void signal_inside(void)
 
 static void signal_back(void)
 {
-    id event = SEND0(id, device, "newSharedEvent");
-    SEND(void, (uint64_t), event, "setSignaledValue:", 5);
-    SEND(void, (uint64_t), event, "setSignaledValue:", 5);
+    id event = SEND0(id, device, "newEvent");
+    end();
+    for (int i = 0; i < 2; i++)
+        SEND(void, (id, uint64_t), commands, "encodeSignalEvent:value:", event, 5);
+    bench_finish(commands, NULL);
 }
 
 static void handle_by_stack(void)
@@ -194,13 +184,6 @@ static void forget_buffer(void)
 {
     set_all();
     set_buffer(NULL, 0, 0);
-    dispatch(1, 1);
-}
-
-static void forget_group_memory(void)
-{
-    set_all();
-    set_group_memory(0);
     dispatch(1, 1);
 }
 
@@ -230,15 +213,6 @@ static void offset_beyond(void) { set_buffer(buffer, 64, 0); }
 static void index_beyond(void) { set_buffer(buffer, 0, 31); }
 static void set_no_bytes(void) { set_bytes(0); }
 static void set_many_bytes(void) { set_bytes(4097); }
-static void odd_group_memory(void) { set_group_memory(24); }
-
-static void much_group_memory(void)
-{
-    set_pipeline("few");
-    set_buffer(buffer, 0, 0);
-    set_group_memory(16400);
-    dispatch(1, 1);
-}
 
 static void many_threads(void)
 {
@@ -316,7 +290,7 @@ static void test_mistakes(void)
         { fork_and_use, "used after fork()" },
         { use_freed, "-[? contents]: the MTLBuffer was freed" },
         { release_twice, "-[? release]: the MTLBuffer was freed" },
-        { pool_freed, "objc_autoreleasePoolPop(): the MTLBuffer was freed" },
+        { pool_freed, "objc_autoreleasePoolPop(): the NSString was freed" },
         { need_pool, "-[MTLDevice name]: a NSString is autoreleased on a thread without a pool" },
         { pop_twice, "it is no pool of this thread" },
         { send_nonsense, "-[MTLDevice reticulateSplines]: unrecognized selector" },
@@ -337,7 +311,6 @@ static void test_mistakes(void)
         { handle_by_stack, "the handler is no global block" },
         { forget_pipeline, "no pipeline is set" },
         { forget_buffer, "kernel k: buffer 0 isn't set" },
-        { forget_group_memory, "kernel k: threadgroup memory 0 isn't set" },
         { give_too_little, "kernel k: buffer 1 has 12 bytes, of 16" },
         { misalign, "kernel k: offset 2 of buffer 0 isn't a multiple of 4" },
         { give_other, "the buffer is of device 1, not of 0" },
@@ -345,8 +318,6 @@ static void test_mistakes(void)
         { index_beyond, "index 31 is over 30" },
         { set_no_bytes, "0 bytes: it may be 1 to 4096" },
         { set_many_bytes, "4097 bytes: it may be 1 to 4096" },
-        { odd_group_memory, "24 bytes of threadgroup memory: not a multiple of 16" },
-        { much_group_memory, "32784 bytes of threadgroup memory in all: over 32768" },
         { many_threads, "65 x 1 x 1 threads in a threadgroup: over 64" },
         { many_threads_at_all, "1025 x 1 x 1 threads in a threadgroup: over 1024" },
         { no_threadgroups, "an empty grid" },

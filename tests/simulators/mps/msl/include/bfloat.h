@@ -47,7 +47,6 @@ namespace vrt_msl {
 
 template <int n> struct bfloats;
 template <> struct bfloats<2> { bfloat x, y; };
-template <> struct bfloats<3> { bfloat x, y, z; };
 template <> struct bfloats<4> { bfloat x, y, z, w; };
 
 /* A vector of them: made of numbers and turned into such, element by element. */
@@ -92,10 +91,8 @@ template <int n> struct maker<packed_bfloats<n>, true> {
 }
 
 typedef vrt_msl::bfloat_vector<2> bfloat2;
-typedef vrt_msl::bfloat_vector<3> bfloat3;
 typedef vrt_msl::bfloat_vector<4> bfloat4;
 typedef vrt_msl::packed_bfloats<2> packed_bfloat2;
-typedef vrt_msl::packed_bfloats<3> packed_bfloat3;
 typedef vrt_msl::packed_bfloats<4> packed_bfloat4;
 
 #endif

@@ -8,7 +8,7 @@
  * kernels for one thread at a time.
  */
 
-#define VRT_MSL_BUFFERS 31                  /* the indices of buffers, of threadgroup memory */
+#define VRT_MSL_BUFFERS 31                  /* their indices */
 
 /* What threads ask of the machine that runs them. */
 struct vrt_msl_machine {
@@ -34,7 +34,6 @@ struct vrt_msl_place {
 /* What a kernel is run with, and which thread it is. */
 struct vrt_msl_thread {
     void *const *buffers;                   /* by index, their offset added */
-    void *const *group_memory;          /* by index */
     struct vrt_msl_place in_grid, in_threadgroup, threadgroup_in_grid;
     struct vrt_msl_place threads_per_threadgroup, threads_per_grid, threadgroups_per_grid;
     unsigned index_in_threadgroup, index_in_simdgroup, simdgroup, n_simdgroups;
@@ -43,7 +42,6 @@ struct vrt_msl_thread {
 enum vrt_msl_space {
     VRT_MSL_DEVICE,
     VRT_MSL_CONSTANT,
-    VRT_MSL_THREADGROUP,
 };
 
 struct vrt_msl_parameter {

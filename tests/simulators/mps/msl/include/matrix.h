@@ -211,11 +211,4 @@ void simdgroup_multiply_accumulate(thread simdgroup_matrix<D, 8, 8> &d,
 #endif
 }
 
-template <class D, class A, class B>
-void simdgroup_multiply(thread simdgroup_matrix<D, 8, 8> &d, simdgroup_matrix<A, 8, 8> a,
-                        simdgroup_matrix<B, 8, 8> b, uint line = __builtin_LINE())
-{
-    simdgroup_multiply_accumulate(d, a, b, make_filled_simdgroup_matrix<D, 8, 8>(D(0.0f)), line);
-}
-
 }

@@ -14,6 +14,5 @@
 #include "bfloat.h"
 #include "math.h"
 #include "integer.h"
-#include "atomic.h"
 #include "simdgroup.h"
 #include "matrix.h"

@@ -49,26 +49,9 @@ template <class A> struct is_same<A, A> { static constexpr constant bool value =
 template <bool condition, class T = void> struct enable_if {};
 template <class T> struct enable_if<true, T> { typedef T type; };
 
-template <bool condition, class A, class B> struct conditional { typedef A type; };
-template <class A, class B> struct conditional<false, A, B> { typedef B type; };
-
 }
 
 namespace vrt_msl {
-
-/* Three numbers without the fourth's room. */
-#ifdef VRT_MSL_STRICT
-template <class T> using packed3 __attribute__((aligned(1))) = metal::vec<T, 3>;
-#else
-template <class T> struct packed3 {
-    T x, y, z;
-
-    packed3() = default;
-    packed3(metal::vec<T, 3> v) : x(v.x), y(v.y), z(v.z) {}
-    operator metal::vec<T, 3>() const { return metal::vec<T, 3>{x, y, z}; }
-    T operator[](int i) const { return i == 0 ? x : i == 1 ? y : z; }
-};
-#endif
 
 /* A vector's elements; a scalar is its own only one. */
 template <class T> struct shape {
@@ -79,13 +62,6 @@ template <class E, int n> struct shape<E __attribute__((ext_vector_type(n)))> {
     typedef E element;
     enum { size = n };
 };
-#ifndef VRT_MSL_STRICT
-template <class T> struct shape<packed3<T>> {
-    typedef T element;
-    enum { size = 3 };
-};
-#endif
-
 template <class T> using element = typename shape<T>::element;
 
 template <class T, bool is_vector = (shape<T>::size > 1)> struct access {
@@ -130,15 +106,6 @@ template <class V> struct maker<V, true> {
     static V make() { return V(element<V>(0)); }
 };
 
-#ifndef VRT_MSL_STRICT
-template <class T> struct maker<packed3<T>, true> {
-    template <class... A> static packed3<T> make(A... a)
-    {
-        return packed3<T>(maker<metal::vec<T, 3>, true>::make(a...));
-    }
-};
-#endif
-
 template <class T, class... A> T make(A... a)
 {
     return maker<T, (shape<T>::size > 1)>::make(a...);
@@ -148,8 +115,7 @@ template <class T, class... A> T make(A... a)
 
 #define VRT_MSL_PACKED(type)                                                        \
     typedef type packed_##type##2 __attribute__((ext_vector_type(2), aligned(sizeof(type)))); \
-    typedef type packed_##type##4 __attribute__((ext_vector_type(4), aligned(sizeof(type)))); \
-    typedef vrt_msl::packed3<type> packed_##type##3;
+    typedef type packed_##type##4 __attribute__((ext_vector_type(4), aligned(sizeof(type))));
 VRT_MSL_PACKED(char)
 VRT_MSL_PACKED(uchar)
 VRT_MSL_PACKED(short)
