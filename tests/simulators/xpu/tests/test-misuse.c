@@ -5,37 +5,33 @@
 
 #include "base/macro.h"
 
+/* A mistake is made with these, of device 0. */
 static struct bench bench;
+static ze_command_queue_handle_t queue;
+static ze_command_list_handle_t list;
+
 static const char zeros[64];
 
 static void execute_open(void)
 {
-    ze_command_queue_handle_t queue = bench_queue(&bench, 0, false);
-    ze_command_list_handle_t list = bench_list(&bench, 0, false);
     expect_int(zeCommandQueueExecuteCommandLists(queue, 1, &list, NULL),
                ZE_RESULT_ERROR_INVALID_ARGUMENT);
     expect_ok(zeCommandListClose(list));
     expect_ok(zeCommandQueueExecuteCommandLists(queue, 1, &list, NULL));
     expect_ok(zeCommandQueueSynchronize(queue, WAIT_NS));
-    expect_ok(zeCommandListDestroy(list));
-    expect_ok(zeCommandQueueDestroy(queue));
 }
 
 static void append_closed(void)
 {
-    ze_command_list_handle_t list = bench_list(&bench, 0, false);
     expect_ok(zeCommandListClose(list));
     expect_int(zeCommandListAppendBarrier(list, NULL, 0, NULL), ZE_RESULT_ERROR_INVALID_ARGUMENT);
     expect_ok(zeCommandListReset(list));
     expect_ok(zeCommandListAppendBarrier(list, NULL, 0, NULL));
-    expect_ok(zeCommandListDestroy(list));
 }
 
 /* The host's event holds up the queue; until then the list and all it needs are in use. */
 static void use_busy(void)
 {
-    ze_command_queue_handle_t queue = bench_queue(&bench, 0, false);
-    ze_command_list_handle_t list = bench_list(&bench, 0, false);
     ze_event_handle_t event;
     ze_event_pool_handle_t pool = bench_events(&bench, 1, &event);
     void *memory = bench_alloc(&bench, 0, 64);
@@ -52,8 +48,6 @@ static void use_busy(void)
     expect_int(zeEventHostReset(event), ZE_RESULT_ERROR_HANDLE_OBJECT_IN_USE);
     expect_ok(zeEventHostSignal(event));
     expect_ok(zeCommandQueueSynchronize(queue, WAIT_NS));
-    expect_ok(zeCommandListDestroy(list));
-    expect_ok(zeCommandQueueDestroy(queue));
     expect_ok(zeEventDestroy(event));
     expect_ok(zeEventPoolDestroy(pool));
     expect_ok(zeMemFree(bench.context, memory));
@@ -61,24 +55,18 @@ static void use_busy(void)
 
 static void signal_twice(void)
 {
-    ze_command_queue_handle_t queue = bench_queue(&bench, 0, false);
-    ze_command_list_handle_t list = bench_list(&bench, 0, false);
     ze_event_handle_t event;
     ze_event_pool_handle_t pool = bench_events(&bench, 1, &event);
     expect_ok(zeCommandListAppendBarrier(list, event, 0, NULL));
     bench_execute(queue, list);
     expect_ok(zeCommandQueueExecuteCommandLists(queue, 1, &list, NULL));
     expect_ok(zeCommandQueueSynchronize(queue, WAIT_NS));
-    expect_ok(zeCommandListDestroy(list));
-    expect_ok(zeCommandQueueDestroy(queue));
     expect_ok(zeEventDestroy(event));
     expect_ok(zeEventPoolDestroy(pool));
 }
 
 static void keep_fence(void)
 {
-    ze_command_queue_handle_t queue = bench_queue(&bench, 0, false);
-    ze_command_list_handle_t list = bench_list(&bench, 0, false);
     const ze_fence_desc_t desc = { .stype = ZE_STRUCTURE_TYPE_FENCE_DESC };
     ze_fence_handle_t fence;
     expect_ok(zeFenceCreate(queue, &desc, &fence));
@@ -88,22 +76,16 @@ static void keep_fence(void)
     expect_int(zeCommandQueueExecuteCommandLists(queue, 1, &list, fence),
                ZE_RESULT_ERROR_INVALID_SYNCHRONIZATION_OBJECT);
     expect_ok(zeFenceDestroy(fence));
-    expect_ok(zeCommandListDestroy(list));
-    expect_ok(zeCommandQueueDestroy(queue));
 }
 
 static void use_freed(void)
 {
-    ze_command_list_handle_t list = bench_list(&bench, 0, false);
-    ze_command_queue_handle_t queue = bench_queue(&bench, 0, false);
     void *memory = bench_alloc(&bench, 0, 64);
     expect_ok(zeCommandListAppendMemoryCopy(list, memory, zeros, 64, NULL, 0, NULL));
     expect_ok(zeCommandListClose(list));
     expect_ok(zeMemFree(bench.context, memory));
     expect_int(zeCommandQueueExecuteCommandLists(queue, 1, &list, NULL),
                ZE_RESULT_ERROR_INVALID_ARGUMENT);
-    expect_ok(zeCommandListDestroy(list));
-    expect_ok(zeCommandQueueDestroy(queue));
 }
 
 static void free_twice(void)
@@ -131,11 +113,11 @@ static void cross_contexts(void)
 
 static void copy_beyond(void)
 {
-    ze_command_list_handle_t list = bench_immediate(&bench, 0);
+    ze_command_list_handle_t immediate = bench_immediate(&bench, 0);
     char *memory = bench_alloc(&bench, 0, 64);
-    expect_int(zeCommandListAppendMemoryCopy(list, memory + 32, zeros, 33, NULL, 0, NULL),
+    expect_int(zeCommandListAppendMemoryCopy(immediate, memory + 32, zeros, 33, NULL, 0, NULL),
                ZE_RESULT_ERROR_INVALID_ARGUMENT);
-    expect_ok(zeCommandListDestroy(list));
+    expect_ok(zeCommandListDestroy(immediate));
     expect_ok(zeMemFree(bench.context, memory));
 }
 
@@ -157,7 +139,6 @@ static void forget_argument(void)
 {
     ze_module_handle_t module = bench_module(&bench, 0);
     ze_kernel_handle_t kernel = bench_kernel(module, "count");
-    ze_command_list_handle_t list = bench_list(&bench, 0, false);
     const ze_group_count_t groups = { 1, 1, 1 };
     const uint32_t n = 1;
     expect_int(zeCommandListAppendLaunchKernel(list, kernel, &groups, NULL, 0, NULL),
@@ -166,31 +147,26 @@ static void forget_argument(void)
     bench_argument(kernel, 1, n);
     expect_int(zeCommandListAppendLaunchKernel(list, kernel, &groups, NULL, 0, NULL),
                ZE_RESULT_ERROR_INVALID_ARGUMENT);
-    expect_ok(zeCommandListDestroy(list));
     expect_ok(zeKernelDestroy(kernel));
     expect_ok(zeModuleDestroy(module));
 }
 
 static void run_elsewhere(void)
 {
-    ze_command_queue_handle_t queue = bench_queue(&bench, 0, false);
-    ze_command_list_handle_t list = bench_list(&bench, 1, false);
-    expect_ok(zeCommandListClose(list));
-    expect_int(zeCommandQueueExecuteCommandLists(queue, 1, &list, NULL),
+    ze_command_list_handle_t other = bench_list(&bench, 1, false);
+    expect_ok(zeCommandListClose(other));
+    expect_int(zeCommandQueueExecuteCommandLists(queue, 1, &other, NULL),
                ZE_RESULT_ERROR_INVALID_ARGUMENT);
-    expect_ok(zeCommandListDestroy(list));
-    expect_ok(zeCommandQueueDestroy(queue));
+    expect_ok(zeCommandListDestroy(other));
 }
 
 static void compute_by_copying(void)
 {
-    ze_command_queue_handle_t queue = bench_queue(&bench, 0, true);
-    ze_command_list_handle_t list = bench_list(&bench, 0, false);
+    ze_command_queue_handle_t copies = bench_queue(&bench, 0, true);
     expect_ok(zeCommandListClose(list));
-    expect_int(zeCommandQueueExecuteCommandLists(queue, 1, &list, NULL),
+    expect_int(zeCommandQueueExecuteCommandLists(copies, 1, &list, NULL),
                ZE_RESULT_ERROR_INVALID_COMMAND_LIST_TYPE);
-    expect_ok(zeCommandListDestroy(list));
-    expect_ok(zeCommandQueueDestroy(queue));
+    expect_ok(zeCommandQueueDestroy(copies));
 }
 
 static void leak(void)
@@ -204,7 +180,11 @@ static void (*mistake)(void);
 static void make_mistake(void)
 {
     bench_init(&bench);
+    queue = bench_queue(&bench, 0, false);
+    list = bench_list(&bench, 0, false);
     mistake();
+    expect_ok(zeCommandListDestroy(list));
+    expect_ok(zeCommandQueueDestroy(queue));
     if (mistake != leak)
         bench_done(&bench);
 }
