@@ -393,8 +393,8 @@ int run_block(executor &e)
     e.self = &e.host;
     e.wait();
     if (!e.n_live) {
-        r = e.running->end_block(&e.why);
-        return r ? fail(e, r) : 0;
+        e.running->end_block();
+        return 0;
     }
     if (!e.error) {
         e.error = e.running->stuck_code;

@@ -38,13 +38,13 @@ public:
     virtual ~grid() = default;
     virtual std::string name() const = 0;
 
-    /* Before all blocks; `dynamic` is where their dynamic shared memory is, or NULL. */
-    virtual void begin(unsigned char *dynamic) = 0;
+    /* Before all blocks, with where their dynamic shared memory is, or NULL. */
+    virtual void begin(unsigned char *) {}
 
     /* Around each block, whose shared memory is 0xff when it begins. What isn't 0 ends the grid:
      * run_grid() returns it, and *ret_why is to say why. */
     virtual int begin_block(const place &block, std::string *ret_why) = 0;
-    virtual int end_block(std::string *ret_why) = 0;
+    virtual void end_block() {}
 
     /* The thread at this place goes on, or begins. */
     virtual void enter_thread(const place &thread) = 0;

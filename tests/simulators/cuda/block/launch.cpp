@@ -45,11 +45,7 @@ public:
         async_begin_block();
         return 0;
     }
-    int end_block(std::string *) override
-    {
-        profile_end_block();
-        return 0;
-    }
+    void end_block() override { profile_end_block(); }
     void enter_thread(const place &thread) override { threadIdx = {thread.x, thread.y, thread.z}; }
     void run_thread() override { launched.kernel->run_thread(); }
 

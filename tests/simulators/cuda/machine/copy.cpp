@@ -136,9 +136,8 @@ using sim::call;
 cudaError_t cudaMemcpy(void *to, const void *from, size_t n_bytes, cudaMemcpyKind kind)
 {
     call c;
-    const cudaError_t r = sim::check_no_capture();
 
-    return call::result(r ? r : sim::copy_async({to, from, n_bytes}, kind, nullptr));
+    return call::result(sim::copy_async({to, from, n_bytes}, kind, nullptr));
 }
 
 cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t n_bytes, cudaMemcpyKind kind,

@@ -13,8 +13,6 @@ namespace {
 
 __thread int current_ordinal;
 
-constexpr size_t default_shared_bytes = 49152;
-
 device *find_device(int ordinal)
 {
     auto &all = the_machine().devices;
@@ -38,25 +36,10 @@ void describe(const device &d, cudaDeviceProp *p)
     memcpy(p->uuid.bytes, "vrt-cuda-sim-\0\0", 16);
     p->uuid.bytes[15] = char(d.ordinal);
     p->totalGlobalMem = d.capacity_bytes;
-    p->sharedMemPerBlock = default_shared_bytes;
     p->sharedMemPerBlockOptin = d.shared_optin_bytes;
-    p->sharedMemPerMultiprocessor = d.shared_optin_bytes + 1024;
-    p->regsPerBlock = 65536;
-    p->warpSize = 32;
-    p->maxThreadsPerBlock = p->maxThreadsDim[0] = p->maxThreadsDim[1] = 1024;
-    p->maxThreadsDim[2] = 64;
-    p->maxThreadsPerMultiProcessor = 2048;
-    p->maxGridSize[0] = 2147483647;
-    p->maxGridSize[1] = p->maxGridSize[2] = 65535;
     p->major = d.capability / 10;
     p->minor = d.capability % 10;
     p->multiProcessorCount = d.n_multiprocessors;
-    p->ECCEnabled = 1;
-    p->asyncEngineCount = 3;
-    p->l2CacheSize = 50 << 20;
-    p->memoryBusWidth = 5120;
-    p->pciBusID = 1 + d.ordinal;
-    p->unifiedAddressing = 1;
 }
 
 }
@@ -132,8 +115,8 @@ cudaError_t cudaDeviceReset(void)
 cudaError_t cudaDeviceSynchronize(void)
 {
     call c;
-    cudaError_t r = sim::check_no_capture();
-    device *d = r ? nullptr : current(&r);
+    cudaError_t r;
+    device *d = current(&r);
 
     if (!d)
         return call::result(r);

@@ -37,7 +37,7 @@ void leave(capture *it)
     }
 }
 
-cudaError_t begin(cudaStream_t handle, cudaStreamCaptureMode mode)
+cudaError_t begin(cudaStream_t handle)
 {
     cudaError_t r;
     CUstream_st *stream = resolve(handle, &r);
@@ -53,7 +53,6 @@ cudaError_t begin(cudaStream_t handle, cudaStreamCaptureMode mode)
     auto it = std::make_shared<capture>();
 
     it->origin = stream;
-    it->mode = mode;
     it->thread = std::this_thread::get_id();
     it->made = std::make_shared<nodes>();
     it->streams.insert(stream);
@@ -74,8 +73,6 @@ cudaError_t end(cudaStream_t handle, cudaGraph_t *ret_graph)
 
     if (!it || it->origin != stream)
         return it ? cudaErrorStreamCaptureUnmatched : cudaErrorIllegalState;
-    if (it->mode != cudaStreamCaptureModeRelaxed && it->thread != std::this_thread::get_id())
-        return cudaErrorStreamCaptureWrongThread;
     r = it->invalid ? cudaErrorStreamCaptureInvalidated : cudaSuccess;
     for (const CUstream_st *s : it->streams)
         if (!r && s->capturing == it && !is_joined(*it, s))
@@ -88,21 +85,6 @@ cudaError_t end(cudaStream_t handle, cudaGraph_t *ret_graph)
     return r;
 }
 
-}
-
-cudaError_t check_no_capture(void)
-{
-    for (auto &it : the_machine().captures) {
-        const bool mine = it->thread == std::this_thread::get_id();
-
-        if (it->mode == cudaStreamCaptureModeRelaxed)
-            continue;
-        if (mine || it->mode == cudaStreamCaptureModeGlobal) {
-            it->invalid = true;
-            return cudaErrorStreamCaptureUnsupported;
-        }
-    }
-    return cudaSuccess;
 }
 
 cudaError_t run_nodes(order *turns, const nodes &all, std::string *ret_why)
@@ -140,7 +122,8 @@ cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode mo
 {
     call c;
 
-    return call::result(sim::begin(stream, mode));
+    return call::result(mode == cudaStreamCaptureModeRelaxed ? sim::begin(stream)
+                                                             : cudaErrorNotSupported);
 }
 
 cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *ret_graph)

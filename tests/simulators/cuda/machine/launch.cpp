@@ -72,7 +72,7 @@ cudaError_t vrt_sim_launch(const cudaLaunchConfig_t *config,
     sim::launch l = {std::move(kernel), config->gridDim, config->blockDim,
                            config->dynamicSmemBytes, stream->owner->capability};
 
-    r = config->numAttrs ? cudaErrorNotSupported : sim::check(l);
+    r = sim::check(l);
     if (!r && sim::shall_fail("launch"))
         r = cudaErrorLaunchOutOfResources;
     if (r)
@@ -105,16 +105,15 @@ cudaError_t vrt_sim_set_function_attribute(const void *function, cudaFuncAttribu
 
     if (!d)
         return call::result(r);
-    if (attribute == cudaFuncAttributePreferredSharedMemoryCarveout)
-        return cudaSuccess;
-    if (value < 0 || size_t(value) > d->shared_optin_bytes)
+    if (attribute != cudaFuncAttributeMaxDynamicSharedMemorySize || value < 0 ||
+        size_t(value) > d->shared_optin_bytes)
         return call::result(cudaErrorInvalidValue);
     sim::the_machine().dynamic_limits[function] = value;
     return cudaSuccess;
 }
 
 cudaError_t vrt_sim_get_function_attributes(cudaFuncAttributes *ret_attributes,
-                                            const void *function)
+                                            const void *)
 {
     call c;
     cudaError_t r;
@@ -123,9 +122,6 @@ cudaError_t vrt_sim_get_function_attributes(cudaFuncAttributes *ret_attributes,
     if (!d)
         return call::result(r);
     *ret_attributes = {};
-    ret_attributes->maxThreadsPerBlock = 1024;
-    ret_attributes->numRegs = 64;
-    ret_attributes->ptxVersion = ret_attributes->binaryVersion = d->capability;
-    ret_attributes->maxDynamicSharedSizeBytes = sim::dynamic_limit(function);
+    ret_attributes->ptxVersion = d->capability;
     return cudaSuccess;
 }

@@ -182,26 +182,20 @@ cudaError_t cudaGetLastError(void)
     X(cudaErrorMemoryAllocation, "out of memory")                                       \
     X(cudaErrorInitializationError, "initialization error")                             \
     X(cudaErrorInvalidConfiguration, "invalid configuration argument")                  \
-    X(cudaErrorInvalidDevicePointer, "invalid device pointer")                          \
     X(cudaErrorInvalidMemcpyDirection, "invalid copy direction for memcpy")             \
     X(cudaErrorInsufficientDriver, "CUDA driver version is insufficient for CUDA runtime version") \
     X(cudaErrorDevicesUnavailable, "CUDA-capable device(s) is/are busy or unavailable") \
-    X(cudaErrorInvalidDeviceFunction, "invalid device function")                        \
     X(cudaErrorNoDevice, "no CUDA-capable device is detected")                          \
     X(cudaErrorInvalidDevice, "invalid device ordinal")                                 \
     X(cudaErrorNoKernelImageForDevice, "no kernel image is available for execution on the device") \
     X(cudaErrorECCUncorrectable, "uncorrectable ECC error encountered")                 \
-    X(cudaErrorNvlinkUncorrectable, "uncorrectable NVLink error detected during the execution") \
     X(cudaErrorInvalidResourceHandle, "invalid resource handle")                        \
     X(cudaErrorNotReady, "device not ready")                                            \
     X(cudaErrorIllegalAddress, "an illegal memory access was encountered")              \
     X(cudaErrorLaunchOutOfResources, "too many resources requested for launch")         \
-    X(cudaErrorLaunchTimeout, "the launch timed out and was terminated")                \
-    X(cudaErrorAssert, "device-side assert triggered")                                  \
     X(cudaErrorIllegalInstruction, "an illegal instruction was encountered")            \
     X(cudaErrorMisalignedAddress, "misaligned address")                                 \
     X(cudaErrorLaunchFailure, "unspecified launch failure")                             \
-    X(cudaErrorNotPermitted, "operation not permitted")                                 \
     X(cudaErrorNotSupported, "operation not supported")                                 \
     X(cudaErrorStreamCaptureUnsupported, "operation not permitted when stream is capturing") \
     X(cudaErrorStreamCaptureInvalidated,                                                \
@@ -216,8 +210,6 @@ cudaError_t cudaGetLastError(void)
       "operation would make the legacy stream depend on a capturing blocking stream")   \
     X(cudaErrorCapturedEvent,                                                           \
       "operation not permitted on an event last recorded in a capturing stream")        \
-    X(cudaErrorStreamCaptureWrongThread,                                                \
-      "attempt to terminate a thread-local capture sequence from another thread")       \
     X(cudaErrorUnknown, "unknown error")
 
 const char *cudaGetErrorName(cudaError_t error)

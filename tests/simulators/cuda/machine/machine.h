@@ -78,7 +78,6 @@ using nodes = std::vector<node>;
 /* A capture under way: from cudaStreamBeginCapture to cudaStreamEndCapture. */
 struct capture {
     CUstream_st *origin;
-    cudaStreamCaptureMode mode;
     std::thread::id thread;
     std::shared_ptr<nodes> made;
     std::set<CUstream_st *> streams;
@@ -143,9 +142,6 @@ cudaError_t submit(CUstream_st *stream, work w);
 /* Does the work of `stream` up to `until` (NULL: all of it), and what that needs of others. */
 void drain(CUstream_st *stream, const marker *until);
 void drain_device(device *d);
-
-/* Whether this thread may now make a call that waits or allocates: not while it captures. */
-cudaError_t check_no_capture(void);
 
 /* The allocation that has all of these bytes, or NULL. */
 const allocation *find(const void *data, size_t n_bytes);

@@ -90,7 +90,7 @@ CUstream_st *resolve(cudaStream_t stream, cudaError_t *ret_error)
 
     if (!d)
         return nullptr;
-    if (!stream || stream == cudaStreamLegacy)
+    if (!stream)
         return d->streams.front();
     if (exists(stream)) {
         *ret_error = stream->owner->sticky;
@@ -129,8 +129,6 @@ void drain_device(device *d)
 /* The default stream comes after what blocking streams have, and they come after it. */
 cudaError_t submit(CUstream_st *stream, work w)
 {
-    machine &m = the_machine();
-
     if (stream->capturing) {
         capture &it = *stream->capturing;
 
@@ -143,20 +141,13 @@ cudaError_t submit(CUstream_st *stream, work w)
         return cudaSuccess;
     }
     if (stream->is_default) {
-        for (auto &one : m.captures) {
-            if (one->mode != cudaStreamCaptureModeRelaxed && one->origin->blocking &&
-                one->origin->owner == stream->owner) {
-                one->invalid = true;
-                return cudaErrorStreamCaptureImplicit;
-            }
-        }
         for (size_t i = 1; i < stream->owner->streams.size(); i++)
             if (stream->owner->streams[i]->blocking)
                 drain(stream->owner->streams[i], nullptr);
     }
     timeline_submit(&w);
     stream->queue.push_back(std::move(w));
-    if (stream->is_default || !m.lazy)
+    if (stream->is_default || !the_machine().lazy)
         drain(stream, nullptr);
     return cudaSuccess;
 }
@@ -201,8 +192,8 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream)
 cudaError_t cudaStreamSynchronize(cudaStream_t handle)
 {
     call c;
-    cudaError_t r = sim::check_no_capture();
-    CUstream_st *stream = r ? nullptr : sim::resolve(handle, &r);
+    cudaError_t r;
+    CUstream_st *stream = sim::resolve(handle, &r);
 
     if (!stream)
         return call::result(r);

@@ -60,7 +60,6 @@ public:
         thread.n_simdgroups = (t[0] * t[1] * t[2] + width - 1) / width;
     }
     std::string name() const override { return asked.kernel->name; }
-    void begin(unsigned char *) override {}
     int begin_block(const sim::place &block, std::string *ret_why) override
     {
         thread.threadgroup_in_grid = place_of(block);
@@ -69,7 +68,6 @@ public:
         *ret_why = "it takes longer than VRT_MPS_TIMEOUT_MS";
         return MTL_CODE_TIMEOUT;
     }
-    int end_block(std::string *) override { return 0; }
     void enter_thread(const sim::place &at) override { entered = at; }
     void run_thread() override
     {

@@ -12,22 +12,11 @@
 #include "tests/simulators/cuda/include/cuda_runtime_api.h"
 #include "tests/simulators/cuda/include/sim/vectors.h"
 
-enum cudaLaunchAttributeID {
-    cudaLaunchAttributeIgnore = 0,
-    cudaLaunchAttributePriority = 8
-};
-
-struct cudaLaunchAttribute {
-    cudaLaunchAttributeID id;
-};
-
 struct cudaLaunchConfig_t {
     dim3 gridDim;
     dim3 blockDim;
     size_t dynamicSmemBytes;
     cudaStream_t stream;
-    cudaLaunchAttribute *attrs;     /* only numAttrs = 0 is understood */
-    unsigned numAttrs;
 };
 
 /* One argument of a kernel, as the kernel gets it. */
