@@ -371,24 +371,12 @@ void executor::abandon()
     }
 }
 
-/* What failed is said with where it was. */
-int fail(executor &e, int code)
-{
-    e.why = "kernel " + e.running->name() + ", " + e.running->block_word + " " + text(e.block) +
-            ": " + e.why;
-    return code;
-}
-
-/* Runs the block e.block. */
+/* Runs the block e.block. What fails is said with where it was. */
 int run_block(executor &e)
 {
-    int r;
-
     e.begin_block();
     e.shared.begin_block();
-    r = e.running->begin_block(e.block, &e.why);
-    if (r)
-        return fail(e, r);
+    e.running->begin_block(e.block);
     e.error = 0;
     e.self = &e.host;
     e.wait();
@@ -401,7 +389,9 @@ int run_block(executor &e)
         e.why = e.describe_deadlock();
     }
     e.abandon();
-    return fail(e, e.error);
+    e.why = "kernel " + e.running->name() + ", " + e.running->block_word + " " + text(e.block) +
+            ": " + e.why;
+    return e.error;
 }
 
 /* The block that comes as the `i`-th of `n`. */

@@ -41,9 +41,8 @@ public:
     /* Before all blocks, with where their dynamic shared memory is, or NULL. */
     virtual void begin(unsigned char *) {}
 
-    /* Around each block, whose shared memory is 0xff when it begins. What isn't 0 ends the grid:
-     * run_grid() returns it, and *ret_why is to say why. */
-    virtual int begin_block(const place &block, std::string *ret_why) = 0;
+    /* Around each block, whose shared memory is 0xff when it begins. */
+    virtual void begin_block(const place &block) = 0;
     virtual void end_block() {}
 
     /* The thread at this place goes on, or begins. */

@@ -39,11 +39,10 @@ public:
         gridDim = launched.grid;
         vrt_sim_dynamic_shared = dynamic;
     }
-    int begin_block(const place &block, std::string *) override
+    void begin_block(const place &block) override
     {
         blockIdx = {block.x, block.y, block.z};
         async_begin_block();
-        return 0;
     }
     void end_block() override { profile_end_block(); }
     void enter_thread(const place &thread) override { threadIdx = {thread.x, thread.y, thread.z}; }

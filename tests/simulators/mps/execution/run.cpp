@@ -9,7 +9,6 @@
 
 #include <cstdio>
 #include <cstring>
-#include <ctime>
 #include <map>
 #include <string>
 #include <utility>
@@ -23,14 +22,6 @@ const char *const order_variable = "VRT_MPS_ORDER";
 namespace {
 
 constexpr unsigned width = 32;
-
-int64_t now_ns()
-{
-    timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return int64_t(now.tv_sec) * 1000000000 + now.tv_nsec;
-}
 
 vrt_msl_place place_of(const sim::place &p)
 {
@@ -60,13 +51,9 @@ public:
         thread.n_simdgroups = (t[0] * t[1] * t[2] + width - 1) / width;
     }
     std::string name() const override { return asked.kernel->name; }
-    int begin_block(const sim::place &block, std::string *ret_why) override
+    void begin_block(const sim::place &block) override
     {
         thread.threadgroup_in_grid = place_of(block);
-        if (asked.deadline_ns == INT64_MAX || now_ns() < asked.deadline_ns)
-            return 0;
-        *ret_why = "it takes longer than VRT_MPS_TIMEOUT_MS";
-        return MTL_CODE_TIMEOUT;
     }
     void enter_thread(const sim::place &at) override { entered = at; }
     void run_thread() override

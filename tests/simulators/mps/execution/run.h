@@ -23,7 +23,6 @@ struct mtl_grid {
     const struct vrt_msl_kernel *kernel;
     unsigned threadgroups[3], threads[3];
     struct mtl_span buffers[VRT_MSL_BUFFERS];
-    int64_t deadline_ns;                /* by base/clock.h; INT64_MAX: none */
 };
 
 /* MTLCommandBufferError's numbers. */

@@ -27,7 +27,6 @@ struct mtl_pipeline *mtl_pipeline_new(struct mtl_device *device, struct mtl_func
                                       mtl_object *ret_error)
 {
     const struct vrt_msl_kernel *kernel = function->kernel;
-    const unsigned limit = mtl_settings()->max_threads;
 
     mtl_device_expect(device, function->library->device, "function");
     const char *obstacle = find_obstacle(device, kernel);
@@ -39,7 +38,8 @@ struct mtl_pipeline *mtl_pipeline_new(struct mtl_device *device, struct mtl_func
     struct mtl_pipeline *pipeline = mtl_new(&mtl_pipeline_class);
     pipeline->device = device;
     pipeline->function = mtl_retain(function);
-    pipeline->max_threads = kernel->max_threads ? VRT_MIN(limit, kernel->max_threads) : limit;
+    pipeline->max_threads = kernel->max_threads ? VRT_MIN(MTL_MAX_THREADS, kernel->max_threads)
+                                                : MTL_MAX_THREADS;
     return pipeline;
 }
 

@@ -4,12 +4,10 @@
 
 #include <stdio.h>
 
-#include "base/clock.h"
 #include "tests/simulators/mps/queue/encoder.h"
 #include "tests/simulators/mps/metal/limits.h"
 #include "tests/simulators/mps/runtime/faults.h"
 #include "tests/simulators/mps/runtime/runtime.h"
-#include "tests/simulators/mps/runtime/settings.h"
 
 #define BLOCK_IS_GLOBAL (1 << 28)
 
@@ -81,17 +79,15 @@ void mtl_command_buffer_add(struct mtl_command_buffer *buffer, struct mtl_comman
 }
 
 /* What the command buffer ends with before any of its commands; 0: they can run. */
-static int fail_early(struct mtl_device *device, int64_t deadline_ns)
+static int fail_early(struct mtl_device *device)
 {
     const struct mtl_fault fault = mtl_faults_count(device->index, MTL_AT_COMMIT);
 
     mtl_lock();
     int code = device->gone ? device->gone : fault.error;
     while (!code && fault.hangs) {
-        if (!mtl_wait(deadline_ns))
-            code = MTL_CODE_TIMEOUT;
-        else if (device->gone)
-            code = device->gone;
+        mtl_wait(INT64_MAX);
+        code = device->gone;
     }
     mtl_unlock();
     return code;
@@ -101,16 +97,14 @@ static int fail_early(struct mtl_device *device, int64_t deadline_ns)
 static void run_commands(struct mtl_command_buffer *buffer, struct mtl_outcome *outcome)
 {
     struct mtl_device *device = buffer->queue->device;
-    const int64_t timeout_ns = mtl_settings()->timeout_ns;
-    const int64_t deadline_ns = timeout_ns ? vrt_clock_now_ns() + timeout_ns : INT64_MAX;
 
-    *outcome = (struct mtl_outcome){ .code = fail_early(device, deadline_ns) };
+    *outcome = (struct mtl_outcome){ .code = fail_early(device) };
     for (const struct mtl_command *c = buffer->first; c; c = c->next) {
         struct mtl_outcome ignored;
         if (!outcome->code)
-            mtl_command_run(c, device, deadline_ns, outcome);
+            mtl_command_run(c, device, outcome);
         else if (c->kind == MTL_COMMAND_SIGNAL)
-            mtl_command_run(c, device, deadline_ns, &ignored);
+            mtl_command_run(c, device, &ignored);
     }
 }
 

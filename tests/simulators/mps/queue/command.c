@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "tests/simulators/mps/queue/flip.h"
 #include "tests/simulators/mps/runtime/faults.h"
 
@@ -48,15 +47,13 @@ void mtl_command_free(struct mtl_command *command)
 }
 
 static void run_dispatch(const struct mtl_dispatch *dispatch, struct mtl_device *device,
-                         int64_t deadline_ns, struct mtl_outcome *ret_outcome)
+                         struct mtl_outcome *ret_outcome)
 {
-    struct mtl_grid grid = dispatch->grid;
     struct mtl_flip *flip = NULL;
 
-    grid.deadline_ns = deadline_ns;
     if (mtl_faults_count(device->index, MTL_AT_RUN).flips)
         flip = mtl_flip_new(dispatch);
-    mtl_grid_run(&grid, ret_outcome);
+    mtl_grid_run(&dispatch->grid, ret_outcome);
     mtl_flip_strike(flip);
     mtl_flip_free(flip);
     if (ret_outcome->code)
@@ -72,27 +69,25 @@ static void run_copy(const struct mtl_copy *copy, struct mtl_device *device)
         mtl_flip_bytes(to, copy->n_bytes);
 }
 
-/* Whether the event came: the device may be gone, or the time be over, first. */
+/* Until the event comes: the device may be gone first. */
 static void wait_for(const struct mtl_event_use *use, struct mtl_device *device,
-                     int64_t deadline_ns, struct mtl_outcome *ret_outcome)
+                     struct mtl_outcome *ret_outcome)
 {
-    bool is_late = false;
-
     mtl_lock();
-    while (use->event->value < use->value && !device->gone && !is_late)
-        is_late = !mtl_wait(deadline_ns);
+    while (use->event->value < use->value && !device->gone)
+        mtl_wait(INT64_MAX);
     if (use->event->value < use->value)
-        ret_outcome->code = device->gone ? device->gone : MTL_CODE_TIMEOUT;
+        ret_outcome->code = device->gone;
     mtl_unlock();
 }
 
 void mtl_command_run(const struct mtl_command *command, struct mtl_device *device,
-                     int64_t deadline_ns, struct mtl_outcome *ret_outcome)
+                     struct mtl_outcome *ret_outcome)
 {
     *ret_outcome = (struct mtl_outcome){ 0 };
     switch (command->kind) {
     case MTL_COMMAND_DISPATCH:
-        run_dispatch(&command->dispatch, device, deadline_ns, ret_outcome);
+        run_dispatch(&command->dispatch, device, ret_outcome);
         break;
     case MTL_COMMAND_COPY:
         run_copy(&command->copy, device);
@@ -101,7 +96,7 @@ void mtl_command_run(const struct mtl_command *command, struct mtl_device *devic
         mtl_event_signal(command->event.event, command->event.value);
         break;
     case MTL_COMMAND_WAIT:
-        wait_for(&command->event, device, deadline_ns, ret_outcome);
+        wait_for(&command->event, device, ret_outcome);
         break;
     }
 }

@@ -46,9 +46,6 @@ struct mtl_command *mtl_command_new(enum mtl_command_kind kind);
 /* Gives it back with all that it retains. NULL is left alone. */
 void mtl_command_free(struct mtl_command *command);
 
-/*
- * Does it, on the thread of its queue; one that was to be done before the deadline (base/clock.h)
- * may fail. What waits for an event ends when the device is gone.
- */
+/* Does it, on the thread of its queue. What waits for an event ends when the device is gone. */
 void mtl_command_run(const struct mtl_command *command, struct mtl_device *device,
-                     int64_t deadline_ns, struct mtl_outcome *ret_outcome);
+                     struct mtl_outcome *ret_outcome);

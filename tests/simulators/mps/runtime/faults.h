@@ -15,7 +15,7 @@
  *     effects   fail      alloc: nil; library, pipeline: nil, and an error
  *               error=N   commit: it ends so without having run: MTLCommandBufferError's numbers
  *                         1, 2, 3, 4, 8, 9, 11; after 4 and 11 every later one ends so at once
- *               hang      commit: it never completes, unless VRT_MPS_TIMEOUT_MS ends it
+ *               hang      commit: it never completes, unless its device is gone
  *               flip      copy, run: a bit is wrong of what it wrote
  *
  * VRT_MPS_FAULTS has the rules.

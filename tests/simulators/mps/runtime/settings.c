@@ -4,7 +4,6 @@
 
 #include <stdlib.h>
 
-#include "base/clock.h"
 #include "base/macro.h"
 #include "tests/simulators/mps/runtime/simulator.h"
 
@@ -13,9 +12,6 @@ enum family {
     FAMILY_APPLE7 = 1007,
     FAMILY_APPLE9 = 1009,
     FAMILY_MAC2 = 2002,
-    FAMILY_COMMON1 = 3001,
-    FAMILY_COMMON3 = 3003,
-    FAMILY_METAL3 = 5001,
 };
 
 /* A variable that holds one number. */
@@ -46,15 +42,13 @@ static unsigned read_number(const struct number *number)
 
 void mtl_settings_read(void)
 {
-    enum { DEVICES, MEMORY, UNIFIED, FAMILY, SYSTEM, THREADS, TIMEOUT, REPORT, COUNT };
+    enum { DEVICES, MEMORY, UNIFIED, FAMILY, SYSTEM, REPORT, COUNT };
     static const struct number numbers[COUNT] = {
         [DEVICES] = { "VRT_MPS_DEVICES", 1, 0, MTL_MAX_DEVICES },
         [MEMORY] = { "VRT_MPS_MEMORY_MB", 16384, 1, 1 << 20 },
         [UNIFIED] = { "VRT_MPS_UNIFIED", 1, 0, 1 },
         [FAMILY] = { "VRT_MPS_FAMILY", FAMILY_APPLE7, FAMILY_APPLE1, FAMILY_MAC2 },
         [SYSTEM] = { "VRT_MPS_SYSTEM", 14, 13, 14 },
-        [THREADS] = { "VRT_MPS_MAX_THREADS", 1024, 32, 1024 },
-        [TIMEOUT] = { "VRT_MPS_TIMEOUT_MS", 0, 0, 1000000 },
         [REPORT] = { "VRT_MPS_REPORT", 0, 0, 1 },
     };
     unsigned values[COUNT];
@@ -67,27 +61,19 @@ void mtl_settings_read(void)
         .n_devices = values[DEVICES],
         .family = values[FAMILY],
         .system = values[SYSTEM],
-        .max_threads = values[THREADS],
         .memory_bytes = (uint64_t)values[MEMORY] << 20,
         .is_unified = values[UNIFIED],
         .has_report = values[REPORT],
-        .timeout_ns = values[TIMEOUT] * (int64_t)VRT_NS_PER_MS,
     };
 }
 
 bool mtl_settings_has_family(int64_t family)
 {
-    if (family >= FAMILY_COMMON1 && family <= FAMILY_COMMON3)
-        return true;
-    if (settings.family == FAMILY_MAC2)
-        return family == FAMILY_MAC2 || family == FAMILY_METAL3;
-    /* A Mac of Apple's own is a Mac, too. */
-    if (family == FAMILY_METAL3 || family == FAMILY_MAC2)
-        return settings.family >= FAMILY_APPLE7;
-    return family >= FAMILY_APPLE1 && family <= settings.family;
+    return settings.family <= FAMILY_APPLE9 && family >= FAMILY_APPLE1 &&
+           family <= settings.family;
 }
 
 bool mtl_settings_has_matrices(void)
 {
-    return settings.family >= FAMILY_APPLE7 && settings.family <= FAMILY_APPLE9;
+    return mtl_settings_has_family(FAMILY_APPLE7);
 }

@@ -9,10 +9,9 @@
 #define MTL_MAX_DEVICES 8
 
 struct mtl_settings {
-    unsigned n_devices, family, system, max_threads;
+    unsigned n_devices, family, system;
     uint64_t memory_bytes;
     bool is_unified, has_report;
-    int64_t timeout_ns;                 /* 0: none */
 };
 
 /* The settings, as mtl_settings_read() found them. */
@@ -21,7 +20,7 @@ const struct mtl_settings *mtl_settings(void);
 /* Reads them; dies where a variable is nonsense. Thread: one. */
 void mtl_settings_read(void);
 
-/* Whether devices are of the family that Metal calls so: MTLGPUFamily's numbers. */
+/* Whether devices are of this family of Apple's GPUs, by MTLGPUFamily's numbers. */
 bool mtl_settings_has_family(int64_t family);
 
 /* Whether they multiply matrices. */

@@ -18,8 +18,6 @@
  *     VRT_MPS_FAMILY=N          1001 to 1009: Apple's, with simdgroup_matrix since 1007 (1007);
  *                               2002: an Intel Mac's, without
  *     VRT_MPS_SYSTEM=N          the version of macOS: 13, or 14, which knows MSL 3.1 (14)
- *     VRT_MPS_MAX_THREADS=N     in a threadgroup, of any pipeline, 32 to 1024 (1024)
- *     VRT_MPS_TIMEOUT_MS=N      a command buffer that runs longer ends with error 2 (0: none does)
  *     VRT_MPS_ORDER=...         of threads and threadgroups: forward, reverse, random:SEED
  *                               (forward)
  *     VRT_MPS_FAULTS=RULES      what fails and when: see faults.h

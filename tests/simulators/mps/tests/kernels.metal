@@ -156,13 +156,3 @@ kernel void softmax(device const float *x [[buffer(0)]], device float *y [[buffe
     for (uint i = t; i < n; i += n_threads)
         y[row * n + i] = exp(from[i] - largest) / sum;
 }
-
-/* y[0] goes round in a loop that takes long: n numbers, one after the other */
-kernel void step_on(device uint *y [[buffer(0)]], constant uint &n [[buffer(1)]])
-{
-    uint value = y[0];
-
-    for (uint i = 0; i < n; i++)
-        value = value * 1664525u + 1013904223u;
-    y[0] = value;
-}

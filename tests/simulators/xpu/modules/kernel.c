@@ -96,32 +96,17 @@ ze_result_t drv_zeKernelSetArgumentValue(ze_kernel_handle_t handle, uint32_t ind
     const struct drv_argument_info *info = &kernel->info->arguments[index];
     struct drv_argument set = { .n_bytes = (uint32_t)n_bytes };
     ze_result_t r = ZE_RESULT_SUCCESS;
-    if (info->kind == DRV_ARGUMENT_LOCAL) {
-        if (value || !n_bytes || n_bytes > DRV_LOCAL_BYTES)
-            return ZE_RESULT_ERROR_INVALID_KERNEL_ARGUMENT_SIZE;
-    } else if (n_bytes != info->n_bytes || n_bytes > sizeof(set.bytes)) {
+    if (n_bytes != info->n_bytes || n_bytes > sizeof(set.bytes))
         return ZE_RESULT_ERROR_INVALID_KERNEL_ARGUMENT_SIZE;
-    } else if (info->kind == DRV_ARGUMENT_POINTER) {
+    if (info->kind == DRV_ARGUMENT_POINTER)
         r = set_pointer(kernel, &set, value);
-    } else if (!value) {
-        return ZE_RESULT_ERROR_INVALID_ARGUMENT;
-    } else {
+    else if (value)
         memcpy(set.bytes, value, n_bytes);
-    }
+    else
+        r = ZE_RESULT_ERROR_INVALID_ARGUMENT;
     if (r == ZE_RESULT_SUCCESS)
         kernel->arguments[index] = set;
     return r;
-}
-
-/* Local memory of a launch: the kernel's own, and what its arguments ask for. */
-static uint64_t local_bytes(const struct drv_kernel *kernel)
-{
-    uint64_t n = kernel->info->local_bytes;
-    for (uint32_t i = 0; i < kernel->info->n_arguments; i++) {
-        if (kernel->info->arguments[i].kind == DRV_ARGUMENT_LOCAL)
-            n += kernel->arguments[i].n_bytes;
-    }
-    return n;
 }
 
 static ze_result_t check_launch(const struct drv_kernel *kernel)
@@ -134,8 +119,8 @@ static ze_result_t check_launch(const struct drv_kernel *kernel)
             return drv_misuse(ZE_RESULT_ERROR_INVALID_ARGUMENT, "argument %u of %s was never set",
                               i, kernel->info->name);
     }
-    return local_bytes(kernel) > DRV_LOCAL_BYTES ? ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY
-                                                 : ZE_RESULT_SUCCESS;
+    return kernel->info->local_bytes > DRV_LOCAL_BYTES ? ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY
+                                                       : ZE_RESULT_SUCCESS;
 }
 
 struct drv_launch *drv_kernel_launch(const struct drv_kernel *kernel,

@@ -216,18 +216,10 @@ static cl_int set_arguments(cl_kernel kernel, const struct drv_launch *launch)
     cl_int error = CL_SUCCESS;
     for (uint32_t i = 0; error == CL_SUCCESS && i < launch->kernel->n_arguments; i++) {
         const struct drv_argument *argument = &launch->arguments[i];
-        switch (launch->kernel->arguments[i].kind) {
-        case DRV_ARGUMENT_POINTER:
-            /* Of the CPU's memory PoCL takes any pointer. */
-            error = clSetKernelArgSVMPointer(kernel, i, argument->pointer);
-            break;
-        case DRV_ARGUMENT_LOCAL:
-            error = clSetKernelArg(kernel, i, argument->n_bytes, NULL);
-            break;
-        case DRV_ARGUMENT_VALUE:
-            error = clSetKernelArg(kernel, i, argument->n_bytes, argument->bytes);
-            break;
-        }
+        /* Of the CPU's memory PoCL takes any pointer. */
+        error = launch->kernel->arguments[i].kind == DRV_ARGUMENT_POINTER
+                    ? clSetKernelArgSVMPointer(kernel, i, argument->pointer)
+                    : clSetKernelArg(kernel, i, argument->n_bytes, argument->bytes);
     }
     return error;
 }

@@ -190,8 +190,6 @@ static bool read_parameter(struct module *module, const uint32_t *w)
         argument->kind = DRV_ARGUMENT_VALUE;
     else if (type->storage == STORAGE_CROSS_WORKGROUP || type->storage == STORAGE_UNIFORM_CONSTANT)
         argument->kind = DRV_ARGUMENT_POINTER;
-    else if (type->storage == STORAGE_WORKGROUP)
-        argument->kind = DRV_ARGUMENT_LOCAL;
     else if (type->storage == STORAGE_FUNCTION)
         argument->n_bytes = get(module, type->pointee)->n_bytes;    /* a struct by value */
     else

@@ -12,7 +12,6 @@
 enum drv_argument_kind {
     DRV_ARGUMENT_VALUE,
     DRV_ARGUMENT_POINTER,               /* to global or constant memory */
-    DRV_ARGUMENT_LOCAL,                 /* so many bytes of local memory */
 };
 
 struct drv_argument_info {

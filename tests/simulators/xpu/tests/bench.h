@@ -62,7 +62,7 @@ void bench_execute(ze_command_queue_handle_t queue, ze_command_list_handle_t lis
 /* Copies at once, by a queue of the device. */
 void bench_copy(const struct bench *bench, int i, void *to, const void *from, size_t n_bytes);
 
-/* Sets what is no pointer to local memory. */
+/* Sets an argument. */
 #define bench_argument(kernel, index, value) \
     expect_ok(zeKernelSetArgumentValue(kernel, index, sizeof(value), &(value)))
 
