@@ -41,6 +41,7 @@ struct vrt_web {
     CURLM *multi;
     uv_timer_t timer;
     bool is_global_ready;
+    bool has_failed;                /* a socket could not be watched: all calls are to end */
     int n_calls;
     void (*stopped)(void *ctx);
     void *stopped_ctx;
@@ -124,8 +125,13 @@ static void on_time(uv_timer_t *timer)
 {
     struct vrt_web *web = timer->data;
     int n_running;
+    const bool has_failed = web->has_failed;
 
-    curl_multi_socket_action(web->multi, CURL_SOCKET_TIMEOUT, 0, &n_running);
+    web->has_failed = false;
+    if (has_failed)
+        curl_multi_perform(web->multi, &n_running);
+    else
+        curl_multi_socket_action(web->multi, CURL_SOCKET_TIMEOUT, 0, &n_running);
     tell_ended(web);
 }
 
@@ -147,7 +153,8 @@ static int on_socket(CURL *easy, curl_socket_t fd, int what, void *ctx, void *sl
         r = uv_poll_start(&watched->poll, events, on_ready);
     if (r == 0)
         return 0;
-    /* It ends them when it is called next, which it doesn't ask for. */
+    /* It ends them when all are looked at next, which it doesn't ask for. */
+    web->has_failed = true;
     uv_timer_start(&web->timer, on_time, 0, 0);
     return -1;
 }
@@ -158,6 +165,8 @@ static int on_timeout_wanted(CURLM *multi, long timeout_ms, void *ctx)
     struct vrt_web *web = ctx;
 
     (void)multi;
+    if (web->has_failed)
+        return 0;
     if (timeout_ms < 0)
         return uv_timer_stop(&web->timer);
     return uv_timer_start(&web->timer, on_time, (uint64_t)timeout_ms, 0);
@@ -388,6 +397,8 @@ int vrt_web_call_refuse(const struct vrt_web_call *call, CURLcode code, const ch
     if (code == CURLE_LOGIN_DENIED)
         return vrt_refuse(error, vrt_raise(-EIO), VRT_E(REMOTE_URL),
                           "%s redirects to an address with a user's name or password in it", shown);
+    if (code == CURLE_ABORTED_BY_CALLBACK || code == CURLE_OUT_OF_MEMORY)
+        return vrt_refuse_errno(error, vrt_raise(-ENOMEM), shown);
     const char *said = call->problem[0] ? call->problem : curl_easy_strerror(code);
     if (code == CURLE_PEER_FAILED_VERIFICATION)
         return vrt_refuse(error, vrt_raise(-EIO), VRT_E(REMOTE_FAILED),
