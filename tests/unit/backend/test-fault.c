@@ -13,6 +13,7 @@
 #include "backend/fault.h"
 #include "backend/fault/schedule.h"
 #include "backend/op/half.h"
+#include "backend/staging.h"
 #include "base/buf.h"
 #include "base/clock.h"
 
@@ -208,7 +209,7 @@ static void test_when(void)
     VRT_CLEANUP(vrt_fault_schedule_freep) struct vrt_fault_schedule *schedule = NULL;
     char seen[16] = "";
 
-    expect_int(vrt_fault_schedule_new("cpu:1 submit:2-3 fail; cpu submit:every=4 lost; "
+    expect_int(vrt_fault_schedule_new("cpu:1 submit:2-3 fail; ; cpu submit:every=4 lost;"
                                       "cpu:1 submit:1-8 delay=1us; submit:4 delay=1us; "
                                       "submit:9- black", &schedule, NULL), 0);
     for (int count = 1; count <= 10; count++) {
@@ -408,6 +409,44 @@ static void test_delay(void)
     tear_down(&s);
 }
 
+/* What is exchanged with the host: each call fails when it shall, and what it takes adds up. */
+static void test_staging(void)
+{
+    const struct vrt_op op = copy_op();
+    struct vrt_staging *staging = NULL;
+    struct setting s;
+    float data[N_FLOATS];
+
+    set_up(&s, "alloc:2 nomem; write:2 fail; read:1 fail; finish:1 fail; write:3- takes=20ms; "
+           "submit:1- takes=10ms; read:2- takes=5ms; cpu write:3- takes=9s");
+    record(&s, &op, 1);
+    expect_int(vrt_device_info(s.device)->n_in_flight, VRT_DEVICE_IN_FLIGHT);
+    expect_int(vrt_staging_new(s.device, 0, &staging), -EINVAL);
+    expect_int(vrt_staging_new(s.device, sizeof(data), &staging), VRT_BACKEND_E_NOMEM);
+    expect_int(vrt_staging_new(s.device, sizeof(data), &staging), 0);
+    expect_int(vrt_device_used_bytes(s.device), 3 * sizeof(data));
+    for (size_t i = 0; i < sizeof(data); i++)
+        vrt_staging_host(staging)[i] = (uint8_t)(i % 64);
+    expect_int(vrt_staging_push(s.device, staging, sizeof(data) + 1), -EINVAL);
+    expect_int(vrt_staging_push(s.device, staging, sizeof(data)), VRT_BACKEND_E_FAILED);
+    expect_int(vrt_staging_pull(s.device, staging, sizeof(data)), VRT_BACKEND_E_FAILED);
+    expect_int(vrt_staging_wait(s.device, staging), VRT_BACKEND_E_FAILED);
+    const int64_t start_ns = vrt_clock_now_ns();
+    expect_int(vrt_staging_push(s.device, staging, sizeof(data)), 0);
+    expect_int(submit(&s), 0);
+    expect_int(vrt_staging_pull(s.device, staging, sizeof(data)), 0);
+    expect_int(vrt_staging_push(s.device, staging, sizeof(data)), 0);
+    expect_int(vrt_staging_wait(s.device, staging), 0);
+    expect_true(vrt_clock_now_ns() - start_ns >= 35 * VRT_NS_PER_MS);
+    expect_int(vrt_device_finish(s.device), 0);
+    expect_true(vrt_clock_now_ns() - start_ns >= 40 * VRT_NS_PER_MS);
+    expect_int(vrt_buffer_read(s.device, vrt_staging_buffer(staging), 0, data, sizeof(data)), 0);
+    expect_int(memcmp(data, vrt_staging_host(staging), sizeof(data)), 0);
+    expect_true(!vrt_staging_free(s.device, staging) && !vrt_staging_free(s.device, NULL));
+    expect_int(vrt_device_used_bytes(s.device), 2 * sizeof(data));
+    tear_down(&s);
+}
+
 static atomic_bool was_let_go;
 
 static void *let_go(void *path)
@@ -462,10 +501,13 @@ static void corrupt_view(const char *schedule, float data[2 * N_FLOATS])
 static void test_corruption(void)
 {
     float nan[2 * N_FLOATS], zeros[2 * N_FLOATS], garbage[2 * N_FLOATS], again[2 * N_FLOATS];
+    float black[2 * N_FLOATS];
     int n_written = 0;
 
     corrupt_view("submit:1 corrupt=nan", nan);
     corrupt_view("submit:1 corrupt=zeros", zeros);
+    corrupt_view("submit:1 black", black);
+    expect_int(memcmp(black, zeros, sizeof(black)), 0);
     corrupt_view("submit:1 corrupt=garbage", garbage);
     corrupt_view("submit:1 corrupt=garbage", again);
     expect_int(memcmp(garbage, again, sizeof(garbage)), 0);
@@ -576,6 +618,7 @@ TEST_MAIN(
     { "lacks", test_lacks },
     { "outcomes", test_outcomes },             { "lost", test_lost },
     { "delay", test_delay },                   { "hang", test_hang },
+    { "staging", test_staging },
     { "corruption", test_corruption },         { "black", test_black },
     { "registry", test_registry_refuses },     { "open", test_open },
 )

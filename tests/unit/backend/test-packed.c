@@ -217,7 +217,7 @@ static void test_faults(void)
 {
     struct bench bench;
     struct vrt_packed *packed;
-    struct vrt_replica *replica;
+    struct vrt_replica *replica, *other;
     uint64_t checksum;
     size_t range[2] = { 0, 0 };
 
@@ -231,6 +231,9 @@ static void test_faults(void)
     expect_int(vrt_replica_fill(bench.devices[0], replica, packed, (size_t[2]){ 0, 8 }), 0);
     expect_int(vrt_replica_fill(bench.devices[0], replica, packed,
                                 (size_t[2]){ 8, range[1] }), 0);
+    /* Another one that goes makes nothing good. */
+    expect_int(vrt_replica_begin(bench.devices[0], packed, &other), 0);
+    vrt_replica_free(bench.devices[0], other);
     expect_int(vrt_replica_checksum(bench.devices[0], replica, &checksum), 0);
     expect_true(checksum != vrt_packed_checksum(packed));
     expect_int(vrt_replica_fill(bench.devices[0], replica, packed, range), 0);

@@ -308,7 +308,20 @@ static int far_finish(struct vrt_device *device)
     return 0;
 }
 
+static int far_open(const struct vrt_device_info *info, struct vrt_device **ret_device)
+{
+    *ret_device = (struct vrt_device *)(uintptr_t)vrt_container_of(info, struct far_device, info);
+    return 0;
+}
+
+static void far_close(struct vrt_device *device)
+{
+    expect_int(device->used_bytes, 0);
+}
+
 static const struct vrt_backend_ops far_ops = {
+    .open = far_open,
+    .close = far_close,
     .packed_new = far_packed_new,
     .packed_fill = far_packed_fill,
     .packed_free = far_packed_free,
@@ -335,4 +348,16 @@ void far_device_init(struct far_device *far, int i)
     far->info.card = i;
     snprintf(far->info.name, sizeof(far->info.name), "far:%d", i);
     snprintf(far->info.packing_id, sizeof(far->info.packing_id), "far");
+}
+
+struct vrt_device *far_device_wrap(struct far_device *far,
+                                   const struct vrt_fault_schedule *schedule)
+{
+    const struct vrt_fault_wrap wrap = { schedule, &far->state, &far_ops, &far->info };
+    struct vrt_device *device = NULL;
+
+    expect_int(vrt_fault_open(&wrap, &device), 0);
+    device->ops = &vrt_backend_fault;
+    device->info = &far->info;
+    return device;
 }

@@ -11,6 +11,8 @@
 #include <stdatomic.h>
 
 #include "backend/backend-impl.h"
+#include "backend/fault.h"
+#include "backend/fault/fault.h"
 
 /* What goes wrong on a device; counts are from 1, 0: never. */
 struct far_faults {
@@ -29,9 +31,14 @@ struct far_device {
     struct vrt_device base;
     struct vrt_device_info info;
     struct far_faults faults;
+    struct vrt_fault_state state;
     atomic_int n_fills, n_received, n_spread, n_packed;
     atomic_bool is_held;            /* it came to where it hangs, or to the bytes it receives */
 };
+
+/* The device behind what fails by a schedule; to be closed. */
+struct vrt_device *far_device_wrap(struct far_device *far,
+                                   const struct vrt_fault_schedule *schedule);
 
 /* Packed weights that exist now, all told. */
 extern atomic_int far_n_packed_alive;

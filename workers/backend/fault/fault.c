@@ -31,6 +31,7 @@
 
 /* What a device does at the same time, where the schedule says that it takes time. */
 enum engine {
+    NONE,                           /* it is never busy */
     UP,
     COMPUTE,
     DOWN,
@@ -60,7 +61,7 @@ static void wait_ns(int64_t ns)
 {
     struct timespec left = { ns / VRT_NS_PER_S, ns % VRT_NS_PER_S };
 
-    while (ns > 0 && nanosleep(&left, &left) < 0 && errno == EINTR)
+    while (ns > 0 && nanosleep(&left, &left) < 0)
         ;
 }
 
@@ -68,13 +69,10 @@ static void wait_ns(int64_t ns)
  * Return: when it will be done. */
 static int64_t occupy(struct fault_device *device, enum engine engine, int64_t takes_ns)
 {
-    int64_t start_ns = VRT_MAX(vrt_clock_now_ns(), device->until_ns[engine]);
+    const int64_t free_ns = VRT_MAX(device->until_ns[engine], device->until_ns[engine - 1]);
 
-    if (engine != UP)
-        start_ns = VRT_MAX(start_ns, device->until_ns[engine - 1]);
-    if (takes_ns > 0)
-        device->until_ns[engine] = start_ns + takes_ns;
-    return VRT_MAX(device->until_ns[engine], start_ns);
+    device->until_ns[engine] = VRT_MAX(vrt_clock_now_ns(), free_ns) + takes_ns;
+    return device->until_ns[engine];
 }
 
 /* Waits until there is no such file: looking for it now and then is as soon as a test needs it. */
@@ -84,19 +82,15 @@ static void wait_without(const char *file)
         wait_ns(VRT_NS_PER_MS);
 }
 
-/* Counts a call, for `size_bytes` of memory, and does what the schedule says of it, corruptions
- * apart. Return: what the call shall; 0: it goes on. */
-static int meet(const struct vrt_fault_wrap *wrap, enum vrt_fault_call call, size_t size_bytes,
+/* Counts a call, and does what the schedule says of it, corruptions apart. Return: what the call
+ * shall; 0: it goes on. */
+static int meet(const struct vrt_fault_wrap *wrap, struct vrt_fault_occasion occasion,
                 struct vrt_fault_event *ret_event)
 {
     struct vrt_fault_state *state = wrap->state;
-    const int64_t count = atomic_fetch_add(&state->counts[call], 1) + 1;
+    occasion.count = atomic_fetch_add(&state->counts[occasion.call], 1) + 1;
     const struct vrt_fault_event event =
-        vrt_fault_schedule_at(wrap->schedule, wrap->info, &(struct vrt_fault_occasion){
-            .call = call,
-            .count = count,
-            .size_bytes = (int64_t)size_bytes,
-        });
+        vrt_fault_schedule_at(wrap->schedule, wrap->info, &occasion);
 
     *ret_event = event;
     wait_ns(event.delay_ns);
@@ -107,7 +101,7 @@ static int meet(const struct vrt_fault_wrap *wrap, enum vrt_fault_call call, siz
     if (event.effect == VRT_FAULT_NOTHING)
         return 0;
     vrt_log_info("%s: %s number %lld goes wrong, as scheduled", wrap->info->name,
-                 vrt_fault_call_name(call), (long long)count);
+                 vrt_fault_call_name(occasion.call), (long long)occasion.count);
     switch (event.effect) {
     case VRT_FAULT_FAIL:
         return VRT_BACKEND_E_FAILED;
@@ -123,11 +117,26 @@ static int meet(const struct vrt_fault_wrap *wrap, enum vrt_fault_call call, siz
     }
 }
 
+static int meet_event(struct vrt_device *device, enum vrt_fault_call call,
+                      struct vrt_fault_event *ret_event)
+{
+    return meet(&fault_of(device)->wrap, (struct vrt_fault_occasion){ .call = call }, ret_event);
+}
+
 static int meet_call(struct vrt_device *device, enum vrt_fault_call call)
 {
     struct vrt_fault_event event;
 
-    return meet(&fault_of(device)->wrap, call, 0, &event);
+    return meet_event(device, call, &event);
+}
+
+static int meet_alloc(struct vrt_device *device, size_t size_bytes)
+{
+    const struct vrt_fault_occasion occasion = { .call = VRT_FAULT_ALLOC,
+                                                 .size_bytes = (int64_t)size_bytes };
+    struct vrt_fault_event event;
+
+    return meet(&fault_of(device)->wrap, occasion, &event);
 }
 
 /* An opening of a lost device brings it nearer to being revived. */
@@ -146,7 +155,7 @@ int vrt_fault_open(const struct vrt_fault_wrap *wrap, struct vrt_device **ret_de
 
     /* Before the schedule is met: the opening that revives it succeeds itself. */
     revive(wrap->state);
-    int r = meet(wrap, VRT_FAULT_OPEN, 0, &event);
+    int r = meet(wrap, (struct vrt_fault_occasion){ .call = VRT_FAULT_OPEN }, &event);
     if (r != 0)
         return r;
     device = calloc(1, sizeof(*device));
@@ -177,8 +186,7 @@ static int fault_buffer_new(struct vrt_device *device, size_t size_bytes,
                             struct vrt_buffer **ret_buffer)
 {
     struct vrt_device *inner = fault_of(device)->inner;
-    struct vrt_fault_event event;
-    int r = meet(&fault_of(device)->wrap, VRT_FAULT_ALLOC, size_bytes, &event);
+    int r = meet_alloc(device, size_bytes);
 
     return r != 0 ? r : inner->ops->buffer_new(inner, size_bytes, ret_buffer);
 }
@@ -211,8 +219,7 @@ static int fault_buffer_read(struct vrt_device *device, const struct vrt_buffer 
 static int fault_staging_new(struct vrt_device *device, size_t size_bytes,
                              struct vrt_staging **ret_staging)
 {
-    struct vrt_fault_event event;
-    int r = meet(&fault_of(device)->wrap, VRT_FAULT_ALLOC, size_bytes, &event);
+    int r = meet_alloc(device, size_bytes);
 
     if (r != 0)
         return r;
@@ -245,7 +252,7 @@ static int fault_staging_push(struct vrt_device *device, struct vrt_staging *sta
                               size_t size_bytes)
 {
     struct vrt_fault_event event;
-    int r = meet(&fault_of(device)->wrap, VRT_FAULT_WRITE, 0, &event);
+    int r = meet_event(device, VRT_FAULT_WRITE, &event);
 
     if (r != 0)
         return r;
@@ -257,7 +264,7 @@ static int fault_staging_pull(struct vrt_device *device, struct vrt_staging *sta
                               size_t size_bytes)
 {
     struct vrt_fault_event event;
-    int r = meet(&fault_of(device)->wrap, VRT_FAULT_READ, 0, &event);
+    int r = meet_event(device, VRT_FAULT_READ, &event);
 
     if (r != 0)
         return r;
@@ -286,9 +293,7 @@ static bool fault_supports(const struct vrt_device *device, const struct vrt_op 
 
 static size_t fault_workspace_bytes(const struct vrt_device *device, const struct vrt_op *op)
 {
-    const struct vrt_device *inner = fault_of(device)->inner;
-
-    return inner->ops->workspace_bytes ? inner->ops->workspace_bytes(inner, op) : 0;
+    return vrt_device_workspace_bytes(fault_of(device)->inner, op);
 }
 
 static int fault_packed_new(struct vrt_device *device, const struct vrt_pack *pack,
@@ -332,7 +337,7 @@ static int meet_copy(struct vrt_device *device, const struct vrt_replica *replic
 {
     struct fault_device *fault = fault_of(device);
     struct vrt_fault_event event;
-    int r = meet(&fault->wrap, VRT_FAULT_COPY, 0, &event);
+    int r = meet_event(device, VRT_FAULT_COPY, &event);
 
     if (begins && fault->corrupted == replica)
         fault->corrupted = NULL;
@@ -344,95 +349,72 @@ static int meet_copy(struct vrt_device *device, const struct vrt_replica *replic
 static int fault_replica_fill(struct vrt_device *device, struct vrt_replica *replica,
                               struct vrt_packed *packed, const size_t range[2])
 {
-    struct vrt_device *inner = fault_of(device)->inner;
     int r = meet_copy(device, replica, range[0] == 0);
 
-    return r != 0 || !inner->ops->replica_fill
-               ? r
-               : inner->ops->replica_fill(inner, replica, packed, range);
+    return r != 0 ? r : vrt_replica_fill(fault_of(device)->inner, replica, packed, range);
 }
 
 static bool fault_replica_can_receive(const struct vrt_device *device)
 {
-    const struct vrt_device *inner = fault_of(device)->inner;
-
-    return inner->ops->replica_can_receive && inner->ops->replica_can_receive(inner);
+    return vrt_replica_can_receive(fault_of(device)->inner);
 }
 
 static int fault_replica_receive(struct vrt_device *device, struct vrt_replica *replica,
                                  const struct vrt_replica *source)
 {
-    struct vrt_device *inner = fault_of(device)->inner;
     int r = meet_copy(device, replica, true);
 
-    return r != 0 ? r : inner->ops->replica_receive(inner, replica, source);
+    return r != 0 ? r : vrt_replica_receive(fault_of(device)->inner, replica, source);
 }
 
 static int fault_replica_checksum(struct vrt_device *device, const struct vrt_replica *replica,
                                   uint64_t *ret_checksum)
 {
-    struct vrt_device *inner = fault_of(device)->inner;
     struct vrt_fault_event event;
-    uint64_t checksum = 0;
-    int r = meet(&fault_of(device)->wrap, VRT_FAULT_CHECKSUM, 0, &event);
+    uint64_t checksum;
+    int r = meet_event(device, VRT_FAULT_CHECKSUM, &event);
 
-    if (r != 0)
-        return r;
     if (event.effect == VRT_FAULT_CORRUPT_COPY)
         fault_of(device)->corrupted = replica;
-    if (inner->ops->replica_checksum)
-        r = inner->ops->replica_checksum(inner, replica, &checksum);
-    else
-        checksum = vrt_packed_sum(replica->packed);
-    if (r != 0)
-        return r;
-    *ret_checksum = fault_of(device)->corrupted == replica ? ~checksum : checksum;
-    return 0;
+    if (r == 0)
+        r = vrt_replica_checksum(fault_of(device)->inner, replica, &checksum);
+    if (r == 0)
+        *ret_checksum = fault_of(device)->corrupted == replica ? ~checksum : checksum;
+    return r;
 }
 
 static bool fault_group_is_possible(const struct vrt_device *device)
 {
-    const struct vrt_device *inner = fault_of(device)->inner;
-
-    return inner->ops->group_is_possible && inner->ops->group_is_possible(inner);
+    return vrt_group_is_possible(fault_of(device)->inner);
 }
 
 static int fault_group_key_new(struct vrt_device *device, struct vrt_group_key *ret_key)
 {
-    struct vrt_device *inner = fault_of(device)->inner;
-
-    return inner->ops->group_key_new(inner, ret_key);
+    return vrt_group_key_new(fault_of(device)->inner, ret_key);
 }
 
 static int fault_group_join(struct vrt_device *device, const struct vrt_group_seat *seat,
                             struct vrt_group **ret_group)
 {
-    struct vrt_device *inner = fault_of(device)->inner;
-
-    return inner->ops->group_join(inner, seat, ret_group);
+    return vrt_group_join(fault_of(device)->inner, seat, ret_group);
 }
 
 static int fault_group_spread(struct vrt_device *device, struct vrt_group *group,
                               struct vrt_replica *replica, const size_t range[2])
 {
-    struct vrt_device *inner = fault_of(device)->inner;
     int r = meet_copy(device, replica, false);
 
-    return r != 0 ? r : inner->ops->group_spread(inner, group, replica, range);
+    return r != 0 ? r : vrt_group_spread(fault_of(device)->inner, group, replica, range);
 }
 
 static int fault_group_finish(struct vrt_device *device, struct vrt_group *group)
 {
-    struct vrt_device *inner = fault_of(device)->inner;
-
-    return inner->ops->group_finish(inner, group);
+    return vrt_group_finish(fault_of(device)->inner, group);
 }
 
 static void fault_group_free(struct vrt_device *device, struct vrt_group *group)
 {
-    struct vrt_device *inner = fault_of(device)->inner;
-
-    inner->ops->group_free(inner, group);
+    vrt_group_free(fault_of(device)->inner, group);
 }
 
 static int fault_program_new(struct vrt_device *device, const struct vrt_program_params *params,
@@ -456,7 +438,7 @@ static int fault_program_submit(struct vrt_device *device, struct vrt_program *p
 {
     struct vrt_device *inner = fault_of(device)->inner;
     struct vrt_fault_event event;
-    int r = meet(&fault_of(device)->wrap, VRT_FAULT_SUBMIT, 0, &event);
+    int r = meet_event(device, VRT_FAULT_SUBMIT, &event);
 
     if (r == 0)
         occupy(fault_of(device), COMPUTE, event.takes_ns);
@@ -486,17 +468,12 @@ static struct vrt_device *fault_inner(const struct vrt_device *device)
 
 static int fault_memory(struct vrt_device *device, struct vrt_memory_info *ret_info)
 {
-    struct vrt_device *inner = fault_of(device)->inner;
-
-    return inner->ops->memory ? inner->ops->memory(inner, ret_info) : 0;
+    return vrt_device_memory(fault_of(device)->inner, ret_info);
 }
 
 static void fault_sensors(struct vrt_device *device, struct vrt_device_sensors *ret_sensors)
 {
-    struct vrt_device *inner = fault_of(device)->inner;
-
-    if (inner->ops->sensors)
-        inner->ops->sensors(inner, ret_sensors);
+    vrt_device_sensors(fault_of(device)->inner, ret_sensors);
 }
 
 const struct vrt_backend_ops vrt_backend_fault = {
