@@ -131,31 +131,6 @@ void vrt_cache_find_folder(const char *cache_dir, const char *backend,
     ret_folder[0] = '\0';
 }
 
-/* Return: 0; -EBADMSG: it ends too early; -errno. */
-static int read_whole(int fd, char *data, size_t size_bytes)
-{
-    for (size_t done = 0; done < size_bytes;) {
-        const ssize_t n = read(fd, data + done, size_bytes - done);
-        if (n < 0 && errno != EINTR)
-            return -errno;
-        if (n == 0)
-            return -EBADMSG;
-        done += n > 0 ? (size_t)n : 0;
-    }
-    return 0;
-}
-
-static int write_whole(int fd, const void *data, size_t size_bytes)
-{
-    for (size_t done = 0; done < size_bytes;) {
-        const ssize_t n = write(fd, (const char *)data + done, size_bytes - done);
-        if (n < 0 && errno != EINTR)
-            return -errno;
-        done += n > 0 ? (size_t)n : 0;
-    }
-    return 0;
-}
-
 /* The sum of a file with this head. */
 static uint64_t checksum_of(const void *file, size_t size_bytes)
 {
@@ -213,7 +188,7 @@ int vrt_cache_load(const struct vrt_cache *cache, const struct vrt_cache_key *ke
     file = malloc((size_t)st.st_size);
     if (!file)
         return -ENOMEM;
-    r = read_whole(fd, file, (size_t)st.st_size);
+    r = vrt_read_at(fd, file, (size_t)st.st_size, 0);
     if (r < 0)
         return r;
     r = parse(file, (size_t)st.st_size, key, ret_item);
@@ -309,7 +284,7 @@ static int write_file(int folder, const struct vrt_cache_key *key, const void *f
     fd = openat(folder, begun, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd < 0)
         return -errno;
-    int r = write_whole(fd, file, size_bytes);
+    int r = vrt_write_at(fd, file, size_bytes, 0);
     if (r == 0 && renameat(folder, begun, folder, name) < 0)
         r = -errno;
     if (r < 0)

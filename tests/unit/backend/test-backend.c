@@ -9,6 +9,7 @@
 #include <errno.h>
 
 #include "backend/backend-impl.h"
+#include "backend/staging.h"
 
 /* A device that computes nothing, returns `answer`, and counts how often it was asked. */
 struct told {
@@ -324,7 +325,8 @@ static void outside_arena(struct recipe *r)
 }
 static void in_arena(struct recipe *r)
 {
-    r->op.out.slot = VRT_SLOT_ARENA;
+    r->params.n_bindings = 0;
+    r->op.out.slot = r->op.in[0].slot = VRT_SLOT_ARENA;
     r->op.out.offset_bytes = 4096 - 120;
 }
 static void workspace_outside(struct recipe *r) { r->op.workspace_offset_bytes = 4096 - 63; }
@@ -513,6 +515,18 @@ static void test_lost(void)
     expect_int(vrt_replica_new(device, &param, 1, VRT_DTYPE_F32, &replica), VRT_BACKEND_E_LOST);
     expect_int(vrt_program_new(device, &params, &program), VRT_BACKEND_E_LOST);
     expect_int(vrt_program_submit(device, program, NULL), VRT_BACKEND_E_LOST);
+    expect_int(vrt_packed_new(device, NULL, NULL), VRT_BACKEND_E_LOST);
+    expect_int(vrt_replica_begin(device, NULL, NULL), VRT_BACKEND_E_LOST);
+    expect_int(vrt_replica_fill(device, NULL, NULL, NULL), VRT_BACKEND_E_LOST);
+    expect_int(vrt_replica_receive(device, NULL, NULL), VRT_BACKEND_E_LOST);
+    expect_int(vrt_replica_checksum(device, NULL, NULL), VRT_BACKEND_E_LOST);
+    expect_int(vrt_group_key_new(device, NULL), VRT_BACKEND_E_LOST);
+    expect_int(vrt_group_join(device, NULL, NULL), VRT_BACKEND_E_LOST);
+    expect_int(vrt_group_spread(device, NULL, NULL, NULL), VRT_BACKEND_E_LOST);
+    expect_int(vrt_group_finish(device, NULL), VRT_BACKEND_E_LOST);
+    expect_int(vrt_staging_new(device, 1, NULL), VRT_BACKEND_E_LOST);
+    expect_int(vrt_staging_push(device, NULL, 1), VRT_BACKEND_E_LOST);
+    expect_int(vrt_staging_wait(device, NULL), VRT_BACKEND_E_LOST);
     expect_int(told.n_calls, 0);
     vrt_buffer_free(device, buffer);
     expect_int(told.n_alive, 0);
@@ -520,14 +534,29 @@ static void test_lost(void)
     expect_int(told.n_calls, 1);
 }
 
+static int tell_memory(struct vrt_device *device, struct vrt_memory_info *ret_info)
+{
+    ret_info->total_bytes = 71;
+    return asked(device);
+}
+
 static void test_memory(void)
 {
     struct told told = new_told();
+    struct vrt_backend_ops with = *told.base.ops;
     struct vrt_memory_info memory = { 0 };
 
     expect_int(vrt_device_memory(&told.base, &memory), 0);
     expect_int(memory.total_bytes, -1);
     expect_int(memory.free_bytes, -1);
+    with.memory = tell_memory;
+    told.base.ops = &with;
+    told.answer = VRT_BACKEND_E_FAILED;
+    expect_int(vrt_device_memory(&told.base, &memory), VRT_BACKEND_E_FAILED);
+    expect_int(memory.total_bytes, -1);
+    told.answer = 0;
+    expect_int(vrt_device_memory(&told.base, &memory), 0);
+    expect_int(memory.total_bytes, 71);
 }
 
 static void tell_sensors(struct vrt_device *device, struct vrt_device_sensors *ret_sensors)

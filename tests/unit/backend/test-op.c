@@ -152,16 +152,7 @@ static void test_window(void)
     expect_int(shift[2], 0);
 }
 
-static const struct vrt_op_param *find_param(const struct vrt_op_param *params, int n,
-                                             const char *name)
-{
-    for (int i = 0; i < n; i++)
-        if (strcmp(params[i].name, name) == 0)
-            return &params[i];
-    test_fail("there is no param \"%s\"", name);
-}
-
-/* What op.h says of each op's params, the op being good_op(). */
+/* What op.h says of each op's params, the op being good_op(): all of them, in their order. */
 static void test_params(void)
 {
     static const struct {
@@ -171,9 +162,11 @@ static void test_params(void)
         int dims[4];
     } wants[] = {
         { VRT_OP_CONV2D, "weight", VRT_PARAM_WEIGHT, { 5, 8, 3, 3 } },
+        { VRT_OP_LINEAR, "norm's weight", VRT_PARAM_WEIGHT, { 8 } },
+        { VRT_OP_LINEAR, "norm's bias", VRT_PARAM_WEIGHT, { 8 } },
         { VRT_OP_LINEAR, "weight", VRT_PARAM_WEIGHT, { 5, 8 } },
         { VRT_OP_LINEAR, "bias", VRT_PARAM_WEIGHT, { 5 } },
-        { VRT_OP_LINEAR, "norm's weight", VRT_PARAM_WEIGHT, { 8 } },
+        { VRT_OP_LAYERNORM, "norm's weight", VRT_PARAM_WEIGHT, { 8 } },
         { VRT_OP_LAYERNORM, "norm's bias", VRT_PARAM_WEIGHT, { 8 } },
         { VRT_OP_WINDOW_ATTENTION, "qkv", VRT_PARAM_WEIGHT, { 24, 8 } },
         { VRT_OP_WINDOW_ATTENTION, "qkv bias", VRT_PARAM_WEIGHT, { 24 } },
@@ -183,34 +176,46 @@ static void test_params(void)
         { VRT_OP_WINDOW_ATTENTION, "position", VRT_PARAM_TABLE, { 9, 8 } },
         { VRT_OP_WINDOW_ATTENTION, "proj", VRT_PARAM_WEIGHT, { 8, 16 } },
         { VRT_OP_WINDOW_ATTENTION, "proj bias", VRT_PARAM_WEIGHT, { 8 } },
+        { VRT_OP_GEGLU, "norm's weight", VRT_PARAM_WEIGHT, { 8 } },
+        { VRT_OP_GEGLU, "norm's bias", VRT_PARAM_WEIGHT, { 8 } },
         { VRT_OP_GEGLU, "fc11", VRT_PARAM_WEIGHT, { 16, 8 } },
+        { VRT_OP_GEGLU, "fc11 bias", VRT_PARAM_WEIGHT, { 16 } },
+        { VRT_OP_GEGLU, "fc12", VRT_PARAM_WEIGHT, { 16, 8 } },
         { VRT_OP_GEGLU, "fc12 bias", VRT_PARAM_WEIGHT, { 16 } },
         { VRT_OP_GEGLU, "fc2", VRT_PARAM_WEIGHT, { 5, 16 } },
         { VRT_OP_GEGLU, "fc2 bias", VRT_PARAM_WEIGHT, { 5 } },
         { VRT_OP_DEFORM_CONV2D, "weight", VRT_PARAM_WEIGHT_DEFORM, { 6, 4, 3, 3 } },
         { VRT_OP_DEFORM_CONV2D, "bias", VRT_PARAM_WEIGHT, { 6 } },
     };
-
-    for (size_t i = 0; i < VRT_ARRAY_SIZE(wants); i++) {
-        const struct vrt_op op = good_op(wants[i].kind);
-        struct vrt_op_param params[VRT_OP_MAX_PARAMS];
-        const struct vrt_op_param *param = find_param(params, vrt_op_params(&op, params),
-                                                      wants[i].name);
-        expect_int(param->use, wants[i].use);
-        for (int k = 0; k < 4; k++)
-            expect_int(k < param->n_dims ? param->dims[k] : 0, wants[i].dims[k]);
-    }
-
-    /* Without what an op may do without. */
-    struct vrt_op op = good_op(VRT_OP_WINDOW_ATTENTION);
     struct vrt_op_param params[VRT_OP_MAX_PARAMS];
-    expect_int(vrt_op_params(&op, params), 8);
+    struct vrt_op op;
+    size_t n_wanted = 0;
+
+    for (int kind = 0; kind < VRT_OP_KIND_COUNT; kind++) {
+        op = good_op((enum vrt_op_kind)kind);
+        const int n = vrt_op_params(&op, params);
+        for (int i = 0; i < n; i++, n_wanted++) {
+            expect_true(n_wanted < VRT_ARRAY_SIZE(wants));
+            expect_int(kind, wants[n_wanted].kind);
+            expect_str(params[i].name, wants[n_wanted].name);
+            expect_int(params[i].use, wants[n_wanted].use);
+            for (int k = 0; k < 4; k++)
+                expect_int(k < params[i].n_dims ? params[i].dims[k] : 0, wants[n_wanted].dims[k]);
+        }
+    }
+    expect_int(n_wanted, VRT_ARRAY_SIZE(wants));
+
+    /* Without what an op may do without, and with what one may need. */
+    op = good_op(VRT_OP_WINDOW_ATTENTION);
     op.window_attention.mutual = -1;
     op.window_attention.qkv_bias = op.window_attention.proj_bias = -1;
     expect_int(vrt_op_params(&op, params), 3);
-    expect_int(find_param(params, 3, "proj")->dims[1], 8);
-    op = good_op(VRT_OP_WARP);
-    expect_int(vrt_op_params(&op, params), 0);
+    expect_int(params[2].dims[1], 8);
+    op = good_op(VRT_OP_CONV2D);
+    op.conv2d.activation = VRT_ACTIVATION_PRELU;
+    expect_int(vrt_op_params(&op, params), 2);
+    expect_str(params[1].name, "slopes");
+    expect_int(params[1].dims[0], 5);
 }
 
 /* An op's weights are all of one type; of each op but these it is f32, for it has none. */

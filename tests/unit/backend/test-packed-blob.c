@@ -113,34 +113,20 @@ static void expect_blob(const struct vrt_packed_rule *rule, const struct expecte
     }
 }
 
-static void test_outputs_last(void)
+/* Outputs last, and inputs last. */
+static void test_orders(void)
 {
-    static const struct vrt_packed_rule rule = { VRT_PACKED_TAPS_INPUTS_OUTPUTS, 16, 0 };
-    static const struct expected expected[PARAMS] = {
-        { false, { 1, 16, 0 } },
-        { false, { 1, 16, 48 } },
-        { true, { 1, 16, 0 } },
-        { false, { 1, 16, 32 } },
-        { true, { 0, 0, 1 } },
-        { true, { 0, 0, 1 } },
+    static const struct vrt_packed_rule rules[] = { { VRT_PACKED_TAPS_INPUTS_OUTPUTS, 16, 0 },
+                                                    { VRT_PACKED_OUTPUTS_TAPS_INPUTS, 8, 0 } };
+    static const struct expected expected[][PARAMS] = {
+        { { false, { 1, 16, 0 } }, { false, { 1, 16, 48 } }, { true, { 1, 16, 0 } },
+          { false, { 1, 16, 32 } }, { true, { 0, 0, 1 } }, { true, { 0, 0, 1 } } },
+        { { false, { 8, 1, 0 } }, { false, { 72, 1, 8 } }, { true, { 8, 1, 0 } },
+          { false, { 72, 1, 8 } }, { true, { 0, 0, 1 } }, { true, { 0, 0, 1 } } },
     };
 
-    expect_blob(&rule, expected);
-}
-
-static void test_inputs_last(void)
-{
-    static const struct vrt_packed_rule rule = { VRT_PACKED_OUTPUTS_TAPS_INPUTS, 8, 0 };
-    static const struct expected expected[PARAMS] = {
-        { false, { 8, 1, 0 } },
-        { false, { 72, 1, 8 } },
-        { true, { 8, 1, 0 } },
-        { false, { 72, 1, 8 } },
-        { true, { 0, 0, 1 } },
-        { true, { 0, 0, 1 } },
-    };
-
-    expect_blob(&rule, expected);
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(rules); i++)
+        expect_blob(&rules[i], expected[i]);
 }
 
 /* Slabs of two of three inputs: the second has the third one, in its second place. */
@@ -200,8 +186,7 @@ static void test_nothing(void)
 }
 
 TEST_MAIN(
-    { "outputs_last", test_outputs_last },
-    { "inputs_last", test_inputs_last },
+    { "orders", test_orders },
     { "slabs", test_slabs },
     { "layout", test_layout },
     { "nothing", test_nothing },

@@ -190,7 +190,7 @@ static void test_names(void)
     expect_int(vrt_precision_dtype(VRT_PRECISION_AUTO, VRT_DTYPE_BF16), VRT_DTYPE_BF16);
     expect_contains(vrt_backend_strerror(VRT_BACKEND_E_NOMEM), "out of device memory");
     expect_contains(vrt_backend_strerror(VRT_BACKEND_E_LOST), "lost");
-    expect_str(vrt_backend_strerror(99), "unknown outcome");
+    expect_str(vrt_backend_strerror(VRT_BACKEND_E_FAILED + 1), "unknown outcome");
     expect_str(vrt_backend_strerror(-EINVAL), strerror(EINVAL));
 }
 

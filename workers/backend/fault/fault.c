@@ -303,9 +303,8 @@ static int fault_packed_new(struct vrt_device *device, const struct vrt_pack *pa
     struct vrt_packed *packed;
     int r = meet_call(device, VRT_FAULT_PACK);
 
-    if (r != 0)
-        return r;
-    r = inner->ops->packed_new(inner, pack, places, &packed);
+    if (r == 0)
+        r = inner->ops->packed_new(inner, pack, places, &packed);
     if (r != 0)
         return r;
     /* It outlives the device, and so must know whose it is. */
