@@ -4,9 +4,9 @@
  * In the place of vrt-media (VRTD_MEDIA_PROGRAM): what decoders become when their input takes them
  * over. It decodes nothing: it answers as if it did, up to where it doesn't any more.
  *
- * VRT_DOUBLE says how: "lie SEED": any answer may be anything; "change N": what is said of a video
- * is another thing at its end; "exploit": tells what could be done that is forbidden; "PROGRAM": by
- * the input's name. One of crash*, hang*, fill* is answered here, and with any other name PROGRAM,
+ * VRT_DOUBLE says how: "lie SEED": any answer may be anything; "twist KIND N AT SIZE NUMBER": the
+ * Nth answer of a kind has another number somewhere; "exploit": tells what could be done that is
+ * forbidden; "PROGRAM": by the input's name. One of crash*, hang*, fill* is answered here, and with any other name PROGRAM,
  * vrt-media itself, takes this one's place. But while there is a seed in the file VRT_DOUBLE_SEED,
  * who is asked something lies. The file VRT_DOUBLE_ONCE is for one process, which removes it: with
  * "crash", "grow" or "dawdle" in it the next that is asked about a segment crashes, or an encoder
@@ -40,7 +40,7 @@
 #define THREADS 3000
 #define STACK_BYTES ((size_t)64 << 10)
 
-enum harm { LIE, CRASH, HANG, FILL, CROWD, GROW, DAWDLE, CHANGE };
+enum harm { LIE, CRASH, HANG, FILL, CROWD, GROW, DAWDLE, TWIST };
 
 static const struct {
     const char *prefix;
@@ -50,7 +50,11 @@ static const struct {
 struct hostile {
     enum harm harm;
     struct double_dice dice;
-    int changed;                /* of the film at its end; 0: nothing */
+    struct {
+        unsigned kind, n;       /* answers of it, before the one that is twisted */
+        size_t at, size;
+        int64_t number;
+    } twist;
     bool is_reading;            /* a job's frames, not only its head */
     int64_t n_frames;
     int64_t n_good;             /* of those before it does harm */
@@ -129,15 +133,6 @@ static void take_frame(struct hostile *hostile, const struct vrt_message_frame *
     hostile->files.is_only_shown = is_only_shown;
 }
 
-/* At its end the film has changed, one thing of it. */
-static void change_film(int what, struct vrt_message_info *info)
-{
-    info->n_frames += what == 1;
-    info->format.width += what == 2;
-    info->time_base.num += what == 3;
-    info->time_base.den += what == 4;
-}
-
 static size_t next_frame(struct hostile *hostile, struct vrt_message *message,
                          struct vrt_message_fds *fds)
 {
@@ -147,10 +142,8 @@ static size_t next_frame(struct hostile *hostile, struct vrt_message *message,
     if (hostile->n_frames == hostile->n_good)
         do_harm(hostile->harm);
     if (hostile->n_frames == FRAMES) {
-        size_t size = tell_film(hostile, message);
-        change_film(hostile->changed, &message->body.info);
         message->result = VRT_READER_END;
-        return size;
+        return tell_film(hostile, message);
     }
     take_frame(hostile, frame, fds, false);
     *frame = (struct vrt_message_frame){
@@ -317,7 +310,12 @@ static int serve(struct hostile *hostile)
     while (r == 0 && vrt_message_receive(VRT_SERVE_SOCKET, -1, &message, &fds) == 0) {
         hostile->files.frame_fd = -1;
         note_work(hostile, &message, &fds);
+        const bool is_twisted = hostile->harm == TWIST && message.kind == hostile->twist.kind &&
+                                hostile->twist.n-- == 0;
         const size_t size = answer(hostile, &message, &fds);
+        if (is_twisted)
+            memcpy((char *)&message + hostile->twist.at, &hostile->twist.number,
+                   hostile->twist.size);
         if (hostile->harm == LIE)
             r = double_lie(&hostile->dice, VRT_SERVE_SOCKET, &message, size, &hostile->files);
         else
@@ -459,8 +457,9 @@ int main(int argc, char **argv)
         roll_seed(&hostile.dice, seed);
         return serve(&hostile);
     }
-    if (sscanf(how, "change %d", &hostile.changed) == 1) {
-        hostile.harm = CHANGE;
+    if (sscanf(how, "twist %u %u %zu %zu %" SCNd64, &hostile.twist.kind, &hostile.twist.n,
+               &hostile.twist.at, &hostile.twist.size, &hostile.twist.number) == 5) {
+        hostile.harm = TWIST;
         return serve(&hostile);
     }
     if (!is_asked_for(&hostile))

@@ -57,11 +57,9 @@ int vrt_fingerprint_take(int fd, struct vrt_fingerprint *ret_fingerprint)
     /* A small file is read from end to end, a large one here and there. */
     const int64_t step = VRT_MAX(last / (N_BLOCKS - 1), BLOCK_BYTES);
     const size_t block = (size_t)VRT_MIN(size, BLOCK_BYTES);
-    for (int64_t at = 0; r == 0 && block && at < last; at += step)
+    for (int64_t at = 0; r == 0 && at < last; at += step)
         r = add_block(fd, at, block, buffer, &hash);
-    if (r < 0)
-        return vrt_fold(r);
-    if (block)
+    if (r == 0)
         r = add_block(fd, last, block, buffer, &hash);
     if (r < 0)
         return vrt_fold(r);
