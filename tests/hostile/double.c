@@ -6,13 +6,13 @@
  *
  * VRT_DOUBLE says how: "lie SEED": any answer may be anything; "twist KIND N AT SIZE NUMBER": the
  * Nth answer of a kind has another number somewhere; "exploit": tells what could be done that is
- * forbidden; "PROGRAM": by the input's name. One of crash*, hang*, fill* is answered here, and with any other name PROGRAM,
- * vrt-media itself, takes this one's place. But while there is a seed in the file VRT_DOUBLE_SEED,
- * who is asked something lies. The file VRT_DOUBLE_ONCE is for one process, which removes it: with
- * "crash", "grow" or "dawdle" in it the next that is asked about a segment crashes, or an encoder
- * writes to its segments that are complete, or doesn't go on; with "late" a decoder crashes that is
- * to begin in the midst; with "orphan" the zygote leaves what it would if it were killed while it
- * divides.
+ * forbidden; "PROGRAM": by the input's name. One of crash*, hang*, fill* is answered here, and with
+ * any other name PROGRAM, vrt-media itself, takes this one's place. But while there is a seed in
+ * the file VRT_DOUBLE_SEED, who is asked something lies. The file VRT_DOUBLE_ONCE is for one
+ * process, which removes it: with "crash", "grow" or "dawdle" in it the next that is asked about a
+ * segment crashes, or an encoder writes to its segments that are complete, or doesn't go on; with
+ * "late" a decoder crashes that is to begin in the midst; with "orphan" the zygote leaves what it
+ * would if it were killed while it divides.
  */
 
 #include <errno.h>
