@@ -302,51 +302,50 @@ struct recipe {
     struct vrt_program_params params;
 };
 
-static void no_change(struct recipe *r) { (void)r; }
-static void no_ops(struct recipe *r) { r->params.n_ops = 0; }
-static void no_replica(struct recipe *r) { r->params.replica = NULL; }
-static void no_arena(struct recipe *r) { r->params.arena = NULL; }
-static void large_arena(struct recipe *r) { r->params.arena_bytes = 4097; }
-static void few_bindings(struct recipe *r) { r->params.n_bindings = 1; }
-static void less_than_none(struct recipe *r) { r->params.n_bindings = -1; }
-static void wrong_op(struct recipe *r) { r->op.conv2d.kernel = 2; }
-static void weight_index(struct recipe *r) { r->op.conv2d.weight = 3; }
-static void weight_shape(struct recipe *r) { r->op.conv2d.kernel = 5; }
-static void bias_shape(struct recipe *r) { r->op.conv2d.bias = 0; }
-static void slopes_index(struct recipe *r) { r->op.conv2d.slopes = 77; }
-static void input_type(struct recipe *r) { r->op.in[0].dtype = VRT_DTYPE_BF16; }
-static void negative_slot(struct recipe *r) { r->op.in[0].slot = -1; }
-static void odd_offset(struct recipe *r) { r->op.in[0].offset_bytes = 2; }
-static void huge_offset(struct recipe *r) { r->op.in[0].offset_bytes = SIZE_MAX - 3; }
-static void outside_arena(struct recipe *r)
-{
-    r->op.out.slot = VRT_SLOT_ARENA;
-    r->op.out.offset_bytes = 4096 - 116;
-}
-static void in_arena(struct recipe *r)
+/* What makes another recipe of a good one, and what becomes of it. */
+#define CHANGES(change) \
+    change(no_change, 0, (void)r) \
+    change(no_ops, -EINVAL, r->params.n_ops = 0) \
+    change(no_replica, -EINVAL, r->params.replica = NULL) \
+    change(no_arena, -EINVAL, r->params.arena = NULL) \
+    change(large_arena, -EINVAL, r->params.arena_bytes = 4097) \
+    change(few_bindings, -EINVAL, r->params.n_bindings = 1) \
+    change(less_than_none, -EINVAL, r->params.n_bindings = -1) \
+    change(wrong_op, -EINVAL, r->op.conv2d.kernel = 2) \
+    change(weight_index, -EINVAL, r->op.conv2d.weight = 3) \
+    change(weight_shape, -EINVAL, r->op.conv2d.kernel = 5) \
+    change(bias_shape, -EINVAL, r->op.conv2d.bias = 0) \
+    change(slopes_index, -EINVAL, r->op.conv2d.slopes = 77) \
+    change(input_type, -EINVAL, r->op.in[0].dtype = VRT_DTYPE_BF16) \
+    change(negative_slot, -EINVAL, r->op.in[0].slot = -1) \
+    change(odd_offset, -EINVAL, r->op.in[0].offset_bytes = 2) \
+    change(huge_offset, -EINVAL, r->op.in[0].offset_bytes = SIZE_MAX - 3) \
+    change(outside_arena, -EINVAL, place_in_arena(r, 4096 - 116)) \
+    change(in_arena, 0, place_in_arena(r, 4096 - 120)) \
+    change(workspace_outside, -EINVAL, r->op.workspace_offset_bytes = 4096 - 63) \
+    change(workspace_far, -EINVAL, r->op.workspace_offset_bytes = SIZE_MAX) \
+    change(workspace_inside, 0, r->op.workspace_offset_bytes = 4096 - 64)
+
+#define CHANGE(name, outcome, ...) static void name(struct recipe *r) { __VA_ARGS__; }
+#define LIST(name, outcome, ...) { name, outcome, #name },
+
+/* All of it: no binding is needed then. */
+static void place_in_arena(struct recipe *r, size_t offset_bytes)
 {
     r->params.n_bindings = 0;
     r->op.out.slot = r->op.in[0].slot = VRT_SLOT_ARENA;
-    r->op.out.offset_bytes = 4096 - 120;
+    r->op.out.offset_bytes = offset_bytes;
 }
-static void workspace_outside(struct recipe *r) { r->op.workspace_offset_bytes = 4096 - 63; }
-static void workspace_far(struct recipe *r) { r->op.workspace_offset_bytes = SIZE_MAX; }
-static void workspace_inside(struct recipe *r) { r->op.workspace_offset_bytes = 4096 - 64; }
+
+CHANGES(CHANGE)
 
 static void test_programs(void)
 {
     static const struct {
         void (*change)(struct recipe *recipe);
         int r;
-    } changes[] = {
-        { no_change, 0 },            { no_ops, -EINVAL },         { no_replica, -EINVAL },
-        { no_arena, -EINVAL },       { large_arena, -EINVAL },    { few_bindings, -EINVAL },
-        { less_than_none, -EINVAL }, { wrong_op, -EINVAL },       { weight_index, -EINVAL },
-        { weight_shape, -EINVAL },   { bias_shape, -EINVAL },     { slopes_index, -EINVAL },
-        { input_type, -EINVAL },     { negative_slot, -EINVAL },  { odd_offset, -EINVAL },
-        { huge_offset, -EINVAL },    { outside_arena, -EINVAL },  { in_arena, 0 },
-        { workspace_far, -EINVAL },  { workspace_inside, 0 },     { workspace_outside, -EINVAL },
-    };
+        const char *name;
+    } changes[] = { CHANGES(LIST) };
     const float data[180] = { 0 };
     const struct vrt_param params[] = {
         { "weight", 4, { 5, 4, 3, 3 }, data },
@@ -371,7 +370,7 @@ static void test_programs(void)
         changes[i].change(&recipe);
         const int n_calls = told.n_calls;
         if (vrt_program_new(&told.base, &recipe.params, &program) != changes[i].r)
-            test_fail("changes[%zu] is not judged as it should be", i);
+            test_fail("%s is not judged as it should be", changes[i].name);
         expect_int(told.n_calls - n_calls, changes[i].r == 0);
         vrt_program_free(&told.base, program);
     }
