@@ -133,6 +133,37 @@ static void take_frame(struct hostile *hostile, const struct vrt_message_frame *
     hostile->files.is_only_shown = is_only_shown;
 }
 
+static void twist(struct hostile *hostile, struct vrt_message *message)
+{
+    if (hostile->harm == TWIST && message->kind == hostile->twist.kind && hostile->twist.n-- == 0)
+        memcpy((char *)message + hostile->twist.at, &hostile->twist.number, hostile->twist.size);
+}
+
+/* Asks, and does without what it is given. */
+static void ask(struct hostile *hostile, struct vrt_message *message, size_t size)
+{
+    struct vrt_message_fds fds;
+
+    twist(hostile, message);
+    if (vrt_message_send(VRT_SERVE_SOCKET, message, size, NULL) < 0 ||
+        vrt_message_receive(VRT_SERVE_SOCKET, -1, message, &fds) < 0)
+        exit(EXIT_SUCCESS);
+    vrt_message_fds_done(&fds);
+}
+
+/* Wants more of a file that grows, twice. */
+static void ask_for_more(struct hostile *hostile)
+{
+    for (int64_t size_bytes = 100; size_bytes <= 200; size_bytes += 100) {
+        struct vrt_message question = { .kind = VRT_MESSAGE_READER_MORE };
+        question.body.reader_more.size_bytes = size_bytes;
+        question.body.reader_more.n_spent = 2;
+        question.body.reader_more.spent[0] = (struct vrt_feed_range){ 10, 20 };
+        question.body.reader_more.spent[1] = (struct vrt_feed_range){ 20, 100 };
+        ask(hostile, &question, VRT_MESSAGE_BYTES(reader_more));
+    }
+}
+
 static size_t next_frame(struct hostile *hostile, struct vrt_message *message,
                          struct vrt_message_fds *fds)
 {
@@ -170,19 +201,15 @@ static int64_t write_some(int fd, int64_t offset_bytes)
     return offset_bytes + VRT_MAX(pwrite(fd, some, sizeof(some), offset_bytes), 0);
 }
 
-static size_t join(struct vrt_message *message, const struct vrt_message_fds *fds)
+static size_t join(struct hostile *hostile, struct vrt_message *message,
+                   const struct vrt_message_fds *fds)
 {
     const int64_t n = message->body.join.n_segments;
-    struct vrt_message_fds segment;
-    struct vrt_message ask;
 
     for (int64_t i = 0; i < n; i++) {
-        ask = (struct vrt_message){ .kind = VRT_MESSAGE_JOIN_SEGMENT };
-        ask.body.segment.number = i;
-        if (vrt_message_send(VRT_SERVE_SOCKET, &ask, VRT_MESSAGE_BYTES(segment), NULL) < 0 ||
-            vrt_message_receive(VRT_SERVE_SOCKET, -1, &ask, &segment) < 0)
-            exit(EXIT_SUCCESS);
-        vrt_message_fds_done(&segment);
+        struct vrt_message question = { .kind = VRT_MESSAGE_JOIN_SEGMENT };
+        question.body.segment.number = i;
+        ask(hostile, &question, VRT_MESSAGE_BYTES(segment));
     }
     for (int64_t i = 0, at = 0; i < n; i++)
         at = write_some(fds->fds[1], at);
@@ -217,6 +244,8 @@ static size_t answer(struct hostile *hostile, struct vrt_message *message,
     case VRT_MESSAGE_READER_OPEN:
         hostile->n_frames = message->body.reader_open.first;
         hostile->n_good = hostile->n_frames ? hostile->n_frames : GOOD_FRAMES;
+        if (hostile->harm == TWIST)
+            ask_for_more(hostile);
         return tell_film(hostile, message);
     case VRT_MESSAGE_READER_LOOK:
         return tell_film(hostile, message);
@@ -251,7 +280,7 @@ static size_t answer(struct hostile *hostile, struct vrt_message *message,
         message->body.previewed.streams.streams[0].fps_den = 1;
         return VRT_MESSAGE_BYTES(previewed);
     case VRT_MESSAGE_JOIN:
-        return join(message, fds);
+        return join(hostile, message, fds);
     case VRT_MESSAGE_JOIN_PICTURE:
         memset(&message->body, 0, sizeof(message->body));
         message->body.joined.size_bytes = write_some(fds->fds[2], 0);
@@ -310,12 +339,8 @@ static int serve(struct hostile *hostile)
     while (r == 0 && vrt_message_receive(VRT_SERVE_SOCKET, -1, &message, &fds) == 0) {
         hostile->files.frame_fd = -1;
         note_work(hostile, &message, &fds);
-        const bool is_twisted = hostile->harm == TWIST && message.kind == hostile->twist.kind &&
-                                hostile->twist.n-- == 0;
         const size_t size = answer(hostile, &message, &fds);
-        if (is_twisted)
-            memcpy((char *)&message + hostile->twist.at, &hostile->twist.number,
-                   hostile->twist.size);
+        twist(hostile, &message);
         if (hostile->harm == LIE)
             r = double_lie(&hostile->dice, VRT_SERVE_SOCKET, &message, size, &hostile->files);
         else

@@ -95,56 +95,30 @@ static bool is_in_depth(const struct vrt_frame *frame)
     return is_good;
 }
 
-/* All that is done with samples before a device gets them. */
-static void look_at_frame(const struct vrt_frame *frame, int64_t index, int64_t last_pts)
-{
-    struct vrt_scene_sketch sketch;
-    expect_int(frame->index, index);
-    expect_true(index == 0 || frame->pts > last_pts);
-    expect_true(llabs(frame->pts) <= NUMBER_MAX);
-    expect_true(frame->duration >= 0 && frame->duration <= NUMBER_MAX);
-    expect_true(vrt_frame_extra_is_valid(&frame->extra));
-    expect_true(is_in_depth(frame));
-    vrt_scene_draw(frame, &sketch);
-}
-
-/* Whether what was promised of all frames still is so. */
-static bool is_alike(const struct vrt_reader_info *a, const struct vrt_reader_info *b)
-{
-    return vrt_frame_format_same_planes(&a->format, &b->format) &&
-           a->time_base.num == b->time_base.num && a->time_base.den == b->time_base.den;
-}
-
-/* What the process says of a file that grows is within it by the time that somebody hears of it,
- * and behind its end nobody hears of anything. */
+/* Behind its second piece it ends, and nobody hears of anything. */
 static int feed_more(void *ctx, struct vrt_feed_state *state, struct vrt_error *error)
 {
-    bool *was_end_told = ctx;
+    int *n_told = ctx;
 
     (void)error;
-    expect_true(!*was_end_told);
-    expect_true(state->size_bytes >= 0 && state->n_spent >= 0 &&
-                state->n_spent <= VRT_FEED_SPENT_MAX);
-    for (int i = 0; i < state->n_spent; i++)
-        expect_true(state->spent[i].from >= 0 && state->spent[i].from <= state->spent[i].to &&
-                    state->spent[i].to <= state->size_bytes);
-    state->at_end = *was_end_told = true;
+    expect_true(*n_told < 2);
+    state->size_bytes = VRT_MAX(state->size_bytes, 200);
+    state->at_end = ++*n_told == 2;
     return 0;
 }
 
 static bool read_film(struct vrt_child *child, struct vrt_error *error)
 {
-    bool was_end_told = false;
-    const struct vrt_feed feed = { feed_more, &was_end_told };
+    int n_told = 0;
+    const struct vrt_feed feed = { feed_more, &n_told };
     VRT_CLEANUP(vrt_child_reader_closep) struct vrt_child_reader *reader = NULL;
     VRT_CLEANUP(vrt_frame_unrefp) struct vrt_frame *last = NULL, *copy = NULL;
     const struct vrt_reader_params params = { .name = "film.mkv", .n_threads = 1,
                                               .feed = &feed };
-    struct vrt_reader_info first, looked;
+    struct vrt_reader_info looked;
 
     if (!judge(vrt_child_reader_open(child, input_fd, &params, &reader, error), 0, error))
         return false;
-    first = *vrt_child_reader_info(reader);
     if (!judge(vrt_child_reader_look(reader, VRT_DEINTERLACE_AUTO, &looked, error), 0, error))
         return false;
     /* A size that it made up is as good as another, and takes long to look at. */
@@ -159,10 +133,12 @@ static bool read_film(struct vrt_child *child, struct vrt_error *error)
             return false;
         if (r == VRT_READER_END) {
             expect_int(vrt_child_reader_info(reader)->n_frames, i);
-            expect_true(is_alike(&first, vrt_child_reader_info(reader)));
             break;
         }
-        look_at_frame(frame, i, last ? last->pts : 0);
+        /* All that is done with samples before a device gets them. */
+        struct vrt_scene_sketch sketch;
+        expect_true(is_in_depth(frame));
+        vrt_scene_draw(frame, &sketch);
         /* Nobody has changed it since. */
         expect_true(!last || vrt_frame_same_samples(last, copy));
         vrt_frame_copy_samples(frame, copy);
@@ -196,8 +172,6 @@ static bool encode(struct vrt_child *child, struct vrt_error *error)
         !judge(vrt_child_encoder_pick_format(child, &pick, &params.format, &warnings, error), 0,
                error))
         return false;
-    expect_true(vrt_frame_format_is_valid(&params.format));
-    expect_true(params.format.width == 64 && params.format.height == 48);
     if (!judge(vrt_child_encoder_try(child, &params, error), 0, error) ||
         !judge(vrt_child_encoder_new(child, &params, segment_fd, &encoder, error), 0, error))
         return false;
@@ -231,7 +205,6 @@ static bool compare(struct vrt_child *child, struct vrt_error *error)
 
     if (!judge(vrt_child_compare_open(child, &params, &size, error), 0, error))
         return false;
-    expect_true(size.width > 0 && size.height > 0);
     expect_int(vrt_pictures_init(&pictures), 0);
     const bool goes_on =
         judge(vrt_child_compare_show(child, &pictures, error), 0, error) &&
@@ -274,7 +247,6 @@ static bool join(struct vrt_child *child, struct vrt_error *error)
     if (!judge(vrt_child_joiner_verify(child, output_fd, &expected, error), 0, error) ||
         !judge(vrt_child_preview(child, &picture, error), 0, error))
         return false;
-    expect_true(picture.size.width > 0 && picture.size.height > 0);
     return compare(child, error);
 }
 
@@ -355,55 +327,54 @@ struct number {
 
 #define NUMBER(member) \
     offsetof(struct vrt_message, member), sizeof(((struct vrt_message *)0)->member)
-#define OF_BODY(member) NUMBER(body.member)
+#define READ(kind, n, member, ...) \
+    { read_film, VRT_MESSAGE_READER_##kind, n, NUMBER(member), __VA_ARGS__ }
+#define INFO(kind, n, member, ...) READ(kind, n, body.info.member, __VA_ARGS__)
+#define NEXT(n, member, ...) READ(NEXT, n, body.reader_next.member, __VA_ARGS__)
+#define ENCODE(kind, n, member, ...) \
+    { encode, VRT_MESSAGE_ENCODER_##kind, n, NUMBER(body.member), __VA_ARGS__ }
+#define JOIN(kind, member, ...) { join, VRT_MESSAGE_##kind, 0, NUMBER(member), __VA_ARGS__ }
 #define ONE INT64_C(1000000000)
 
 static const struct number numbers[] = {
-    { read_film, VRT_MESSAGE_READER_OPEN, 0, OF_BODY(info.n_frames), 0, 0 },
-    { read_film, VRT_MESSAGE_READER_OPEN, 0, OF_BODY(info.n_audio), 0, INT32_MAX },
-    { read_film, VRT_MESSAGE_READER_LOOK, 0, NUMBER(kind), 2, 2 },
-    { read_film, VRT_MESSAGE_READER_LOOK, 0, OF_BODY(info.n_frames), 0, 0 },
-    { read_film, VRT_MESSAGE_READER_LOOK, 0, OF_BODY(info.format.width), 64, 64 },
-    { read_film, VRT_MESSAGE_READER_NEXT, 0, OF_BODY(reader_next.frame.pts), -NUMBER_MAX, 39 },
-    { read_film, VRT_MESSAGE_READER_NEXT, 39, OF_BODY(reader_next.frame.pts), 1521, NUMBER_MAX },
-    { read_film, VRT_MESSAGE_READER_NEXT, 0, OF_BODY(reader_next.frame.duration), 0, NUMBER_MAX },
-    { read_film, VRT_MESSAGE_READER_NEXT, 9, OF_BODY(reader_next.frame.index), 9, 9 },
-    { read_film, VRT_MESSAGE_READER_NEXT, 0, OF_BODY(reader_next.frame.concealed), 0, 1 },
-    { read_film, VRT_MESSAGE_READER_NEXT, 0, OF_BODY(reader_next.frame.extra.n_captions), 0, 0 },
-    { read_film, VRT_MESSAGE_READER_NEXT, 0, OF_BODY(reader_next.frame.extra.n_hdr10plus), 0,
-      VRT_HDR10PLUS_BYTES_MAX },
-    { read_film, VRT_MESSAGE_READER_NEXT, 9, OF_BODY(reader_next.n_frames), 10, 10 },
-    { read_film, VRT_MESSAGE_READER_NEXT, 39, OF_BODY(reader_next.n_concealed), 0, 40 },
-    { read_film, VRT_MESSAGE_READER_NEXT, 39, OF_BODY(reader_next.n_decoded), 0, NUMBER_MAX },
+    INFO(OPEN, 0, n_frames, 0, 0), INFO(OPEN, 0, n_audio, 0, INT32_MAX),
+    READ(LOOK, 0, kind, 2, 2), INFO(LOOK, 0, n_frames, 0, 0), INFO(LOOK, 0, format.width, 64, 64),
+    NEXT(0, frame.pts, -NUMBER_MAX, 39), NEXT(39, frame.pts, 1521, NUMBER_MAX),
+    NEXT(0, frame.duration, 0, NUMBER_MAX), NEXT(9, frame.index, 9, 9),
+    NEXT(0, frame.concealed, 0, 1), NEXT(0, frame.extra.n_captions, 0, 0),
+    NEXT(0, frame.extra.n_hdr10plus, 0, VRT_HDR10PLUS_BYTES_MAX), NEXT(9, n_frames, 10, 10),
+    NEXT(39, n_concealed, 0, 40), NEXT(39, n_decoded, 0, NUMBER_MAX),
+    READ(MORE, 0, body.reader_more.n_spent, 0, VRT_FEED_SPENT_MAX),
+    READ(MORE, 0, body.reader_more.spent[0].from, 0, 20),
+    READ(MORE, 0, body.reader_more.spent[0].to, 10, 100),
+    READ(MORE, 0, body.reader_more.spent[1].to, 20, 100),
+    READ(MORE, 1, body.reader_more.size_bytes, 200, 200),
     /* What was said of a video holds at its end. */
-    { read_film, VRT_MESSAGE_READER_NEXT, 40, NUMBER(result), 1, 1 },
-    { read_film, VRT_MESSAGE_READER_NEXT, 40, OF_BODY(info.n_frames), 40, 40 },
-    { read_film, VRT_MESSAGE_READER_NEXT, 40, OF_BODY(info.format.width), 64, 64 },
-    { read_film, VRT_MESSAGE_READER_NEXT, 40, OF_BODY(info.time_base.num), 1, 1 },
-    { read_film, VRT_MESSAGE_READER_NEXT, 40, OF_BODY(info.time_base.den), 1000, 1000 },
-    { encode, VRT_MESSAGE_ENCODER_PICK, 0, OF_BODY(pick.format.width), 64, 64 },
-    { encode, VRT_MESSAGE_ENCODER_PICK, 0, OF_BODY(pick.format.height), 48, 48 },
-    { encode, VRT_MESSAGE_ENCODER_PICK, 0, OF_BODY(pick.format.depth), 8, 16 },
-    { encode, VRT_MESSAGE_ENCODER_PICK, 0, OF_BODY(pick.warnings.n), 0, VRT_WARNINGS_MAX },
-    { encode, VRT_MESSAGE_ENCODER_SEND, 0, OF_BODY(encoder_send.n_held), 0, 1 },
-    { encode, VRT_MESSAGE_ENCODER_SEND, 9, OF_BODY(encoder_send.n_held), 0, 1 },
-    { encode, VRT_MESSAGE_ENCODER_FINISH, 0, OF_BODY(segment.number), 10000, 10000 },
-    { join, VRT_MESSAGE_SEGMENT_CHECK, 0, OF_BODY(segment.number), 0, NUMBER_MAX },
-    { join, VRT_MESSAGE_JOIN_PREVIEW, 0, OF_BODY(previewed.n_packets), 0, NUMBER_MAX, 2 },
-    { join, VRT_MESSAGE_JOIN_PREVIEW, 0, OF_BODY(previewed.streams.n_all), 0, 1 },
-    { join, VRT_MESSAGE_JOIN_PREVIEW, 0, OF_BODY(previewed.warnings.n), 0, VRT_WARNINGS_MAX },
-    { join, VRT_MESSAGE_JOIN_PICTURE, 0, OF_BODY(joined.size_bytes), 1000, 1000 },
-    { join, VRT_MESSAGE_JOIN_PICTURE, 0, OF_BODY(joined.warnings.n), 0, VRT_WARNINGS_MAX },
-    { join, VRT_MESSAGE_JOIN, 0, OF_BODY(joined.n_frames), 0, NUMBER_MAX, 4 },
-    { join, VRT_MESSAGE_JOIN, 0, OF_BODY(joined.warnings.n), 0, VRT_WARNINGS_MAX },
-    { join, VRT_MESSAGE_PREVIEW, 0, OF_BODY(preview.width), 1, 2 * VRT_PAIR_SIDE_MAX + 64 },
-    { join, VRT_MESSAGE_PREVIEW, 0, OF_BODY(preview.height), 1, VRT_PAIR_SIDE_MAX },
-    { join, VRT_MESSAGE_PREVIEW, 0, OF_BODY(preview.shown_ns), -NUMBER_MAX, NUMBER_MAX },
-    { join, VRT_MESSAGE_COMPARE_OPEN, 0, OF_BODY(compare_open.width), 1, VRT_FRAME_MAX_SIDE, 2 },
-    { join, VRT_MESSAGE_COMPARE_NEXT, 0, NUMBER(result), 0, VRT_COMPARE_END },
-    { join, VRT_MESSAGE_COMPARE_NEXT, 0, OF_BODY(compare_next.time_ns), -NUMBER_MAX, NUMBER_MAX },
-    { join, VRT_MESSAGE_COMPARE_NEXT, 0, OF_BODY(compare_next.error_rgb), 0, 255 * 255 * ONE, 2 },
-    { join, VRT_MESSAGE_COMPARE_NEXT, 0, OF_BODY(compare_next.ssim_rgb), -ONE, ONE, 2 },
+    READ(NEXT, 40, result, 1, 1), INFO(NEXT, 40, n_frames, 40, 40),
+    INFO(NEXT, 40, format.width, 64, 64), INFO(NEXT, 40, time_base.num, 1, 1),
+    INFO(NEXT, 40, time_base.den, 1000, 1000),
+    ENCODE(PICK, 0, pick.format.width, 64, 64), ENCODE(PICK, 0, pick.format.height, 48, 48),
+    ENCODE(PICK, 0, pick.format.depth, 8, 16),
+    ENCODE(PICK, 0, pick.warnings.n, 0, VRT_WARNINGS_MAX),
+    ENCODE(SEND, 0, encoder_send.n_held, 0, 1), ENCODE(SEND, 9, encoder_send.n_held, 0, 1),
+    ENCODE(FINISH, 0, segment.number, 10000, 10000),
+    JOIN(SEGMENT_CHECK, body.segment.number, 0, NUMBER_MAX),
+    JOIN(JOIN_PREVIEW, body.previewed.n_packets, 0, NUMBER_MAX, 2),
+    JOIN(JOIN_PREVIEW, body.previewed.streams.n_all, 0, 1),
+    JOIN(JOIN_PREVIEW, body.previewed.warnings.n, 0, VRT_WARNINGS_MAX),
+    JOIN(JOIN_PICTURE, body.joined.size_bytes, 1000, 1000),
+    JOIN(JOIN_PICTURE, body.joined.warnings.n, 0, VRT_WARNINGS_MAX),
+    JOIN(JOIN_SEGMENT, body.segment.number, 0, SEGMENTS - 1),
+    JOIN(JOIN, body.joined.n_frames, 0, NUMBER_MAX, 4),
+    JOIN(JOIN, body.joined.warnings.n, 0, VRT_WARNINGS_MAX),
+    JOIN(PREVIEW, body.preview.width, 1, 2 * VRT_PAIR_SIDE_MAX + 64),
+    JOIN(PREVIEW, body.preview.height, 1, VRT_PAIR_SIDE_MAX),
+    JOIN(PREVIEW, body.preview.shown_ns, -NUMBER_MAX, NUMBER_MAX),
+    JOIN(COMPARE_OPEN, body.compare_open.width, 1, VRT_FRAME_MAX_SIDE, 2),
+    JOIN(COMPARE_NEXT, result, 0, VRT_COMPARE_END),
+    JOIN(COMPARE_NEXT, body.compare_next.time_ns, -NUMBER_MAX, NUMBER_MAX),
+    JOIN(COMPARE_NEXT, body.compare_next.error_rgb, 0, 255 * 255 * ONE, 2),
+    JOIN(COMPARE_NEXT, body.compare_next.ssim_rgb, -ONE, ONE, 2),
 };
 
 /* Has a process say that of the kth such number. Return: whether it is believed. */

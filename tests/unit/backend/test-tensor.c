@@ -155,27 +155,23 @@ static void test_overlap(void)
 
 static void test_tensor_check(void)
 {
-    struct vrt_tensor t = whole(0);
+    static const char *const says[] = { "dimension", "dimension", "stride", "stride", "offset" };
+    const struct vrt_tensor good = whole(0);
+    struct vrt_tensor bads[] = { good, good, good, good, good };
 
-    expect_true(vrt_tensor_check(&t) == NULL);
-    t.shape.h = 0;
-    expect_contains(vrt_tensor_check(&t), "dimension");
-    t = whole(0);
-    t.shape.w = 1 << 21;
-    expect_contains(vrt_tensor_check(&t), "dimension");
-    t = whole(0);
-    t.stride_w = 9;
-    expect_contains(vrt_tensor_check(&t), "stride");
-    t = whole(0);
-    t.stride_d = INT64_MAX;
-    expect_contains(vrt_tensor_check(&t), "stride");
-    t = whole(0);
-    t.offset = -1;
-    expect_contains(vrt_tensor_check(&t), "offset");
-    t = vrt_tensor_dense(VRT_DTYPE_F32, (struct vrt_shape){ 1 << 20, 1 << 20, 1 << 20, 1 << 20 });
-    expect_true(vrt_tensor_check(&t) != NULL);
-    t = vrt_tensor_dense(VRT_DTYPE_F32, (struct vrt_shape){ 1 << 16, 1 << 16, 1 << 4, 1 });
-    expect_true(vrt_tensor_check(&t) == NULL);
+    expect_true(vrt_tensor_check(&good) == NULL);
+    bads[0].shape.h = 0;
+    bads[1].shape.w = 1 << 21;
+    bads[2].stride_w = 9;
+    bads[3].stride_d = INT64_MAX;
+    bads[4].offset = -1;
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(says); i++)
+        expect_contains(vrt_tensor_check(&bads[i]), says[i]);
+    bads[0] = vrt_tensor_dense(VRT_DTYPE_F32,
+                               (struct vrt_shape){ 1 << 20, 1 << 20, 1 << 20, 1 << 20 });
+    expect_true(vrt_tensor_check(&bads[0]) != NULL);
+    bads[0] = vrt_tensor_dense(VRT_DTYPE_F32, (struct vrt_shape){ 1 << 16, 1 << 16, 1 << 4, 1 });
+    expect_true(vrt_tensor_check(&bads[0]) == NULL);
 }
 
 static void test_names(void)
