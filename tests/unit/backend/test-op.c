@@ -155,55 +155,41 @@ static void test_window(void)
 /* What op.h says of each op's params, the op being good_op(): all of them, in their order. */
 static void test_params(void)
 {
+    enum { WEIGHT = VRT_PARAM_WEIGHT, TABLE = VRT_PARAM_TABLE, DEFORM = VRT_PARAM_WEIGHT_DEFORM };
     static const struct {
-        enum vrt_op_kind kind;
-        const char *name;
-        enum vrt_param_use use;
-        int dims[4];
-    } wants[] = {
-        { VRT_OP_CONV2D, "weight", VRT_PARAM_WEIGHT, { 5, 8, 3, 3 } },
-        { VRT_OP_LINEAR, "norm's weight", VRT_PARAM_WEIGHT, { 8 } },
-        { VRT_OP_LINEAR, "norm's bias", VRT_PARAM_WEIGHT, { 8 } },
-        { VRT_OP_LINEAR, "weight", VRT_PARAM_WEIGHT, { 5, 8 } },
-        { VRT_OP_LINEAR, "bias", VRT_PARAM_WEIGHT, { 5 } },
-        { VRT_OP_LAYERNORM, "norm's weight", VRT_PARAM_WEIGHT, { 8 } },
-        { VRT_OP_LAYERNORM, "norm's bias", VRT_PARAM_WEIGHT, { 8 } },
-        { VRT_OP_WINDOW_ATTENTION, "qkv", VRT_PARAM_WEIGHT, { 24, 8 } },
-        { VRT_OP_WINDOW_ATTENTION, "qkv bias", VRT_PARAM_WEIGHT, { 24 } },
-        { VRT_OP_WINDOW_ATTENTION, "bias table", VRT_PARAM_TABLE, { 75, 2 } },
-        { VRT_OP_WINDOW_ATTENTION, "mutual qkv", VRT_PARAM_WEIGHT, { 24, 8 } },
-        { VRT_OP_WINDOW_ATTENTION, "mutual qkv bias", VRT_PARAM_WEIGHT, { 24 } },
-        { VRT_OP_WINDOW_ATTENTION, "position", VRT_PARAM_TABLE, { 9, 8 } },
-        { VRT_OP_WINDOW_ATTENTION, "proj", VRT_PARAM_WEIGHT, { 8, 16 } },
-        { VRT_OP_WINDOW_ATTENTION, "proj bias", VRT_PARAM_WEIGHT, { 8 } },
-        { VRT_OP_GEGLU, "norm's weight", VRT_PARAM_WEIGHT, { 8 } },
-        { VRT_OP_GEGLU, "norm's bias", VRT_PARAM_WEIGHT, { 8 } },
-        { VRT_OP_GEGLU, "fc11", VRT_PARAM_WEIGHT, { 16, 8 } },
-        { VRT_OP_GEGLU, "fc11 bias", VRT_PARAM_WEIGHT, { 16 } },
-        { VRT_OP_GEGLU, "fc12", VRT_PARAM_WEIGHT, { 16, 8 } },
-        { VRT_OP_GEGLU, "fc12 bias", VRT_PARAM_WEIGHT, { 16 } },
-        { VRT_OP_GEGLU, "fc2", VRT_PARAM_WEIGHT, { 5, 16 } },
-        { VRT_OP_GEGLU, "fc2 bias", VRT_PARAM_WEIGHT, { 5 } },
-        { VRT_OP_DEFORM_CONV2D, "weight", VRT_PARAM_WEIGHT_DEFORM, { 6, 4, 3, 3 } },
-        { VRT_OP_DEFORM_CONV2D, "bias", VRT_PARAM_WEIGHT, { 6 } },
+        const char *name;           /* NULL: there is no other */
+        int use, dims[4];
+    } wants[VRT_OP_KIND_COUNT][VRT_OP_MAX_PARAMS] = {
+        [VRT_OP_CONV2D] = { { "weight", WEIGHT, { 5, 8, 3, 3 } } },
+        [VRT_OP_LINEAR] = { { "norm's weight", WEIGHT, { 8 } }, { "norm's bias", WEIGHT, { 8 } },
+            { "weight", WEIGHT, { 5, 8 } }, { "bias", WEIGHT, { 5 } } },
+        [VRT_OP_LAYERNORM] = { { "norm's weight", WEIGHT, { 8 } },
+            { "norm's bias", WEIGHT, { 8 } } },
+        [VRT_OP_WINDOW_ATTENTION] = { { "qkv", WEIGHT, { 24, 8 } }, { "qkv bias", WEIGHT, { 24 } },
+            { "bias table", TABLE, { 75, 2 } }, { "mutual qkv", WEIGHT, { 24, 8 } },
+            { "mutual qkv bias", WEIGHT, { 24 } }, { "position", TABLE, { 9, 8 } },
+            { "proj", WEIGHT, { 8, 16 } }, { "proj bias", WEIGHT, { 8 } } },
+        [VRT_OP_GEGLU] = { { "norm's weight", WEIGHT, { 8 } }, { "norm's bias", WEIGHT, { 8 } },
+            { "fc11", WEIGHT, { 16, 8 } }, { "fc11 bias", WEIGHT, { 16 } },
+            { "fc12", WEIGHT, { 16, 8 } }, { "fc12 bias", WEIGHT, { 16 } },
+            { "fc2", WEIGHT, { 5, 16 } }, { "fc2 bias", WEIGHT, { 5 } } },
+        [VRT_OP_DEFORM_CONV2D] = { { "weight", DEFORM, { 6, 4, 3, 3 } },
+            { "bias", WEIGHT, { 6 } } },
     };
     struct vrt_op_param params[VRT_OP_MAX_PARAMS];
     struct vrt_op op;
-    size_t n_wanted = 0;
 
     for (int kind = 0; kind < VRT_OP_KIND_COUNT; kind++) {
         op = good_op((enum vrt_op_kind)kind);
         const int n = vrt_op_params(&op, params);
-        for (int i = 0; i < n; i++, n_wanted++) {
-            expect_true(n_wanted < VRT_ARRAY_SIZE(wants));
-            expect_int(kind, wants[n_wanted].kind);
-            expect_str(params[i].name, wants[n_wanted].name);
-            expect_int(params[i].use, wants[n_wanted].use);
+        expect_true(!wants[kind][n].name);
+        for (int i = 0; i < n; i++) {
+            expect_str(params[i].name, wants[kind][i].name ? wants[kind][i].name : "none");
+            expect_int(params[i].use, wants[kind][i].use);
             for (int k = 0; k < 4; k++)
-                expect_int(k < params[i].n_dims ? params[i].dims[k] : 0, wants[n_wanted].dims[k]);
+                expect_int(k < params[i].n_dims ? params[i].dims[k] : 0, wants[kind][i].dims[k]);
         }
     }
-    expect_int(n_wanted, VRT_ARRAY_SIZE(wants));
 
     /* Without what an op may do without, and with what one may need. */
     op = good_op(VRT_OP_WINDOW_ATTENTION);

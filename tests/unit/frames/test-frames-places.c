@@ -520,8 +520,8 @@ static void test_child_preview(void)
     expect_int(rests[1].streams.streams[3].fate, VRT_STREAM_CONVERTED);
     expect_int(warnings[1].n, warnings[0].n);
     struct vrt_preview pictures[2] = { {
-        .before_fd = film_fd, .after_fd = one_fd, .picture_fd = here_fd, .before_name = "a",
-        .after_name = "b", .before_streams = "v:1", .time_ns = 420 * VRT_NS_PER_MS,
+        .before_fd = film_fd, .after_fd = one_fd, .picture_fd = here_fd, .before_name = "before",
+        .after_name = "after", .before_streams = "v:1", .time_ns = 420 * VRT_NS_PER_MS,
     } };
     pictures[1] = pictures[0];
     pictures[1].picture_fd = there_fd;
@@ -531,6 +531,24 @@ static void test_child_preview(void)
     expect_int(pictures[1].size.width, pictures[0].size.width);
     expect_int(pictures[1].size.height, 64);
     fixture_run("cmp here.png there.png");
+    /* What can't be read is called by its name. */
+    VRT_CLEANUP(vrt_closep) int empty_fd = create("empty.mkv");
+    const struct vrt_joiner_preview nothing = { .input_fd = empty_fd, .input_name = "film" };
+    expect_true(vrt_child_joiner_preview(child, &nothing, &rests[1], &warnings[1], &error) < 0);
+    expect_contains(error.message, "film");
+    for (int k = 0; k < 2; k++) {
+        const struct vrt_compare_params two = { { k ? one_fd : empty_fd, k ? empty_fd : one_fd },
+                                                { "before", "after" }, 0 };
+        struct vrt_error whys[2] = { { .id = NULL }, { .id = NULL } };
+        struct vrt_compare_size size;
+        pictures[1].before_fd = two.fds[0];
+        pictures[1].after_fd = two.fds[1];
+        pictures[1].before_streams = NULL;
+        expect_true(vrt_child_preview(child, &pictures[1], &whys[0]) < 0);
+        expect_contains(whys[0].message, two.names[k]);
+        expect_true(vrt_child_compare_open(child, &two, &size, &whys[1]) < 0);
+        expect_contains(whys[1].message, two.names[k]);
+    }
 }
 
 /* Two videos, which differ: without what is cropped they are as if it had never been there. */

@@ -79,11 +79,8 @@ static const struct request_case cases[] = {
     { pairs, "cuda:0.", VRT_FALLBACK_WARN, -EINVAL, 0, "\"cuda:0.\" is no device" },
 
     /* What the machine lacks goes to the best that it has. */
-    { arc, "cuda", VRT_FALLBACK_WARN, 0, 0x01, "no cuda device: xpu is used instead" },
     { arc, "cuda:3", VRT_FALLBACK_WARN, 0, 0x01, "no cuda device: xpu is used instead" },
-    { arc, "cuda", VRT_FALLBACK_ALLOW, 0, 0x01, NULL },
     { plain, "cuda", VRT_FALLBACK_WARN, 0, 0x03, "cpu is used instead" },
-    { big, "mps", VRT_FALLBACK_WARN, 0, 0x03, "no mps device: cuda is used instead" },
     { big, "mps,mps:0", VRT_FALLBACK_WARN, 0, 0x03, "no mps device: cuda is used instead" },
     { arc, "cuda", VRT_FALLBACK_FORBID, -ENODEV, 0,
       "no cuda device, which cuda asks for; vrtctl devices lists" },
