@@ -409,12 +409,8 @@ static void test_two_at_once(void)
 }
 
 TEST_MAIN(
-    { "keep", test_keep },
-    { "damage", test_damage },
-    { "trust", test_trust },
-    { "no-folder", test_no_folder },
-    { "full-disk", test_full_disk },
-    { "left-behind", test_left_behind },
-    { "bounded", test_bounded },
-    { "two-at-once", test_two_at_once },
+    { "keep", test_keep },               { "damage", test_damage },
+    { "trust", test_trust },             { "no-folder", test_no_folder },
+    { "full-disk", test_full_disk },     { "left-behind", test_left_behind },
+    { "bounded", test_bounded },         { "two-at-once", test_two_at_once },
 )

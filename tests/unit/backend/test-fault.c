@@ -560,9 +560,8 @@ TEST_MAIN(
     { "good-schedules", test_good_schedules }, { "bad-schedules", test_bad_schedules },
     { "limits", test_limits },                 { "hostile", test_hostile },
     { "when", test_when },                     { "above", test_above },
-    { "lacks", test_lacks },
-    { "outcomes", test_outcomes },             { "lost", test_lost },
-    { "staging", test_staging },               { "hang", test_hang },
-    { "corruption", test_corruption },         { "black", test_black },
-    { "open", test_open },
+    { "lacks", test_lacks },                   { "outcomes", test_outcomes },
+    { "lost", test_lost },                     { "staging", test_staging },
+    { "hang", test_hang },                     { "corruption", test_corruption },
+    { "black", test_black },                   { "open", test_open },
 )

@@ -186,8 +186,6 @@ static void test_nothing(void)
 }
 
 TEST_MAIN(
-    { "orders", test_orders },
-    { "slabs", test_slabs },
-    { "layout", test_layout },
-    { "nothing", test_nothing },
+    { "orders", test_orders },   { "slabs", test_slabs },
+    { "layout", test_layout },   { "nothing", test_nothing },
 )

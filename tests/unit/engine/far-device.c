@@ -350,10 +350,10 @@ void far_device_init(struct far_device *far, int i)
     snprintf(far->info.packing_id, sizeof(far->info.packing_id), "far");
 }
 
-struct vrt_device *far_device_wrap(struct far_device *far,
-                                   const struct vrt_fault_schedule *schedule)
+struct vrt_device *far_device_wrap(struct far_device *far)
 {
-    const struct vrt_fault_wrap wrap = { schedule, &far->state, &far_ops, &far->info };
+    static const struct vrt_fault_schedule nothing;
+    const struct vrt_fault_wrap wrap = { &nothing, &far->state, &far_ops, &far->info };
     struct vrt_device *device = NULL;
 
     expect_int(vrt_fault_open(&wrap, &device), 0);

@@ -11,7 +11,6 @@
 #include <stdatomic.h>
 
 #include "backend/backend-impl.h"
-#include "backend/fault.h"
 #include "backend/fault/fault.h"
 
 /* What goes wrong on a device; counts are from 1, 0: never. */
@@ -36,9 +35,8 @@ struct far_device {
     atomic_bool is_held;            /* it came to where it hangs, or to the bytes it receives */
 };
 
-/* The device behind what fails by a schedule; to be closed. */
-struct vrt_device *far_device_wrap(struct far_device *far,
-                                   const struct vrt_fault_schedule *schedule);
+/* The device behind what would have it fail by a schedule, which is empty; to be closed. */
+struct vrt_device *far_device_wrap(struct far_device *far);
 
 /* Packed weights that exist now, all told. */
 extern atomic_int far_n_packed_alive;

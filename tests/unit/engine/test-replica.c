@@ -40,7 +40,6 @@ struct bench {
     struct vrt_param params[N_PARAMS];
     struct vrt_replica_want want;
     struct far_device fars[MAX_DEVICES];
-    struct vrt_fault_schedule *schedule;        /* of them all */
     struct taker takers[MAX_DEVICES];
     int n;
     struct test_barrier gate;           /* all have taken, or failed; then: all may let go */
@@ -50,7 +49,6 @@ static void setup(struct bench *bench, const struct vrt_replica_store_params *pa
 {
     memset(bench, 0, sizeof(*bench));
     expect_int(vrt_replica_store_new(params, &bench->store), 0);
-    expect_int(vrt_fault_schedule_new("", &bench->schedule, NULL), 0);
     for (int i = 0; i < N_PARAMS; i++) {
         for (int k = 0; k < N_NUMBERS; k++)
             bench->numbers[i][k] = (float)(i * N_NUMBERS + k) / 512;
@@ -65,7 +63,7 @@ static void setup(struct bench *bench, const struct vrt_replica_store_params *pa
     for (int i = 0; i < n; i++) {
         far_device_init(&bench->fars[i], i);
         bench->takers[i].bench = bench;
-        bench->takers[i].device = far_device_wrap(&bench->fars[i], bench->schedule);
+        bench->takers[i].device = far_device_wrap(&bench->fars[i]);
     }
     test_barrier_init(&bench->gate, (unsigned)n + 1);
 }
@@ -95,7 +93,6 @@ static void teardown(struct bench *bench)
     expect_true(!vrt_replica_store_unref(NULL) && !vrt_replica_seat_free(NULL));
     for (int i = 0; i < bench->n; i++)
         vrt_device_close(bench->takers[i].device);
-    vrt_fault_schedule_free(bench->schedule);
     vrt_registry_free(bench->registry);
     test_barrier_done(&bench->gate);
     expect_int(atomic_load(&far_n_packed_alive), 0);
