@@ -128,9 +128,7 @@ static void test_picks(void)
 }
 
 TEST_MAIN(
-    { "past_end", test_past_end },
-    { "wide", test_wide },
-    { "versions", test_versions },
-    { "others", test_others },
+    { "past_end", test_past_end }, { "wide", test_wide },
+    { "versions", test_versions }, { "others", test_others },
     { "picks", test_picks },
 )

@@ -302,9 +302,7 @@ static void test_refused(void)
 }
 
 TEST_MAIN(
-    { "chain", test_chain },
-    { "scales", test_scales },
-    { "resized", test_resized },
-    { "slices", test_slices },
+    { "chain", test_chain },     { "scales", test_scales },
+    { "resized", test_resized }, { "slices", test_slices },
     { "refused", test_refused },
 )

@@ -224,10 +224,7 @@ static void test_machine(void)
 }
 
 TEST_MAIN(
-    { "every_unit_once", test_every_unit_once },
-    { "units_needed", test_units_needed },
-    { "nothing_needed", test_nothing_needed },
-    { "short_runs", test_short_runs },
-    { "no_run", test_no_run },
-    { "machine", test_machine },
+    { "every_unit_once", test_every_unit_once }, { "units_needed", test_units_needed },
+    { "nothing_needed", test_nothing_needed },   { "short_runs", test_short_runs },
+    { "no_run", test_no_run },                   { "machine", test_machine },
 )

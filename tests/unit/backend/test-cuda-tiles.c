@@ -188,12 +188,8 @@ static void test_f32_products(void)
 }
 
 TEST_MAIN(
-    { "tiles", test_tiles },
-    { "smallest device", test_smallest_device },
-    { "nothing fits", test_nothing_fits },
-    { "covers", test_covers },
-    { "patches", test_patches },
-    { "choices", test_choices },
-    { "large", test_large },
-    { "f32 products", test_f32_products },
+    { "tiles", test_tiles },                     { "smallest device", test_smallest_device },
+    { "nothing fits", test_nothing_fits },       { "covers", test_covers },
+    { "patches", test_patches },                 { "choices", test_choices },
+    { "large", test_large },                     { "f32 products", test_f32_products },
 )

@@ -173,7 +173,6 @@ static void test_codes(void)
 }
 
 TEST_MAIN(
-    { "places", test_places },
-    { "labels", test_labels },
+    { "places", test_places }, { "labels", test_labels },
     { "codes", test_codes },
 )

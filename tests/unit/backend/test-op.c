@@ -383,9 +383,7 @@ static void test_bad_ops(void)
 }
 
 TEST_MAIN(
-    { "good-ops", test_good_ops },
-    { "bad-ops", test_bad_ops },
-    { "window", test_window },
-    { "params", test_params },
+    { "good-ops", test_good_ops }, { "bad-ops", test_bad_ops },
+    { "window", test_window },     { "params", test_params },
     { "weights", test_weights },
 )

@@ -88,6 +88,5 @@ static void test_registry(void)
 }
 
 TEST_MAIN(
-    { "kinds", test_kinds },
-    { "registry", test_registry },
+    { "kinds", test_kinds },       { "registry", test_registry },
 )

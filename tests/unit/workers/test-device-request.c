@@ -268,9 +268,7 @@ static void test_fallback_names(void)
 }
 
 TEST_MAIN(
-    { "requests", test_requests },
-    { "too-long", test_too_long },
-    { "shared-memory", test_shared_memory },
-    { "redirections", test_redirections },
+    { "requests", test_requests },             { "too-long", test_too_long },
+    { "shared-memory", test_shared_memory },   { "redirections", test_redirections },
     { "fallback-names", test_fallback_names },
 )

@@ -218,7 +218,6 @@ static void set_up(void)
 }
 
 TEST_MAIN_AFTER(set_up(),
-    { "changes", test_changes },
-    { "pictures", test_pictures },
+    { "changes", test_changes },   { "pictures", test_pictures },
     { "refusals", test_refusals },
 )

@@ -219,10 +219,7 @@ static void set_up(void)
 }
 
 TEST_MAIN_AFTER(set_up(),
-    { "sizes", test_sizes },
-    { "cancel", test_cancel },
-    { "append", test_append },
-    { "limit", test_limit },
-    { "full", test_full },
-    { "fingerprint", test_fingerprint },
+    { "sizes", test_sizes },             { "cancel", test_cancel },
+    { "append", test_append },           { "limit", test_limit },
+    { "full", test_full },               { "fingerprint", test_fingerprint },
 )

@@ -192,8 +192,6 @@ static void test_content(void)
 }
 
 TEST_MAIN(
-    { "content", test_content },
-    { "spent", test_spent },
-    { "full disk", test_full_disk },
-    { "what is none", test_what_is_none },
+    { "content", test_content },           { "spent", test_spent },
+    { "full disk", test_full_disk },       { "what is none", test_what_is_none },
 )

@@ -409,11 +409,8 @@ static void test_sizes(void)
 }
 
 TEST_MAIN(
-    { "choices", test_choices },
-    { "all", test_all },
-    { "recut", test_recut },
-    { "sizes", test_sizes },
-    { "between", test_between },
-    { "rates", test_rates },
+    { "choices", test_choices }, { "all", test_all },
+    { "recut", test_recut },     { "sizes", test_sizes },
+    { "between", test_between }, { "rates", test_rates },
     { "pace", test_pace },
 )

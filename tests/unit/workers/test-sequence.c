@@ -176,10 +176,7 @@ static void test_fps(void)
 }
 
 TEST_MAIN_AFTER(expect_true(mkdtemp(folder) != NULL),
-    { "order", test_order },
-    { "patterns", test_patterns },
-    { "gaps", test_gaps },
-    { "names", test_names },
-    { "empty", test_empty },
-    { "fps", test_fps },
+    { "order", test_order },       { "patterns", test_patterns },
+    { "gaps", test_gaps },         { "names", test_names },
+    { "empty", test_empty },       { "fps", test_fps },
 )

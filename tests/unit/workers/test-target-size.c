@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 
-/* Which bitrate makes a result as large as was asked for. */
+/* Which bitrate makes a result as large as was asked for; and whether the disk has room for it. */
 
 #include <errno.h>
+#include <fcntl.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
 
 #include "tests/unit/test.h"
+#include "workers/media/disk-check.h"
 #include "workers/media/target-size.h"
 
 #define FPS 25
@@ -146,9 +150,49 @@ static void test_bounds(void)
     }
 }
 
+/* Results so large as so many times what the disk of both has room for. */
+static void test_disk(void)
+{
+    static const struct {
+        double times;
+        int n_warnings;
+        const char *says;           /* the last of them, of so many times the result */
+        int share;
+    } rows[] = {
+        { 0.9, 0, NULL, 0 }, { 1.7, 1, "files may take about %.1f MiB", 2 },
+        { 3.5, 2, "result may take about %.1f MiB, and the disk of film.mkv has", 1 },
+    };
+    const int fd = open("/var/tmp", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    const double frame_bytes = vrt_encoder_frame_bytes(&encoder);
+    struct vrt_disk_check check = { &encoder, -1, fd, fd, "film.mkv" };
+    struct vrt_warnings warnings = { .n = 0 };
+    struct statvfs disk;
+
+    expect_int(fstatvfs(fd, &disk), 0);
+    expect_int(vrt_disk_check_run(&check, &warnings), -1);
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(rows); i++) {
+        const double room = (double)disk.f_bavail * (double)disk.f_frsize;
+        char said[128];
+        check.n_frames = (int64_t)(rows[i].times * room / frame_bytes);
+        const double bytes = (double)check.n_frames * frame_bytes;
+        warnings.n = 0;
+        expect_int(vrt_disk_check_run(&check, &warnings), (int64_t)bytes);
+        expect_int(warnings.n, rows[i].n_warnings);
+        if (!rows[i].says)
+            continue;
+        snprintf(said, sizeof(said), rows[i].says, bytes * rows[i].share / (1 << 20));
+        expect_contains(warnings.sentences[warnings.n - 1], said);
+    }
+    close(fd);
+    /* Of what nobody can tell nothing is said. */
+    check = (struct vrt_disk_check){ &encoder, INT64_MAX, -1, -1, "film.mkv" };
+    warnings.n = 0;
+    expect_int(vrt_disk_check_run(&check, &warnings), -1);
+    expect_int(warnings.n, 0);
+}
+
 TEST_MAIN(
-    { "bitrate", test_bitrate },
-    { "refusals", test_refusals },
-    { "sum", test_sum },
-    { "bounds", test_bounds },
+    { "bitrate", test_bitrate },   { "refusals", test_refusals },
+    { "sum", test_sum },           { "bounds", test_bounds },
+    { "disk", test_disk },
 )
