@@ -66,7 +66,7 @@ static const struct {
 
 const char *vrt_fault_call_name(enum vrt_fault_call call)
 {
-    return call < VRT_FAULT_CALL_COUNT ? calls[call] : "unknown";
+    return calls[call];
 }
 
 /* Words of one rule, and where it is, for messages. */
