@@ -142,9 +142,8 @@ static int meet_alloc(struct vrt_device *device, size_t size_bytes)
 /* An opening of a lost device brings it nearer to being revived. */
 static void revive(struct vrt_fault_state *state)
 {
-    if (!atomic_load(&state->lost) || atomic_load(&state->opens_to_revive) == VRT_FAULT_NEVER)
-        return;
-    if (atomic_fetch_sub(&state->opens_to_revive, 1) == 1)
+    /* From VRT_FAULT_NEVER, which is 0, on 1 is never met. */
+    if (atomic_load(&state->lost) && atomic_fetch_sub(&state->opens_to_revive, 1) == 1)
         atomic_store(&state->lost, false);
 }
 
