@@ -33,6 +33,15 @@ class Plan(harness.Case):
                          (3840, 2160))
         device, = plan['devices']
         self.assertNotEqual(device['precision'], 'auto')
+        # All that nobody asked for otherwise.
+        not_asked = ('denoise', 'sigma', 'bitrate', 'target_size_bytes', 'scale', 'pixel_format',
+                     'encoder_options', 'streams', 'alpha')
+        self.assertEqual(plan['recipe'], {
+            'clip_frames': 1, 'clip_overlap': 0, 'tile_width': 1920, 'tile_height': 1080,
+            'overlap': 10, 'tiling': 'blend', 'scene_cuts': 0, 'strength': 1,
+            'precision': device['precision'], 'codec': 'h264', 'quality': 18, 'preset': 'medium',
+            'encoder_threads': 16, 'deinterlace': 'off', 'times': 1, 'times_every': 1,
+            'tonemap': 'off', 'hwaccel': 'off', 'hwdec': 'off', **dict.fromkeys(not_asked)})
         self.assertLessEqual(device['allowed_bytes'], 0.9 * 8192 * MIB)
         self.assertLessEqual(device['peak_bytes'], device['allowed_bytes'])
         self.assertEqual(device['peak_bytes'],
@@ -122,8 +131,10 @@ class Plan(harness.Case):
         with open(self.path('text.mp4'), 'w', encoding='utf-8') as f:
             f.write('not a video')
         self.refused('submit', '--dry-run', self.path('text.mp4'), says='text.mp4')
-        for quality, n in (0, 1), (1, 0):
-            plan = self.plan(source, '--quality', quality)
+        for options, quality, n in ((('--quality', 0), 0, 1), (('--quality', 1), 1, 0),
+                                    (('--codec', 'hevc'), 20, 0)):
+            plan = self.plan(source, *options)
+            self.assertEqual(plan['recipe']['quality'], quality)
             self.assertEqual(str(plan['warnings']).count('lossless, in a profile'), n)
 
     def test_precision_that_costs_too_much(self):

@@ -559,6 +559,7 @@ static void test_told(void)
     expect_int(vrt_device_memory(&told.base, &memory), 0);
     expect_int(memory.total_bytes, -1);
     expect_int(memory.free_bytes, -1);
+    with.workspace_bytes = NULL;
     with.sensors = tell_sensors;
     with.memory = tell_memory;
     told.base.ops = &with;
@@ -568,6 +569,7 @@ static void test_told(void)
     told.answer = 0;
     expect_int(vrt_device_memory(&told.base, &memory), 0);
     expect_int(memory.total_bytes, 71);
+    expect_int(vrt_device_workspace_bytes(&told.base, &(struct vrt_op){ .n_in = 0 }), 0);
     vrt_device_sensors(&told.base, &sensors);
     expect_true(sensors.are_known && isnan(sensors.power_watts));
     expect_near(sensors.temperature_celsius, 71, 0);
