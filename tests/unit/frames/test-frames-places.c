@@ -482,6 +482,7 @@ static void test_child_joiner(void)
     VRT_CLEANUP(vrt_closep) int more_fd = create("more.mkv");
     rows[1].output_fd = rows[0].output_fd = more_fd;
     rows[1].segments.open = open_nothing;
+    rows[1].size_bytes_max = 1 << 20;       /* which isn't why it fails */
     for (int k = 0; k < 2; k++) {
         int reason = k ? -EMFILE : -EIO;
         error = (struct vrt_error){ .id = NULL };
@@ -489,6 +490,10 @@ static void test_child_joiner(void)
         expect_int(vrt_child_joiner_run(child, &rows[1], &results[1], &error), reason);
         expect_str(error.id, k ? "out_of_descriptors" : "segment.damaged");
     }
+    rows[2].input_fd = more_fd;
+    error = (struct vrt_error){ .id = NULL };
+    expect_true(vrt_child_joiner_run(child, &rows[2], &results[1], &error) < 0);
+    expect_contains(error.message, "film is empty");
     /* More than a user may have. */
     rows[0].size_bytes_max = results[0].size_bytes / 2;
     error = (struct vrt_error){ .id = NULL };
