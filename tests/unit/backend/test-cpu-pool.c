@@ -29,6 +29,15 @@ static void begin(void)
     atomic_fetch_add(&n_begun, 1);
 }
 
+static struct vrt_cpu_pool *new_pool(int n_threads)
+{
+    const struct vrt_cpu_pool_params params = { .n_threads = n_threads, .begin = begin };
+    struct vrt_cpu_pool *pool = NULL;
+
+    expect_int(vrt_cpu_pool_new(&params, &pool), 0);
+    return pool;
+}
+
 static void run_unit(const void *context, int unit, int thread)
 {
     struct work *work = (struct work *)context;
@@ -70,11 +79,8 @@ static void run_once(struct vrt_cpu_pool *pool, int n_threads)
 static void test_every_unit_once(void)
 {
     for (int n_threads = 1; n_threads <= 6; n_threads++) {
-        const struct vrt_cpu_pool_params params = { .n_threads = n_threads, .begin = begin };
-        struct vrt_cpu_pool *pool = NULL;
-
         n_begun = 0;
-        expect_int(vrt_cpu_pool_new(&params, &pool), 0);
+        struct vrt_cpu_pool *pool = new_pool(n_threads);
         for (int i = 0; i < 20; i++)
             run_once(pool, n_threads);
         vrt_cpu_pool_free(pool);
@@ -142,10 +148,7 @@ static void run_chain(struct vrt_cpu_pool *pool)
 static void test_units_needed(void)
 {
     for (int n_threads = 1; n_threads <= 6; n_threads++) {
-        const struct vrt_cpu_pool_params params = { .n_threads = n_threads };
-        struct vrt_cpu_pool *pool = NULL;
-
-        expect_int(vrt_cpu_pool_new(&params, &pool), 0);
+        struct vrt_cpu_pool *pool = new_pool(n_threads);
         for (int i = 0; i < 5; i++)
             run_chain(pool);
         vrt_cpu_pool_free(pool);
@@ -156,12 +159,10 @@ static void test_units_needed(void)
 static void test_nothing_needed(void)
 {
     static const struct vrt_cpu_span none = { 0, -1 };
-    const struct vrt_cpu_pool_params params = { .n_threads = 3 };
-    struct vrt_cpu_pool *pool = NULL;
+    struct vrt_cpu_pool *pool = new_pool(3);
     atomic_bool units_done[3][1];
     atomic_int n = 0;
 
-    expect_int(vrt_cpu_pool_new(&params, &pool), 0);
     for (int i = 0; i < 2000; i++) {
         struct vrt_cpu_task tasks[3];
 
@@ -179,11 +180,9 @@ static void test_nothing_needed(void)
 /* Threads that wake when all is done already, and runs that follow each other at once. */
 static void test_short_runs(void)
 {
-    const struct vrt_cpu_pool_params params = { .n_threads = 4 };
-    struct vrt_cpu_pool *pool = NULL;
+    struct vrt_cpu_pool *pool = new_pool(4);
     atomic_int n = 0;
 
-    expect_int(vrt_cpu_pool_new(&params, &pool), 0);
     for (int i = 0; i < 2000; i++) {
         struct vrt_cpu_task tasks[2] = {
             { .n_units = 1, .run = count, .context = &n },
@@ -198,11 +197,7 @@ static void test_short_runs(void)
 
 static void test_no_run(void)
 {
-    const struct vrt_cpu_pool_params params = { .n_threads = 3 };
-    struct vrt_cpu_pool *pool = NULL;
-
-    expect_int(vrt_cpu_pool_new(&params, &pool), 0);
-    expect_true(!vrt_cpu_pool_free(pool));
+    expect_true(!vrt_cpu_pool_free(new_pool(3)));
     expect_true(!vrt_cpu_pool_free(NULL));
 }
 
