@@ -240,7 +240,7 @@ static void test_wire_result(void)
         const char *taken;
     } rows[] = {
         { 2, "", "", 2, NULL }, { 3, "", "", -EBADMSG, NULL }, { 0, "", "", 0, NULL },
-        { -EIO, "input.read", "a sentence\1", -EIO, "input.read" },
+        { -EIO, "encode.failed", "a sentence\1", -EIO, "encode.failed" },
         { -4095, "spool.full", "a sentence", -4095, "spool.full" },
         { -4096, "spool.full", "a sentence", -EBADMSG, NULL },
         { -EIO, "cancelled", "a sentence", -EIO, "internal" },
