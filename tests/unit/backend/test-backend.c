@@ -219,12 +219,10 @@ static void test_buffers(void)
     expect_int(vrt_buffer_write(device, buffer, 0, bytes, 1), VRT_BACKEND_E_FAILED);
     told.answer = -EIO;
     expect_int(vrt_buffer_write(device, buffer, 0, bytes, 1), -EIO);
-    expect_true(vrt_buffer_free(device, buffer) == NULL);
-    expect_true(vrt_buffer_free(device, NULL) == NULL);
+    expect_true(!vrt_buffer_free(device, buffer) && !vrt_buffer_free(device, NULL));
     expect_int(vrt_device_used_bytes(device), 0);
     expect_int(told.n_alive, 0);
-    vrt_device_close(device);
-    expect_true(vrt_device_close(NULL) == NULL);
+    expect_true(!vrt_device_close(device) && !vrt_device_close(NULL));
 }
 
 /* What would exceed the limit is not made; what there was stays. */

@@ -417,6 +417,8 @@ static int encode_both(struct vrt_child *child, int film_fd)
     expect_int(sizes[0], sizes[1]);
     fixture_run("cmp here.seg there.seg");
     expect_int(vrt_child_encoder_check_segment(child, &params, here_fd, &error), 0);
+    params.options = "no-such=1";
+    expect_true(vrt_child_encoder_try(child, &params, &(struct vrt_error){ .id = NULL }) < 0);
     params.options = "bf=0";
     params.codec = VRT_CODEC_HEVC;
     expect_int(vrt_child_encoder_check_segment(child, &params, here_fd, &error), -EBADMSG);
