@@ -4,29 +4,51 @@
 
 #include "tests/unit/test.h"
 
+#include <errno.h>
 #include <stdio.h>
+#include <uv.h>
 
 #include "base/clock.h"
 #include "daemon/devices/pool-device.h"
-
-static void on_lost(void *ctx, size_t d)
-{
-    expect_int(d, 1);
-    ++*(int *)ctx;
-}
 
 /* A device of a pool that does nothing else. */
 struct bench {
     struct vrt_pool_shared shared;
     struct vrt_device_info info;
     struct vrt_pool_device device;
-    int n_lost;
+    int n_lost, n_returned;
+
+    /* With a thread. */
+    uv_loop_t loop;
+    enum vrt_task_outcome opens;        /* how an opening ends */
+    int n_asked[VRT_WORKER_REQUEST_COUNT];
 };
+
+static void on_lost(void *ctx, size_t d)
+{
+    struct bench *bench = ctx;
+
+    expect_int(d, 1);
+    bench->n_lost++;
+}
+
+static void on_opened(void *ctx)
+{
+    (void)ctx;
+}
+
+static void on_returned(void *ctx)
+{
+    struct bench *bench = ctx;
+
+    bench->n_returned++;
+}
 
 static void bench_init(struct bench *bench)
 {
     *bench = (struct bench){
-        .shared = { .params = { .retry_s = 60 }, .lost = on_lost, .ctx = &bench->n_lost },
+        .shared = { .params = { .retry_s = 60, .keep_alive_s = 600 }, .lost = on_lost,
+                    .opened = on_opened, .returned = on_returned, .ctx = bench },
         .info = { .kind = "cpu", .name = "cpu:1", .n_in_flight = 3, .memory_total_bytes = 1000 },
         .device = { .shared = &bench->shared, .info = &bench->info, .index = 1,
                     .state = VRT_DEVICE_READY, .n_in_flight_max = 3 },
@@ -181,6 +203,7 @@ static void test_snapshot(void)
     expect_near(told.shard_s, -1, 0);
     expect_near(told.retry_in_s, -1, 0);
     expect_near(vrt_pool_device_silent_s(&bench.device), 0, 0);
+    expect_int(vrt_pool_device_submit(&bench.device, vrt_worker_tell_new(), NULL, NULL), -ENODEV);
     /* A thread that is never asked anything. */
     bench.device.mailbox = (struct vrt_mailbox *)(void *)&bench;
     bench.device.usage = (struct vrt_device_executor_usage){ .free_bytes = 3 };
@@ -203,17 +226,197 @@ static void test_snapshot(void)
     expect_int(told.state, VRT_DEVICE_QUARANTINED);
 }
 
-/* Nothing is tried out any more by a vrtd that is about to end. */
-static void test_stopping(void)
+/* The device's thread: a task has the outcome that it was posted with, if any. */
+static void answer(struct vrt_mailbox *mailbox, void *ctx)
 {
-    struct bench bench;
+    struct bench *bench = ctx;
+    struct vrt_task *task;
 
-    bench_init(&bench);
-    vrt_pool_device_quarantine(&bench.device, "it is hot");
-    bench.device.retry_ns = 1;
-    bench.shared.is_stopping = true;
-    vrt_pool_device_tick(&bench.device);
-    expect_int(bench.device.retry_ns, 1);
+    while ((task = vrt_mailbox_take(mailbox))) {
+        struct vrt_worker_task *asked = vrt_container_of(task, struct vrt_worker_task, task);
+        bench->n_asked[asked->request]++;
+        asked->usage.used_bytes = asked->request == VRT_WORKER_TRIM ? -1 : 7;
+        snprintf(asked->error.message, sizeof(asked->error.message), "it is hot");
+        vrt_mailbox_return(mailbox, task, asked->request == VRT_WORKER_OPEN ? bench->opens :
+                                          task->outcome ? task->outcome : VRT_TASK_DONE);
+    }
+}
+
+static void on_ended(void *ctx, bool abandoned)
+{
+    struct bench *bench = ctx;
+
+    expect_true(!abandoned);
+    vrt_outbox_close(bench->shared.outbox, NULL, NULL);
+}
+
+static void start(struct bench *bench, enum vrt_device_state state)
+{
+    bench_init(bench);
+    bench->device.state = state;
+    expect_int(uv_loop_init(&bench->loop), 0);
+    expect_int(vrt_outbox_new(&bench->loop, &bench->shared.outbox), 0);
+    expect_int(vrt_mailbox_new(bench->shared.outbox, &(struct vrt_mailbox_params){
+        .name = "cpu:1", .capacity = 2, .run = answer, .run_ctx = bench, .ended = on_ended,
+        .ended_ctx = bench,
+    }, &bench->device.mailbox), 0);
+}
+
+/* So many tasks come back, and no more. */
+static void finish(struct bench *bench, int n_tasks)
+{
+    while (bench->n_returned < n_tasks)
+        uv_run(&bench->loop, UV_RUN_ONCE);
+    vrt_mailbox_stop(bench->device.mailbox);
+    expect_int(uv_run(&bench->loop, UV_RUN_DEFAULT), 0);
+    expect_int(uv_loop_close(&bench->loop), 0);
+    expect_int(bench->n_returned, n_tasks);
+}
+
+/* Whose quarantine is over is tried out, but not by a vrtd that is about to end; whose openings
+ * fail too often is lost. */
+static void test_opened(void)
+{
+    static const struct {
+        int64_t retry_ns;
+        int n_opens;
+        enum vrt_task_outcome outcome;
+        enum vrt_device_state state;        /* and these, from then on */
+        int n_opens_then, n_in_flight_max;
+    } cases[] = {
+        { 0, 4, VRT_TASK_PENDING, VRT_DEVICE_QUARANTINED, 4, 1 },
+        { INT64_MAX, 4, VRT_TASK_PENDING, VRT_DEVICE_QUARANTINED, 4, 1 },
+        { 1, 5, VRT_TASK_DONE, VRT_DEVICE_READY, 0, 3 },
+        { 1, 5, VRT_TASK_STOPPED, VRT_DEVICE_QUARANTINED, 5, 1 },
+        { 1, 4, VRT_TASK_FAILED, VRT_DEVICE_QUARANTINED, 5, 1 },
+        { 1, 5, VRT_TASK_FAILED, VRT_DEVICE_LOST, 6, 1 },
+    };
+
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(cases); i++) {
+        const bool is_asked = cases[i].outcome != VRT_TASK_PENDING;
+        struct bench bench;
+        start(&bench, VRT_DEVICE_QUARANTINED);
+        struct vrt_pool_device *device = &bench.device;
+        device->retry_ns = cases[i].retry_ns;
+        device->n_opens = cases[i].n_opens;
+        device->n_in_flight_max = 1;
+        bench.opens = cases[i].outcome;
+        bench.shared.is_stopping = true;
+        vrt_pool_device_tick(device);
+        bench.shared.is_stopping = false;
+        vrt_pool_device_tick(device);
+        expect_int(device->retry_ns, is_asked ? 0 : cases[i].retry_ns);
+        finish(&bench, is_asked);
+        expect_int(bench.n_asked[VRT_WORKER_OPEN], is_asked);
+        expect_int(device->state, cases[i].state);
+        expect_int(device->n_opens, cases[i].n_opens_then);
+        expect_int(device->has_worked, cases[i].outcome == VRT_TASK_DONE);
+        expect_int(device->n_in_flight_max, cases[i].n_in_flight_max);
+        expect_str(device->last_error, cases[i].outcome == VRT_TASK_FAILED ? "it is hot" : "");
+    }
+}
+
+/* A device that rests gives up what it kept warm for too long, and says by and by how it is. */
+static void test_resting(void)
+{
+    static const struct {
+        enum vrt_device_state state;
+        int n_in_flight, n_replicas, used_s, told_s;    /* the last two: so long ago */
+        bool are_known, is_asked, trims, tells;
+    } cases[] = {
+        { VRT_DEVICE_READY, 0, 1, 700, 20, true, false, true, true },
+        { VRT_DEVICE_READY, 0, 1, 500, 20, true, false, false, true },
+        { VRT_DEVICE_READY, 0, 0, 700, 20, true, false, false, true },
+        { VRT_DEVICE_READY, 0, 1, 700, 1, true, false, true, false },
+        { VRT_DEVICE_READY, 0, 1, 700, 20, false, false, true, false },
+        { VRT_DEVICE_READY, 0, 1, 700, 20, true, true, true, false },
+        { VRT_DEVICE_READY, 1, 1, 700, 20, true, false, false, false },
+        { VRT_DEVICE_LOST, 0, 1, 700, 20, true, false, false, false },
+    };
+
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(cases); i++) {
+        const int64_t now_ns = vrt_clock_now_ns();
+        struct bench bench;
+        start(&bench, cases[i].state);
+        struct vrt_pool_device *device = &bench.device;
+        device->n_in_flight = cases[i].n_in_flight;
+        device->usage.n_replicas = cases[i].n_replicas;
+        device->used_at_ns = now_ns - cases[i].used_s * VRT_NS_PER_S;
+        device->told_at_ns = now_ns - cases[i].told_s * VRT_NS_PER_S;
+        device->sensors.are_known = cases[i].are_known;
+        device->is_asked = cases[i].is_asked;
+        vrt_pool_device_tick(device);
+        expect_int(device->is_asked, cases[i].is_asked || cases[i].tells);
+        expect_int(device->used_at_ns >= now_ns, cases[i].trims);
+        finish(&bench, cases[i].trims + cases[i].tells);
+        expect_int(bench.n_asked[VRT_WORKER_TRIM], cases[i].trims);
+        expect_int(bench.n_asked[VRT_WORKER_TELL], cases[i].tells);
+        expect_int(device->is_asked, cases[i].is_asked);
+        /* What is told counts, not that nothing is. */
+        expect_int(device->usage.used_bytes, cases[i].tells ? 7 : 0);
+        expect_int(device->told_at_ns >= now_ns, cases[i].tells);
+    }
+}
+
+static void told(void *ctx, size_t d, struct vrt_worker_task *task)
+{
+    expect_int(d, 1);
+    expect_int(task->request, VRT_WORKER_RUN);
+    ++*(int *)ctx;
+}
+
+/* What counts of a shard that comes back: not one that was dropped, unless the device is lost. */
+static void test_returned(void)
+{
+    static const struct {
+        bool is_shard, is_dropped;
+        enum vrt_task_outcome outcome;
+        int result, n_done, n_failed;
+        bool is_quarantined;
+        const char *error;
+    } cases[] = {
+        { true, false, VRT_TASK_DONE, 0, 1, 0, false, "" },
+        { true, true, VRT_TASK_DONE, 0, 0, 0, false, "" },
+        { false, false, VRT_TASK_DONE, 0, 0, 0, false, "" },
+        { true, false, VRT_TASK_CANCELLED, 0, 0, 0, false, "" },
+        { true, false, VRT_TASK_STOPPED, 0, 0, 0, false, "" },
+        { true, false, VRT_TASK_LOST, 0, 0, 1, true, "it gave no sign of life" },
+        { true, true, VRT_TASK_LOST, 0, 0, 0, true, "it gave no sign of life" },
+        { true, false, VRT_TASK_FAILED, VRT_BACKEND_E_FAILED, 0, 1, false, "it is hot" },
+        { true, true, VRT_TASK_FAILED, VRT_BACKEND_E_FAILED, 0, 0, false, "" },
+        { true, true, VRT_TASK_FAILED, VRT_BACKEND_E_LOST, 0, 0, true, "it is hot" },
+    };
+    static struct vrt_job_spec spec = { .n_refs = 1 };
+
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(cases); i++) {
+        struct vrt_worker_run *run = vrt_worker_run_new(&spec, VRT_DTYPE_F32, 0);
+        struct vrt_pool_ticket *ticket = malloc(sizeof(*ticket));
+        struct vrt_device_snapshot now;
+        struct bench bench;
+        int n_told = 0;
+        start(&bench, VRT_DEVICE_READY);
+        expect_true(run && ticket);
+        *ticket = (struct vrt_pool_ticket){ .is_shard = cases[i].is_shard, .returned = told,
+                                            .is_dropped = cases[i].is_dropped, .ctx = &n_told };
+        run->base.task.outcome = cases[i].outcome;
+        run->base.result = cases[i].result;
+        run->base.busy_ns = 2 * VRT_NS_PER_S;
+        run->frames.n = 3;
+        expect_int(vrt_pool_device_post(&bench.device, &run->base, ticket), 0);
+        expect_int(bench.device.n_in_flight, cases[i].is_shard);
+        finish(&bench, 1);
+        vrt_pool_device_snapshot(&bench.device, &now);
+        expect_int(n_told, 1);
+        expect_int(now.in_flight, 0);
+        expect_int(now.shards_done, cases[i].n_done);
+        expect_int(now.frames_done, 3 * cases[i].n_done);
+        expect_int(now.shards_failed, cases[i].n_failed);
+        expect_near(now.shard_s, cases[i].n_done ? 2 : -1, 0);
+        expect_int(now.shard_times.counts[7], cases[i].n_done);
+        expect_int(now.n_quarantined, cases[i].is_quarantined);
+        expect_str(now.last_error, cases[i].error);
+        expect_int(now.used_bytes, cases[i].outcome == VRT_TASK_STOPPED ? 0 : 7);
+    }
 }
 
 /* Since when the loop has looked: a tick that comes late is the first. */
@@ -240,6 +443,8 @@ TEST_MAIN(
     { "judged", test_judged },
     { "quarantine", test_quarantine },
     { "snapshot", test_snapshot },
-    { "stopping", test_stopping },
+    { "opened", test_opened },
+    { "resting", test_resting },
+    { "returned", test_returned },
     { "awake", test_awake },
 )

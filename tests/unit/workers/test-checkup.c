@@ -13,41 +13,25 @@
 #include "workers/device/device-executor.h"
 
 struct bench {
-    struct vrt_registry *registry;
-    struct vrt_device *device;
-    struct vrt_device_executor *executor;
-    struct vrt_network *network;
+    struct bench_executor base;
     struct vrt_checkup *checkup;
-    int n_left;                     /* times that the watch is asked until it says no, from then on;
-                                     * -1: it never does */
 };
-
-static bool go_on(void *ctx)
-{
-    struct bench *bench = ctx;
-
-    if (bench->n_left > 0)
-        bench->n_left--;
-    return bench->n_left != 0;
-}
 
 /* With a device that fails as `fault` says; NULL: it doesn't. */
 static void bench_init(struct bench *bench, const char *device, const char *fault)
 {
-    *bench = (struct bench){ .n_left = -1, .network = builtin_network() };
-    bench->device = bench_open(device, 2, fault, &bench->registry);
-    expect_int(vrt_device_executor_new(bench->device, &(struct vrt_device_executor_params){
-        .watch = { go_on, bench },
-    }, &bench->executor), 0);
-    expect_int(vrt_checkup_new(bench->network, &bench->checkup), 0);
+    bench_executor_init(&bench->base, device, 2, fault, builtin_network());
+    vrt_device_executor_free(bench->base.executor);
+    expect_int(vrt_device_executor_new(bench->base.device, &(struct vrt_device_executor_params){
+        .watch = { bench_go_on, &bench->base },
+    }, &bench->base.executor), 0);
+    expect_int(vrt_checkup_new(bench->base.network, &bench->checkup), 0);
 }
 
 static void bench_done(struct bench *bench)
 {
     vrt_checkup_free(bench->checkup);
-    vrt_device_executor_free(bench->executor);
-    bench_close(bench->device, bench->registry);
-    vrt_network_unref(bench->network);
+    bench_executor_done(&bench->base);
 }
 
 static void test_well(void)
@@ -57,10 +41,10 @@ static void test_well(void)
     for (size_t k = 0; k < VRT_ARRAY_SIZE(devices); k++) {
         struct bench bench;
         bench_init(&bench, devices[k], NULL);
-        const size_t n = vrt_test_picture_n_out(bench.network);
+        const size_t n = vrt_test_picture_n_out(bench.base.network);
         float *reference = calloc(n, sizeof(float));
-        expect_int(vrt_checkup_refer(bench.network, false, reference), 0);
-        expect_int(vrt_device_executor_checkup(bench.executor, bench.checkup), 0);
+        expect_int(vrt_checkup_refer(bench.base.network, false, reference), 0);
+        expect_int(vrt_device_executor_checkup(bench.base.executor, bench.checkup), 0);
         expect_int(bench.checkup->kernel_result, 0);
         expect_int(bench.checkup->weights_result, 0);
         expect_int(bench.checkup->n_weights, (long long)bench.checkup->n_runs);
@@ -95,7 +79,7 @@ static void test_unwell(void)
         { "cpu:0", "submit:1 fail; replica:2 nomem", -1, 0, VRT_BACKEND_E_FAILED,
           VRT_BACKEND_E_NOMEM, 0 },
         { "cpu:0", "submit:2 lost", -1, VRT_BACKEND_E_LOST, 0, 0, VRT_BACKEND_E_LOST },
-        { "cpu:0", NULL, 1, -ECANCELED, 0, VRT_CHECKUP_E_NOT_TRIED, VRT_CHECKUP_E_NOT_TRIED },
+        { "cpu:0", NULL, 0, -ECANCELED, 0, VRT_CHECKUP_E_NOT_TRIED, VRT_CHECKUP_E_NOT_TRIED },
         /* Those that come with a wrong checksum twice are not taken; the first copy is the
          * kernel's. */
         { "ref:0", "copy:2-3 corrupt", -1, 0, 0, VRT_BACKEND_E_FAILED, 0 },
@@ -104,8 +88,8 @@ static void test_unwell(void)
     for (size_t i = 0; i < VRT_ARRAY_SIZE(cases); i++) {
         struct bench bench;
         bench_init(&bench, cases[i].device, cases[i].fault);
-        bench.n_left = cases[i].n_left;
-        expect_int(vrt_device_executor_checkup(bench.executor, bench.checkup), cases[i].r);
+        bench.base.n_left = cases[i].n_left;
+        expect_int(vrt_device_executor_checkup(bench.base.executor, bench.checkup), cases[i].r);
         expect_int(bench.checkup->kernel_result, cases[i].kernel);
         expect_int(bench.checkup->kernel_max_error > 0, cases[i].kernel == VRT_CHECKUP_E_WRONG);
         expect_int(bench.checkup->weights_result, cases[i].weights);
@@ -124,17 +108,17 @@ static void test_changed_weights(void)
 
     /* The first checksums are of their coming, the next ones of the checkup. */
     bench_init(&bench, "ref:0", "checksum:2 corrupt");
-    expect_int(vrt_device_executor_checkup(bench.executor, bench.checkup), 0);
+    expect_int(vrt_device_executor_checkup(bench.base.executor, bench.checkup), 0);
     expect_int(bench.checkup->weights_result, VRT_CHECKUP_E_WRONG);
     expect_int(bench.checkup->n_weights, 1);
     expect_int(bench.checkup->n_weights_wrong, 1);
     expect_int(bench.checkup->runs[0].result, 0);
 
     bench.checkup = vrt_checkup_free(bench.checkup);
-    expect_int(vrt_checkup_new(bench.network, &bench.checkup), 0);
-    expect_int(vrt_device_executor_checkup(bench.executor, bench.checkup), 0);
+    expect_int(vrt_checkup_new(bench.base.network, &bench.checkup), 0);
+    expect_int(vrt_device_executor_checkup(bench.base.executor, bench.checkup), 0);
     expect_int(bench.checkup->weights_result, 0);
-    vrt_device_executor_usage(bench.executor, &usage);
+    vrt_device_executor_usage(bench.base.executor, &usage);
     expect_int(usage.n_replicas, 1);
     bench_done(&bench);
 }

@@ -15,42 +15,23 @@
 #define W 190
 #define H 134
 
-struct bench {
-    struct vrt_registry *registry;
-    struct vrt_device *device;
-    struct vrt_device_executor *executor;
-    struct vrt_network *network;
-    struct vrt_job_spec *spec;
-    int n_left;                     /* tiles that the watch lets through; -1: all */
-};
-
 /* A bench of the network, which it takes over, on 16-bit frames of width x height. */
-static void bench_init_sized(struct bench *bench, const char *device, struct vrt_network *network,
-                             int width, int height)
+static void bench_init_sized(struct bench_executor *bench, const char *device,
+                             struct vrt_network *network, int width, int height)
 {
-    const struct vrt_device_executor_params params = { .n_sharing = 1 };
     int scale = vrt_network_info(network)->scale;
     struct vrt_frame_format in = bench_format(width, height, 16);
     struct vrt_frame_format out = bench_format(width * scale, height * scale, 16);
 
-    *bench = (struct bench){ .network = network, .n_left = -1 };
-    bench->device = bench_open(device, 2, NULL, &bench->registry);
-    expect_int(vrt_device_executor_new(bench->device, &params, &bench->executor), 0);
+    bench_executor_init(bench, device, 2, NULL, network);
     expect_int(vrt_job_spec_new(network, &in, &out, &bench->spec), 0);
     bench->spec->recipe.precision = VRT_PRECISION_F32;
 }
 
-static void bench_init(struct bench *bench, const char *device, struct vrt_network *network)
+static void bench_init(struct bench_executor *bench, const char *device,
+                       struct vrt_network *network)
 {
     bench_init_sized(bench, device, network, W, H);
-}
-
-static void bench_done(struct bench *bench)
-{
-    vrt_job_spec_unref(bench->spec);
-    vrt_network_unref(bench->network);
-    vrt_device_executor_free(bench->executor);
-    bench_close(bench->device, bench->registry);
 }
 
 /* A picture with shading and texture. */
@@ -71,19 +52,12 @@ static struct vrt_frame *picture(const struct vrt_frame_format *format)
     return frame;
 }
 
-static bool go_on(void *ctx)
-{
-    struct bench *bench = ctx;
-
-    return bench->n_left < 0 || bench->n_left-- > 0;
-}
-
 /* Restores one picture. Return: what the device executor did; *ret_out on 0, to be unreferenced. */
-static int run(struct bench *bench, enum vrt_dtype dtype, struct vrt_frame **ret_out,
+static int run(struct bench_executor *bench, enum vrt_dtype dtype, struct vrt_frame **ret_out,
                struct vrt_error *error)
 {
     const struct vrt_device_executor_order order = { .spec = bench->spec, .dtype = dtype,
-                                          .watch = { go_on, bench } };
+                                          .watch = { bench_go_on, bench } };
     struct vrt_shard_frames frames = { .n = 1, .in = { picture(&bench->spec->in) } };
     struct vrt_session_times times = { 0 };
     int r;
@@ -135,7 +109,7 @@ static struct difference compare(const struct vrt_frame *a, const struct vrt_fra
 }
 
 /* Restores the picture whole and in tiles. */
-static struct difference compare_tiles(struct bench *bench, int size)
+static struct difference compare_tiles(struct bench_executor *bench, int size)
 {
     const struct vrt_frame_format *in = &bench->spec->in;
     struct vrt_frame *whole = NULL, *tiled = NULL;
@@ -157,11 +131,11 @@ static struct difference compare_tiles(struct bench *bench, int size)
 /* The overlap is the network's radius. */
 static void check_tiles(struct vrt_network *network, int size)
 {
-    struct bench bench;
+    struct bench_executor bench;
 
     bench_init(&bench, "cpu:0", network);
     expect_true(compare_tiles(&bench, size).worst <= 2);
-    bench_done(&bench);
+    bench_executor_done(&bench);
 }
 
 /* `value`: of every weight, where it isn't NULL. */
@@ -180,13 +154,13 @@ static struct vrt_network *small_esrgan(const float *value)
 /* The plainest loops are slow: a small picture, but with tiles at every kind of edge. */
 static void test_tiles_ref(void)
 {
-    struct bench bench;
+    struct bench_executor bench;
 
     bench_init_sized(&bench, "ref:0", builtin_network(), 92, 92);
     expect_true(compare_tiles(&bench, 48).worst <= 2);
     expect_int(bench.spec->grid.x.n, 3);
     expect_int(bench.spec->grid.y.n, 3);
-    bench_done(&bench);
+    bench_executor_done(&bench);
 }
 
 static void test_tiles_cpu(void)
@@ -226,7 +200,7 @@ static struct vrt_network *deep_esrgan(void)
 
 static void test_tiles_deep(void)
 {
-    struct bench bench;
+    struct bench_executor bench;
 
     bench_init(&bench, "cpu:0", deep_esrgan());
     expect_true(vrt_network_info(bench.network)->radius > 300);
@@ -234,7 +208,7 @@ static void test_tiles_deep(void)
     const struct difference difference = compare_tiles(&bench, 110);
     expect_true(difference.psnr_db >= 60);
     expect_true(difference.worst > 0);
-    bench_done(&bench);
+    bench_executor_done(&bench);
 }
 
 static void test_gray(void)
@@ -252,7 +226,7 @@ static void test_planned(void)
 {
     struct vrt_frame *out = NULL;
     struct vrt_error error = { 0 };
-    struct bench bench;
+    struct bench_executor bench;
     struct vrt_device_executor_usage usage;
 
     bench_init(&bench, "cpu:0", builtin_network());
@@ -286,11 +260,11 @@ static void test_planned(void)
     expect_int(vrt_device_executor_reset_peak(bench.executor), usage.peak_bytes);
     vrt_device_executor_usage(bench.executor, &usage);
     expect_int(usage.peak_bytes, 0);
-    bench_done(&bench);
+    bench_executor_done(&bench);
 }
 
 /* Nothing fits: how much is missing, and what would help. */
-static void expect_cures(struct bench *bench, int64_t limit_bytes)
+static void expect_cures(struct bench_executor *bench, int64_t limit_bytes)
 {
     static const struct {
         bool exact_tile, exact_clip, is_cut;
@@ -326,7 +300,7 @@ static void test_limited(void)
     struct vrt_device_executor_usage usage;
     struct vrt_frame *out = NULL;
     struct vrt_error error = { 0 };
-    struct bench bench;
+    struct bench_executor bench;
 
     bench_init(&bench, "cpu:0", builtin_network());
     probe.spec = bench.spec;
@@ -368,10 +342,10 @@ static void test_limited(void)
     params.memory_limit_bytes = probe.replica_bytes + 10000;
     expect_int(vrt_device_executor_new(bench.device, &params, &bench.executor), 0);
     expect_cures(&bench, params.memory_limit_bytes);
-    bench_done(&bench);
+    bench_executor_done(&bench);
 }
 
-static int prepare(struct bench *bench, struct vrt_job_spec *spec)
+static int prepare(struct bench_executor *bench, struct vrt_job_spec *spec)
 {
     const struct vrt_device_executor_order order = { .spec = spec, .dtype = VRT_DTYPE_F32 };
 
@@ -386,7 +360,7 @@ static void test_room_for_what_is_due(void)
     struct vrt_device_executor_params params = { .n_sharing = 1 };
     struct vrt_error error = { 0 };
     struct vrt_job_spec *other;
-    struct bench bench;
+    struct bench_executor bench;
 
     bench_init(&bench, "cpu:0", builtin_network());
     expect_int(vrt_job_spec_new(bench.network, &bench.spec->in, &bench.spec->out, &other), 0);
@@ -417,7 +391,7 @@ static void test_room_for_what_is_due(void)
     }
     vrt_device_executor_release(bench.executor, other);
     vrt_job_spec_unref(other);
-    bench_done(&bench);
+    bench_executor_done(&bench);
 }
 
 static void test_wrong_output(void)
@@ -432,18 +406,18 @@ static void test_wrong_output(void)
     for (size_t i = 0; i < VRT_ARRAY_SIZE(cases); i++) {
         struct vrt_frame *out = NULL;
         struct vrt_error error = { 0 };
-        struct bench bench;
+        struct bench_executor bench;
         bench_init(&bench, "cpu:0", small_esrgan(&cases[i].value));
         expect_int(run(&bench, VRT_DTYPE_F32, &out, &error), VRT_DEVICE_EXECUTOR_E_OUTPUT);
         expect_contains(error.message, cases[i].why);
-        bench_done(&bench);
+        bench_executor_done(&bench);
     }
 }
 
 static void test_cancel(void)
 {
     struct vrt_frame *out = NULL;
-    struct bench bench;
+    struct bench_executor bench;
 
     bench_init(&bench, "cpu:0", builtin_network());
     bench.spec->grid = vrt_tile_grid_of_size(W, H, 64, bench.spec->needs);
@@ -452,7 +426,7 @@ static void test_cancel(void)
     bench.n_left = -1;
     expect_int(run(&bench, VRT_DTYPE_F32, &out, NULL), 0);
     vrt_frame_unref(out);
-    bench_done(&bench);
+    bench_executor_done(&bench);
 }
 
 /* AUTO is f32, or what is within 50 dB of it and faster; what was measured once isn't again. */
@@ -466,7 +440,7 @@ static void test_precision(void)
         { 60, 1, VRT_DTYPE_F32 },
     };
     struct vrt_error error = { 0 };
-    struct bench bench;
+    struct bench_executor bench;
 
     bench_init(&bench, "cpu:0", builtin_network());
     struct vrt_probe probe = { .spec = bench.spec };
@@ -490,7 +464,7 @@ static void test_precision(void)
     bench.spec->recipe.precision = VRT_PRECISION_F16;
     expect_int(vrt_device_executor_probe(bench.executor, &probe, &error), -EINVAL);
     expect_contains(error.message, "cpu:0 can't");
-    bench_done(&bench);
+    bench_executor_done(&bench);
 }
 
 /* The first device that AUTO would rather be something else on than f32. */
@@ -530,7 +504,7 @@ static void test_no_room_to_measure(void)
     const char *device = reduced_device();
     struct vrt_error error = { 0 };
     struct vrt_job_spec *spec;
-    struct bench bench;
+    struct bench_executor bench;
 
     bench_init(&bench, device, builtin_network());
     struct vrt_network *other = heavy();
@@ -568,7 +542,7 @@ static void test_no_room_to_measure(void)
     expect_true(!probe.is_makeshift);
     vrt_job_spec_unref(spec);
     vrt_network_unref(other);
-    bench_done(&bench);
+    bench_executor_done(&bench);
 }
 
 TEST_MAIN(

@@ -130,7 +130,8 @@ static void test_blank(void)
 
     for (size_t i = 0; i < 2 * VRT_ARRAY_SIZE(cases); i++) {
         const struct vrt_frame_format format = { .width = 32, .height = 31,
-                                                 .depth = i % 2 ? 10 : 8 };
+                                                 .depth = i % 2 ? 10 : 8, .full_range = true };
+        const double step = i % 2 ? 4 / 1023.0 : 1 / 255.0;
         struct vrt_frame *frame = NULL;
         expect_int(vrt_frame_new(&format, &frame), 0);
         const int darker = i % 2 ? 0 : 32 * 31 - 1;
@@ -140,17 +141,23 @@ static void test_blank(void)
         expect_int(means.columns, 2);
         expect_int(means.rows, 1);
         expect_int(means.is_blank, cases[i / 2].in);
+        const double less = cases[i / 2].steps / 496.0;
+        for (size_t k = 0; k < 2; k++)
+            expect_near(means.rgb[k][1], step * (k == i % 2 ? 100 : 100 - less), 1e-6);
         expect_int(vrt_means_of_result(frame, &means, &made), 0);
         expect_int(made.is_blank, cases[i / 2].out);
         vrt_frame_unref(frame);
     }
     expect_int(vrt_picture_new(2, 2, &picture), 0);
-    for (int i = 0; i < 12; i++)
-        picture->rgb[i] = i % 3 == 1 ? 0.5f : (float)i;
-    for (int is_blank = 0; is_blank < 2; is_blank++) {
-        picture->rgb[10] = is_blank ? 0.4962f : 0.496f;
+    for (int i = 0; i < 4; i++) {
+        for (int k = 0; k < 12; k++)
+            picture->rgb[k] = k % 3 == 1 ? 0.5f : (float)k;
+        picture->rgb[i / 2 ? 10 : 1] = i % 2 ? 0.4962f : 0.496f;
         vrt_means_of_pixels(picture, &means, &made);
-        expect_int(made.is_blank, is_blank);
+        expect_int(made.is_blank, i % 2);
+        expect_near(made.rgb[0][0], 0.5, 1e-6);
+        expect_near(made.rgb[i / 2][1], i % 2 ? 0.4981 : 0.498, 1e-6);
+        expect_near(made.rgb[1][2], 1, 1e-6);
     }
     vrt_picture_unref(picture);
 }
@@ -175,6 +182,7 @@ static void test_compare(void)
         { WAS(0.1f, 0.1f, 0.1f), WAS(0.5f, -0.251f, 0.5f), 1, 0.3755f },
         { WAS(0.1f, 0.1f, 0.1f), WAS(-0.251f, 0.5f, 0.5f), 1, 0.3755f },
         { WAS(0.1f, 0.1f, 0.1f), WAS(0.5f, 0.5f, -0.249f), 0, 0.3745f },
+        { WAS(0.1f, 0.1f, 0.1f), WAS(0.1f, 0.2f, 0.5f), 0, 0.2f },
         { WAS(-0.1f, 0.3f, 0.3f), WAS(-0.349f, 0.3f, 0.3f), 0, 0.1245f },
         { WAS(-0.1f, 0.3f, 0.3f), WAS(-0.351f, 0.3f, 0.3f), 1, 0.1255f },
 #undef WAS

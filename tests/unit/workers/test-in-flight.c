@@ -192,15 +192,6 @@ static void restore(struct bench *bench, struct restored *restored)
     }
 }
 
-static void expect_same_frame(const struct vrt_frame *a, const struct vrt_frame *b)
-{
-    for (int p = 0; p < 3; p++)
-        for (int y = 0; y < a->planes[p].height; y++)
-            expect_int(memcmp(a->planes[p].data + (size_t)y * a->planes[p].stride_bytes,
-                              b->planes[p].data + (size_t)y * b->planes[p].stride_bytes,
-                              (size_t)a->planes[p].width), 0);
-}
-
 /* Return: how many frames and pictures there were. */
 static int expect_same(const struct restored *a, const struct restored *b)
 {
@@ -216,7 +207,7 @@ static int expect_same(const struct restored *a, const struct restored *b)
             expect_int(picture != NULL, b->frames[s].shared[i] != NULL);
             expect_int((frame != NULL) + (picture != NULL), 1);
             if (frame)
-                expect_same_frame(frame, b->frames[s].out[i]);
+                expect_true(bench_same_pixels(frame, b->frames[s].out[i]));
             else
                 expect_int(memcmp(picture->rgb, b->frames[s].shared[i]->rgb,
                                   vrt_picture_bytes(picture->width, picture->height)), 0);

@@ -8,50 +8,19 @@
 #include "tests/unit/workers/bench-device.h"
 #include "workers/device/speed.h"
 
-struct bench {
-    struct vrt_registry *registry;
-    struct vrt_device *device;
-    struct vrt_device_executor *executor;
-    struct vrt_network *network;
-    int n_left;                     /* tiles that the watch lets through; -1: all */
-};
-
-static bool go_on(void *ctx)
-{
-    struct bench *bench = ctx;
-
-    return bench->n_left < 0 || bench->n_left-- > 0;
-}
-
-static void bench_init(struct bench *bench, const char *device, const char *fault)
-{
-    const struct vrt_device_executor_params params = { .n_sharing = 1 };
-
-    *bench = (struct bench){ .network = builtin_network(), .n_left = -1 };
-    bench->device = bench_open(device, 1, fault, &bench->registry);
-    expect_int(vrt_device_executor_new(bench->device, &params, &bench->executor), 0);
-}
-
-static void bench_done(struct bench *bench)
-{
-    vrt_network_unref(bench->network);
-    vrt_device_executor_free(bench->executor);
-    bench_close(bench->device, bench->registry);
-}
-
-static struct vrt_speed_measurement trial_of(struct bench *bench, int width, int height)
+static struct vrt_speed_measurement trial_of(struct bench_executor *bench, int width, int height)
 {
     return (struct vrt_speed_measurement){
         .network = bench->network,
         .dtype = VRT_DTYPE_F32,
         .width = width,
         .height = height,
-        .watch = { go_on, bench },
+        .watch = { bench_go_on, bench },
     };
 }
 
 /* Of one frame, by the graph that a session of it has. */
-static double frame_flops(struct bench *bench, int width, int height)
+static double frame_flops(struct bench_executor *bench, int width, int height)
 {
     struct vrt_job_spec_size size;
     struct vrt_session_plan plan;
@@ -72,17 +41,17 @@ static double frame_flops(struct bench *bench, int width, int height)
 static void test_slow(void)
 {
     struct vrt_error error = { 0 };
-    struct bench bench;
+    struct bench_executor bench;
     double flops_per_s = 0;
 
-    bench_init(&bench, "cpu:0", "cpu submit:1- delay=300ms");
+    bench_executor_init(&bench, "cpu:0", 1, "cpu submit:1- delay=300ms", builtin_network());
     struct vrt_speed_measurement measurement = trial_of(&bench, 1920, 1080);
     expect_int(vrt_speed_measure(bench.executor, &measurement, &flops_per_s, &error), 0);
     double wanted = frame_flops(&bench, 32, 32) / 0.9;
     /* A busy machine is slower still. A larger frame would be by far too fast. */
     if (!(flops_per_s > 0 && flops_per_s <= wanted))
         test_fail("measured %g, not %g at the most", flops_per_s, wanted);
-    bench_done(&bench);
+    bench_executor_done(&bench);
 }
 
 /* Small frames are no reason to try larger ones than asked for; nothing but the replica is left. */
@@ -90,17 +59,17 @@ static void test_small(void)
 {
     struct vrt_error error = { 0 };
     struct vrt_device_executor_usage usage;
-    struct bench bench;
+    struct bench_executor bench;
     double flops_per_s = 0;
 
-    bench_init(&bench, "cpu:0", NULL);
+    bench_executor_init(&bench, "cpu:0", 1, NULL, builtin_network());
     struct vrt_speed_measurement measurement = trial_of(&bench, 40, 9);
     expect_int(vrt_speed_measure(bench.executor, &measurement, &flops_per_s, &error), 0);
     expect_true(flops_per_s > 1e6 && flops_per_s < 1e14);
     vrt_device_executor_usage(bench.executor, &usage);
     expect_int(usage.used_bytes, usage.replica_bytes);
     expect_int(usage.n_replicas, 1);
-    bench_done(&bench);
+    bench_executor_done(&bench);
 }
 
 /* Who doesn't want it any more, and a device that can't, get no number; what comes out may look
@@ -118,28 +87,17 @@ static void test_no_number(void)
 
     for (size_t i = 0; i < VRT_ARRAY_SIZE(cases); i++) {
         struct vrt_error error = { 0 };
-        struct bench bench;
+        struct bench_executor bench;
         double flops_per_s = -7;
-        bench_init(&bench, "cpu:0", cases[i].fault);
+        bench_executor_init(&bench, "cpu:0", 1, cases[i].fault, builtin_network());
         bench.n_left = cases[i].fault ? -1 : 0;
         struct vrt_speed_measurement measurement = trial_of(&bench, 64, 64);
         expect_int(vrt_speed_measure(bench.executor, &measurement, &flops_per_s, &error),
                    cases[i].r);
         expect_true(cases[i].r ? flops_per_s == -7 : flops_per_s > 0);
         expect_int(error.message[0] != '\0', cases[i].r != 0);
-        bench_done(&bench);
+        bench_executor_done(&bench);
     }
-}
-
-static bool same_pixels(const struct vrt_frame *a, const struct vrt_frame *b)
-{
-    for (int p = 0; p < 3; p++)
-        for (int y = 0; y < a->planes[p].height; y++)
-            if (memcmp(a->planes[p].data + (size_t)y * a->planes[p].stride_bytes,
-                       b->planes[p].data + (size_t)y * b->planes[p].stride_bytes,
-                       (size_t)a->planes[p].width) != 0)
-                return false;
-    return true;
 }
 
 static void check_by_ops(const char *device)
@@ -148,19 +106,19 @@ static void check_by_ops(const char *device)
     struct vrt_op_times op_times = { 0 };
     struct vrt_session_times times = { 0 };
     struct vrt_error error = { 0 };
-    struct bench bench;
+    struct bench_executor bench;
     struct vrt_job_spec *spec;
     int64_t sum_ns = 0, flops = 0;
     const int w = 96, h = 64, n = 2;
 
-    bench_init(&bench, device, NULL);
+    bench_executor_init(&bench, device, 1, NULL, builtin_network());
     expect_int(vrt_speed_spec_new(bench.network, w, h, &spec), 0);
     spec->grid = vrt_tile_grid_of_size(w, h, 64, spec->needs);
     const int n_tiles = spec->grid.x.n * spec->grid.y.n;
     expect_true(n_tiles > 1);
     for (int i = 0; i < 2; i++) {
         const struct vrt_device_executor_order order = { .spec = spec, .dtype = VRT_DTYPE_F32,
-                                                .watch = { go_on, &bench },
+                                                .watch = { bench_go_on, &bench },
                                                 .op_times = i ? &op_times : NULL };
         expect_int(vrt_speed_shard_init(spec, n, &shards[i]), 0);
         times = (struct vrt_session_times){ 0 };
@@ -168,7 +126,7 @@ static void check_by_ops(const char *device)
         expect_int(op_times.n_ops[VRT_OP_CONV2D] > 0, i);
     }
     for (int i = 0; i < n; i++)
-        expect_true(same_pixels(shards[0].out[i], shards[1].out[i]));
+        expect_true(bench_same_pixels(shards[0].out[i], shards[1].out[i]));
     /* Ten convolutions a tile, and for each frame the ops around the network. */
     expect_int(op_times.n_ops[VRT_OP_CONV2D], n * n_tiles * 10);
     expect_int(op_times.n_ops[VRT_OP_YUV_TO_RGB], n);
@@ -189,7 +147,7 @@ static void check_by_ops(const char *device)
         vrt_speed_shard_done(&shards[i]);
     vrt_device_executor_release(bench.executor, spec);
     vrt_job_spec_unref(spec);
-    bench_done(&bench);
+    bench_executor_done(&bench);
 }
 
 /* What clips share is computed twice; a short one has less of it. Only numbers: the network would
@@ -197,10 +155,10 @@ static void check_by_ops(const char *device)
 static void test_flops(void)
 {
     struct vrt_shard_frames frames = { .n = 3, .n_new = 3, .depth = 1 };
-    struct bench bench;
+    struct bench_executor bench;
     struct vrt_job_spec *spec;
 
-    bench_init(&bench, "ref:0", NULL);
+    bench_executor_init(&bench, "ref:0", 1, NULL, builtin_network());
     expect_int(vrt_speed_spec_new(bench.network, 96, 64, &spec), 0);
     expect_int(vrt_speed_frame_flops(spec, 100), 100);
     expect_near(vrt_speed_shard_flops(spec, 100, &frames), 300, 0);
@@ -214,7 +172,7 @@ static void test_flops(void)
     expect_near(vrt_speed_shard_flops(spec, 100, &frames), 50 * spec->grid.x.n * spec->grid.y.n, 0);
     expect_true(spec->grid.x.n > 1);
     vrt_job_spec_unref(spec);
-    bench_done(&bench);
+    bench_executor_done(&bench);
 }
 
 static void test_by_ops(void)
@@ -232,16 +190,16 @@ static void test_sizes(void)
         { 8, 8, 0 }, { 9, 17, 0 }, { 1, 1, 0 }, { 0, 8, -EINVAL }, { 16384, 16384, 0 },
         { 20000, 8, -EINVAL },
     };
-    struct bench bench;
+    struct bench_executor bench;
 
-    bench_init(&bench, "ref:0", NULL);
+    bench_executor_init(&bench, "ref:0", 1, NULL, builtin_network());
     for (size_t i = 0; i < VRT_ARRAY_SIZE(cases); i++) {
         struct vrt_job_spec *spec = NULL;
         expect_int(vrt_speed_spec_new(bench.network, cases[i].width, cases[i].height, &spec),
                    cases[i].r);
         vrt_job_spec_unref(spec);
     }
-    bench_done(&bench);
+    bench_executor_done(&bench);
 }
 
 TEST_MAIN(
