@@ -206,7 +206,62 @@ static void test_held(void)
     run(&share, "AAABBBBAAABB");
 }
 
+static bool has_xpu(const char *kind)
+{
+    return strcmp(kind, "xpu") == 0;
+}
+
+/* Who leaves the choice to vrtd gets no accelerators that are unfit, as long as all are, and is
+ * told why; or why there are none, where the machine has such a card. Nobody else is. */
+static void test_choice(void)
+{
+    static const struct {
+        int accelerator;                /* which of the processors passes for one; -1: none */
+        struct vrt_pool_wish wish;
+        uint64_t devices;
+        const char *warns;              /* NULL: it doesn't */
+    } cases[] = {
+        { 1, { "auto" }, 2, NULL },
+        { 1, { "auto", .n_tries = 2 }, 1, "has worked yet (cpu:1: so it is): cpu is used instead" },
+        { 1, { "auto", .n_tries = 3 }, 2, NULL },
+        { 0, { "auto", .n_tries = 2 }, 1, NULL },
+        { 1, { "auto", .unfit = 2 }, 1, "has worked yet (cpu:1: so it is): cpu is used instead" },
+        { 1, { "auto", .unfit = 1 }, 2, NULL },
+        { 1, { "cpu", .n_tries = 2 }, 1, NULL },
+        { -1, { "auto", .n_tries = 2 }, 3, "no accelerator can be used (xpu: " },
+        { -1, { "cpu" }, 3, NULL },
+    };
+    struct vrt_error error;
+    struct flow flow;
+    size_t n;
+
+    flow_init(&flow, fixture_path(""), (struct vrt_pool_params){
+        .registry = { .values = TEST_CPUS(2, 1), .fault = "cpu:1 open:1- fail" },
+        .has_gpu = has_xpu, .retry_s = 0.001,
+    });
+    const struct vrt_device_info *const *infos = vrt_pool_infos(flow.pool, &n);
+    struct vrt_device_snapshot device = { .n_quarantined = 0 };
+    while (!(vrt_pool_devices(flow.pool).ready & 1) || device.n_quarantined < 2) {
+        uv_run(&flow.loop, UV_RUN_ONCE);
+        vrt_pool_device(flow.pool, 1, &device);
+    }
+    vrt_pool_blame(flow.pool, 1, "so it is");
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(cases); i++) {
+        struct vrt_device_choice choice = { .n_warnings = 0 };
+        for (int d = 0; d < 2; d++)
+            ((struct vrt_device_info *)(uintptr_t)infos[d])->kind =
+                d == cases[i].accelerator ? "cuda" : "cpu";
+        expect_int(vrt_pool_choose(flow.pool, &cases[i].wish, &choice, &error), 0);
+        expect_int(choice.devices, cases[i].devices);
+        expect_int(choice.n_warnings, cases[i].warns != NULL);
+        if (cases[i].warns)
+            expect_contains(choice.warnings[0], cases[i].warns);
+    }
+    flow_done(&flow);
+}
+
 TEST_MAIN_AFTER(fixture_init(),
+    { "choice", test_choice },
     { "users", test_users },
     { "preempted", test_preempted },
     { "priority-changes", test_priority_changes },

@@ -66,11 +66,14 @@ static void expect_file(const char *name, const char *size, int n_frames)
 static void test_restores(void)
 {
     struct flow_job job = { .cancel_at = -1 };
+    struct vrt_pipeline_params params = params_for(video());
     struct flow flow;
 
     init(&flow, 1);
-    run_job(&flow, &job, params_for(video()), "out.mp4");
+    params.devices = "cuda";
+    run_job(&flow, &job, params, "out.mp4");
     expect_str(job.error.message, "");
+    expect_contains(job.warnings, "no cuda device: cpu is used instead");
     expect_int(job.last.frames_done, N_FRAMES);
     expect_int(job.last.frames_total, N_FRAMES);
     expect_int(job.last.n_devices, 1);
@@ -110,50 +113,6 @@ static void test_refusals(void)
         expect_contains(job.error.message, rows[i].message);
     }
     flow_done(&flow);
-}
-
-static bool has_xpu(const char *kind)
-{
-    return strcmp(kind, "xpu") == 0;
-}
-
-/* There is a GPU that is no device: who left the choice to vrtd is told why, who asked for another
- * that there is none, and nobody else anything. */
-static void test_missed_gpu_warns(void)
-{
-    const struct vrt_pool_params pool = {
-        .registry = { .values = TEST_CPUS(1, 1) }, .has_gpu = has_xpu,
-    };
-
-    static const char *const devices[] = { "auto", "cpu", "cuda" };
-
-    for (int i = 0; i < 3; i++) {
-        struct flow_job job = { .cancel_at = -1 };
-        struct vrt_pipeline_params params = params_for(video());
-        struct flow flow;
-
-        params.devices = devices[i];
-        flow_init(&flow, fixture_path(""), pool);
-        const struct vrt_findings *findings = vrt_pool_findings(flow.pool);
-        const char *why = NULL;
-        for (size_t f = 0; f < findings->n; f++)
-            if (!why && findings->list[f].kind != VRT_FINDING_THERE &&
-                strcmp(findings->list[f].backend, "xpu") == 0)
-                why = findings->list[f].text;
-        expect_true(why);
-        run_job(&flow, &job, params, "out.mp4");
-        expect_str(job.error.message, "");
-        if (i == 0) {
-            expect_contains(job.warnings, "no accelerator can be used (xpu: ");
-            expect_contains(job.warnings, why);
-            expect_contains(job.warnings, "cpu is used instead; vrtctl doctor tells more");
-        } else if (i == 1) {
-            expect_str(job.warnings, "");
-        } else {
-            expect_contains(job.warnings, "no cuda device: cpu is used instead");
-        }
-        flow_done(&flow);
-    }
 }
 
 /* Cancelled during admission, at the first shard, in the middle, near the end: nothing is left. */
@@ -321,7 +280,6 @@ TEST_MAIN_AFTER(fixture_init(),
     { "restores", test_restores },
     { "pace", test_pace },
     { "refusals", test_refusals },
-    { "missed-gpu-warns", test_missed_gpu_warns },
     { "cancel", test_cancel },
     { "cancel-too-late", test_cancel_too_late },
     { "stop", test_stop },
