@@ -3,6 +3,7 @@
 
 #include "tests/unit/test.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -445,6 +446,22 @@ static void test_models_kept(void)
     /* Nor is another user's taken over. */
     d = read_model(&shelf, 'd', 1);
     expect_true(read_model(&shelf, 'e', 2) != d);
+    shelf_done(&shelf);
+
+    /* Of so many files as are known at a time, that are none, those that nobody uses go first. */
+    shelf_init(&shelf, 0);
+    char path[80];
+    snprintf(path, sizeof(path), "%s/none.pth", shelf.folder);
+    int fd = open(path, O_CREAT | O_RDWR | O_CLOEXEC, 0600);
+    for (int i = 0; i < 1040; i++) {
+        struct vrt_network *none = NULL;
+        a = i == 1023 ? read_model(&shelf, 'a', 1) : a;
+        expect_int(write(fd, "none", 4), 4);
+        expect_int(vrt_models_read(shelf.models, &(struct vrt_models_file){ fd, "none.pth", 1 },
+                                   &none, NULL), -EINVAL);
+    }
+    expect_true(read_model(&shelf, 'a', 1) == a);
+    close(fd);
     shelf_done(&shelf);
 }
 

@@ -235,6 +235,11 @@ static void answer(struct vrt_mailbox *mailbox, void *ctx)
     while ((task = vrt_mailbox_take(mailbox))) {
         struct vrt_worker_task *asked = vrt_container_of(task, struct vrt_worker_task, task);
         bench->n_asked[asked->request]++;
+        if (asked->request == VRT_WORKER_TRIM) {
+            const struct vrt_worker_trim *trim = (const struct vrt_worker_trim *)asked;
+            expect_int(trim->idle_ns, 600 * VRT_NS_PER_S);
+            expect_true(!trim->resets_peak);
+        }
         asked->usage.used_bytes = asked->request == VRT_WORKER_TRIM ? -1 : 7;
         snprintf(asked->error.message, sizeof(asked->error.message), "it is hot");
         vrt_mailbox_return(mailbox, task, asked->request == VRT_WORKER_OPEN ? bench->opens :

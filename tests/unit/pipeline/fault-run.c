@@ -65,7 +65,6 @@ void fault_run(const struct fault_params *params, struct fault_outcome *ret_outc
     flow_init(&flow, fixture_path(""), pool);
     flow.watch = params->watch;
     flow_submit(&flow, &outcome->job, job, fixture_path("out.mkv"));
-    close(job.input_fd);
     flow_run(&flow);
     fault_let_go();
     for (size_t i = 0; i < outcome->job.last.n_devices; i++)

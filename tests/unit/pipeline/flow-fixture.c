@@ -213,6 +213,7 @@ void flow_submit(struct flow *flow, struct flow_job *job, struct vrt_pipeline_pa
     flow->n_running++;
     if (vrt_pipeline_new(flow->pool, &params, &job->pipeline, &error))
         test_fail("%s", error.message);
+    close(params.input_fd);
 }
 
 void flow_run(struct flow *flow)

@@ -55,13 +55,14 @@ void flow_init(struct flow *flow, const char *spool, struct vrt_pool_params para
 /* Zero, where a job of a flow asks for just that: what its settings leave out is not asked for. */
 #define FLOW_ZERO (-2)
 
-/* Begins a job: the params' callbacks, output, spool and network are filled in. Of its settings
- * (NULL: none) zeros are not asked for. It is started as soon as it is admitted. */
+/* Begins a job: the params' callbacks, output, spool and network are filled in; the input's
+ * descriptor is taken over. Of its settings (NULL: none) zeros are not asked for. It is started as
+ * soon as it is admitted. */
 void flow_submit(struct flow *flow, struct flow_job *job, struct vrt_pipeline_params params,
                  const char *output);
 
 /* A lossless restoration of this file on the CPU's devices, which is the same to the bit on any of
- * them. Its descriptor is the caller's. */
+ * them, to be submitted once. */
 struct vrt_pipeline_params flow_exact_params(const char *input);
 
 /* Runs the loop until every job is done. */

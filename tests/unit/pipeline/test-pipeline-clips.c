@@ -5,7 +5,6 @@
  * what the rules say, and that for any size and length of video
  */
 
-#include <unistd.h>
 
 #include "tests/unit/pipeline/clip-direct.h"
 #include "tests/unit/pipeline/clip-trail.h"
@@ -73,7 +72,6 @@ static void restore(const struct trial *trial, const char *input, struct vrt_net
     *ret_job = (struct flow_job){ .cancel_at = -1 };
     flow_init(&flow, fixture_path(""), pool);
     flow_submit(&flow, ret_job, params, fixture_path("out.mkv"));
-    close(params.input_fd);
     flow_run(&flow);
     flow_done(&flow);
 }
@@ -240,36 +238,6 @@ static void test_devices_agree(void)
     }
 }
 
-static void test_refusals(void)
-{
-    const struct {
-        struct trial trial;
-        bool takes_noise;
-        const char *field, *message;
-    } refusals[] = {
-        { { .asked = { .clip = 1 } }, false, "clip", "ask for 2 to 128" },
-        { { .asked = { .clip = 6, .clip_overlap = 4 } }, false, "clip_overlap",
-          "can share 3 at most" },
-        { { .asked = { .tile = 48, .overlap = 12 } }, false, "tile", "64 or more" },
-        { { .asked = { .tile = 70, .overlap = 12, .tiling = VRT_TILING_OFFICIAL } }, false, "tile",
-          "ask for 64" },
-        { { .asked = { .sigma = 9 } }, false, "sigma", "leave sigma out" },
-        { { .n = 0 }, true, "sigma", "give sigma" },
-    };
-    const char *input = video(3, 64, 64);
-
-    for (size_t i = 0; i < sizeof(refusals) / sizeof(refusals[0]); i++) {
-        struct vrt_network *network = new_network(0, refusals[i].takes_noise, true);
-        struct flow_job job = { .cancel_at = -1 };
-        restore(&refusals[i].trial, input, network, 1, &job);
-        fprintf(stderr, "  %s\n", job.error.message);
-        expect_true(!job.was_admitted);
-        expect_str(job.error.field, refusals[i].field);
-        expect_contains(job.error.message, refusals[i].message);
-        vrt_network_unref(network);
-    }
-}
-
 /* One that makes a frame between two. With this seed it keeps colours: with others a job asks every
  * device first whether it is the network that recolours. */
 static struct vrt_network *new_between(void)
@@ -371,7 +339,6 @@ TEST_MAIN_AFTER(fixture_init(),
     { "sizes", test_sizes },
     { "scenes", test_scenes },
     { "devices-agree", test_devices_agree },
-    { "refusals", test_refusals },
     { "between", test_between },
     { "between-tiles", test_between_tiles },
 )

@@ -4,7 +4,6 @@
  * it is done with smaller tiles, or there is one sentence that says what would help; and what is
  * complete of it stays. */
 
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "tests/unit/pipeline/flow-fixture.h"
@@ -74,7 +73,6 @@ static void run_once(const struct run *run, struct flow_job *job)
     if (run->allowed_bytes)
         allow_bytes(&flow, 1, run->allowed_bytes);
     flow_submit(&flow, job, params, fixture_path("out.mkv"));
-    close(params.input_fd);
     flow_run(&flow);
     flow_done(&flow);
     if (job->error.message[0])

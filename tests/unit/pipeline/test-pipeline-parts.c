@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 
-/* Parts of a pipeline by themselves: what is told of it, lives of it, and is to be seen of it. */
+/* Parts of a pipeline by themselves: what is told of it, and lives of it. */
 
 #include <errno.h>
 #include <limits.h>
-#include <zlib.h>
 
 #include "base/clock.h"
-#include "daemon/pipeline/glimpse-draw.h"
 #include "daemon/pipeline/progress.h"
 #include "daemon/pipeline/shards.h"
 #include "frames/frame.h"
@@ -511,77 +509,10 @@ static void test_tries(void)
     flow_done(&flow);
 }
 
-/* A frame of the format, each plane of one value. */
-static struct vrt_frame *new_frame(const struct vrt_frame_format *format, const int values[3])
-{
-    struct vrt_frame *frame;
-
-    expect_int(vrt_frame_new(format, &frame), 0);
-    for (int p = 0; p < (format->layout == VRT_LAYOUT_GRAY ? 1 : 3); p++) {
-        uint16_t *samples = (uint16_t *)(void *)frame->planes[p].data;
-        const size_t n = frame->planes[p].stride_bytes * (size_t)frame->planes[p].height / 2;
-        for (size_t i = 0; i < n; i++)
-            samples[i] = (uint16_t)(format->depth > 8 ? values[p] : values[p] * 0x101);
-    }
-    return frame;
-}
-
-/* Colours as they are meant, and sizes; each pixel of a row is less the one before it. */
-static void test_glimpse(void)
-{
-    static const struct {
-        struct vrt_frame_format format;
-        int values[3];
-        uint8_t rgb[3];
-        int after[2];                   /* a gray picture's size, */
-        int wanted[2];                  /* and that of a half */
-    } rows[] = {
-        { { 2, 2, 8, VRT_LAYOUT_GRAY }, { 126 }, { 128, 128, 128 }, { 2, 2 }, { 2, 2 } },
-        { { 2, 2, 16, VRT_LAYOUT_GRAY, .full_range = true }, { 32896 }, { 128, 128, 128 },
-          { 1280, 320 }, { 640, 160 } },
-        { { 2, 2, 8, VRT_LAYOUT_GBR, .full_range = true }, { 10, 20, 30 }, { 30, 10, 20 },
-          { 640, 639 }, { 640, 639 } },
-        { { 2, 2, 8, VRT_LAYOUT_YUV, 1, 1, VRT_FRAME_MATRIX_BT601 }, { 101, 110, 150 },
-          { 134, 88, 63 }, { 1, 1300 }, { 1, 640 } },
-        { { 2, 2, 10, VRT_LAYOUT_YUV, 1, 0, VRT_FRAME_MATRIX_BT709 }, { 404, 560, 480 },
-          { 85, 101, 124 }, { 1300, 1 }, { 640, 1 } },
-        { { 2, 2, 8, VRT_LAYOUT_YUV, 0, 0, VRT_FRAME_MATRIX_BT2020_NCL, true }, { 120, 140, 110 },
-          { 93, 128, 143 }, { 3, 2 }, { 3, 2 } },
-        { { 2, 2, 8, VRT_LAYOUT_YUV, 0, 0, VRT_FRAME_MATRIX_BT709 }, { 235, 128, 240 },
-          { 255, 195, 255 }, { 2, 3 }, { 2, 3 } },
-    };
-    static uint8_t found[1 << 22];
-
-    for (size_t i = 0; i < VRT_ARRAY_SIZE(rows); i++) {
-        const int w = rows[i].wanted[0], h = rows[i].wanted[1];
-        const uint8_t head[] = { 2 * w >> 8, 2 * w & 255, 0, 0, h >> 8, h & 255, 8, 2, 0, 0, 0 };
-        struct vrt_frame_format gray = { rows[i].after[0], rows[i].after[1], 8 };
-        struct vrt_frame *before = new_frame(&rows[i].format, rows[i].values);
-        struct vrt_frame *after = new_frame(&gray, (const int[3]){ 126 });
-        struct vrt_buf png = { .limit_bytes = 8 << 20 };
-        uLongf size = sizeof(found);
-        expect_int(vrt_glimpse_draw(before, after, &png), 0);
-        expect_int(memcmp(png.data + 18, head, sizeof(head)), 0);
-        /* Behind the head, and the next one's length and name. */
-        expect_int(uncompress(found, &size, (const Bytef *)png.data + 41, png.size_bytes - 57),
-                   Z_OK);
-        expect_int(size, (1 + 6 * w) * h);
-        for (int at = 0; at < (int)size; at++) {
-            const int k = (at % (1 + 6 * w) - 1) % 3, x = (at % (1 + 6 * w) - 1) / 3;
-            expect_int(found[at], k < 0 ? 1 : x == 0 ? rows[i].rgb[k] :
-                                  x == w ? (uint8_t)(128 - rows[i].rgb[k]) : 0);
-        }
-        vrt_buf_done(&png);
-        vrt_frame_unref(before);
-        vrt_frame_unref(after);
-    }
-}
-
 TEST_MAIN_AFTER(fixture_init(),
     { "rate", test_rate },
     { "shares", test_shares },
     { "live", test_live },
     { "waiting", test_waiting },
     { "tries", test_tries },
-    { "glimpse", test_glimpse },
 )

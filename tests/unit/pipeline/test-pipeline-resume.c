@@ -74,7 +74,6 @@ static void run_once(const struct trial *trial, const struct run *run, struct fl
     job->hold_at = run->hold_at;
     flow_init(&flow, fixture_path(""), pool);
     flow_submit(&flow, job, params, fixture_path(trial->output));
-    close(params.input_fd);
     flow_run(&flow);
     flow_done(&flow);
     job->keeps = true;
@@ -449,7 +448,6 @@ static void test_hold(void)
     struct vrt_pipeline_params params = params_for(&trial);
     int64_t began_ns = vrt_clock_now_ns();
     flow_submit(&flow, &job, params, fixture_path(trial.output));
-    close(params.input_fd);
     while (job.n_segments < 2)
         uv_run(&flow.loop, UV_RUN_ONCE);
     /* What devices have they finish; a machine that is busy takes its time. */

@@ -48,7 +48,6 @@ static void run_job(struct flow *flow, struct flow_job *job, struct vrt_pipeline
                     const char *output)
 {
     flow_submit(flow, job, params, fixture_path(output));
-    close(params.input_fd);
     flow_run(flow);
     fprintf(stderr, "  %s: %s%s\n", output, job->error.message, job->warnings);
 }
@@ -138,7 +137,6 @@ static void test_cancel(void)
         struct flow_job job = { .cancel_at = -1 };
         struct vrt_pipeline_params params = params_for(input);
         flow_submit(&flow, &job, params, fixture_path("out.mp4"));
-        close(params.input_fd);
         for (int k = 0; k < i; k++)
             uv_run(&flow.loop, UV_RUN_ONCE);
         if (job.pipeline)
@@ -161,7 +159,6 @@ static void test_cancel_too_late(void)
 
     init(&flow, 1);
     flow_submit(&flow, &job, params, fixture_path("out.mp4"));
-    close(params.input_fd);
     while (now.phase != VRT_PIPELINE_FINISHING) {
         uv_run(&flow.loop, UV_RUN_ONCE);
         vrt_pipeline_snapshot(job.pipeline, &now);
@@ -196,7 +193,6 @@ static void test_stop(void)
             jobs[i].cancel_at = -1;
             flow_submit(&flow, &jobs[i], params, fixture_path(i ? i > 1 ? "c.mp4" : "b.mp4" :
                                                               "a.mp4"));
-            close(params.input_fd);
         }
         for (int k = 0; k < rounds; k++)
             uv_run(&flow.loop, UV_RUN_ONCE);
