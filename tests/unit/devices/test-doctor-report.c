@@ -88,60 +88,81 @@ static const struct vrt_doctor_check *told(struct bench *bench, const char *id)
     test_fail("nothing is said of %s", id);
 }
 
-static void test_states(void)
+/* What is said of a device, whatever became of it and its examination. */
+static void test_told(void)
 {
     static const struct {
         enum vrt_device_state state;
+        enum vrt_doctor_outcome outcome;
+        int retry_s, kernel, weights;
+        int64_t used_bytes;
         enum vrt_doctor_status status;
-        const char *says;
-    } cases[] = {
-        { VRT_DEVICE_READY, VRT_DOCTOR_OK, "ready: A card" },
-        { VRT_DEVICE_BUSY, VRT_DOCTOR_OK, "busy: A card" },
-        { VRT_DEVICE_STARTING, VRT_DOCTOR_WARNING, "still being opened" },
-        { VRT_DEVICE_QUARANTINED, VRT_DOCTOR_FAILED, "asked again in 7 s: it fell off the bus" },
-        { VRT_DEVICE_LOST, VRT_DOCTOR_FAILED, "lost, until vrtd is started again: it fell off" },
+        const char *id, *says;
+        size_t n_checks;
+    } rows[] = {
+#define IS(state) VRT_DEVICE_##state, VRT_DOCTOR_NOT_ASKED
+        { IS(READY), 7, 0, 0, 0, VRT_DOCTOR_OK, "state", "ready: A card", 1 },
+        { IS(BUSY), 7, 0, 0, 0, VRT_DOCTOR_OK, "state", "busy: A card", 1 },
+        { IS(STARTING), 7, 0, 0, 0, VRT_DOCTOR_WARNING, "state", "still being opened: A card", 1 },
+        { IS(QUARANTINED), 7, 0, 0, 0, VRT_DOCTOR_FAILED, "state",
+          "in quarantine, and asked again in 7 s: it is hot", 1 },
+        { IS(QUARANTINED), 0, 0, 0, 0, VRT_DOCTOR_FAILED, "state",
+          "in quarantine, and asked again in 0 s: it is hot", 1 },
+        { IS(QUARANTINED), -1, 0, 0, 0, VRT_DOCTOR_FAILED, "state",
+          "in quarantine, and being asked again: it is hot", 1 },
+        { IS(LOST), 7, 0, 0, 0, VRT_DOCTOR_FAILED, "state",
+          "lost, until vrtd is started again: it is hot", 1 },
+#undef IS
+        { VRT_DEVICE_READY, VRT_DOCTOR_WAITS, -1, 0, 0, 0, VRT_DOCTOR_FAILED, "kernel",
+          "it has not answered for 60 s", 2 },
+        { VRT_DEVICE_BUSY, VRT_DOCTOR_WAITS, -1, 0, 0, 0, VRT_DOCTOR_SKIPPED, "kernel",
+          "busy: not tried, because a piece of a job's work took it longer than 60 s", 2 },
+        { VRT_DEVICE_READY, VRT_DOCTOR_UNANSWERED, -1, 0, 0, 0, VRT_DOCTOR_FAILED, "kernel",
+          "it went away", 2 },
+#define FOUND VRT_DEVICE_READY, VRT_DOCTOR_ANSWERED, -1
+        { FOUND, 0, 0, 0, VRT_DOCTOR_OK, "kernel", "a convolution of integers is exact", 5 },
+        { FOUND, VRT_CHECKUP_E_WRONG, 0, 0, VRT_DOCTOR_FAILED, "kernel",
+          "a convolution of integers, which must be exact, is wrong by up to 2.5", 5 },
+        { FOUND, VRT_BACKEND_E_NOMEM, 0, (64 << 20) - 1, VRT_DOCTOR_FAILED, "kernel",
+          "out of device memory", 5 },
+        { FOUND, VRT_BACKEND_E_NOMEM, 0, 64 << 20, VRT_DOCTOR_SKIPPED, "kernel",
+          "not tried: its memory is full, of which vrtd holds 64 MiB", 5 },
+        { FOUND, VRT_CHECKUP_E_NOT_TRIED, 0, 0, VRT_DOCTOR_SKIPPED, "kernel", "not tried", 5 },
+        { FOUND, -EIO, 0, 0, VRT_DOCTOR_FAILED, "kernel", "Input/output error", 5 },
+        { FOUND, 0, 0, 0, VRT_DOCTOR_OK, "weights",
+          "3 in memory, 1.5 MiB: its checksums are right", 5 },
+        { FOUND, 0, VRT_CHECKUP_E_WRONG, 0, VRT_DOCTOR_FAILED, "weights", "2 of 3 had changed in "
+          "its memory, by the checksums that it computes, and were given up", 5 },
+        { FOUND, 0, VRT_BACKEND_E_FAILED, 0, VRT_DOCTOR_FAILED, "weights",
+          "they can't be brought to it, or arrive with a wrong checksum", 5 },
+        { FOUND, 0, VRT_BACKEND_E_LOST, 0, VRT_DOCTOR_FAILED, "weights", "the device is lost", 5 },
+#undef FOUND
     };
     struct bench bench;
 
     bench_init(&bench);
-    bench.found.outcome = VRT_DOCTOR_NOT_ASKED;
-    bench.found.device.retry_in_s = 7;
-    snprintf(bench.found.device.last_error, sizeof(bench.found.device.last_error),
-             "it fell off the bus");
-    for (size_t i = 0; i < VRT_ARRAY_SIZE(cases); i++) {
-        bench.found.device.state = cases[i].state;
-        const struct vrt_doctor_check *check = told(&bench, "device.state");
-        expect_int(check->status, cases[i].status);
-        expect_contains(check->result, cases[i].says);
-        expect_int(bench.report.n_checks, 1);
+    struct vrt_doctor_found *found = &bench.found;
+    snprintf(found->device.last_error, sizeof(found->device.last_error), "it is hot");
+    snprintf(found->error.message, sizeof(found->error.message), "it went away");
+    found->checkup->kernel_max_error = 2.5;
+    found->checkup->n_weights_wrong = 2;
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(rows); i++) {
+        char id[VRT_API_WORD_BYTES];
+        found->device.state = rows[i].state;
+        found->device.retry_in_s = rows[i].retry_s;
+        found->outcome = rows[i].outcome;
+        found->usage.used_bytes = rows[i].used_bytes;
+        found->checkup->kernel_result = rows[i].kernel;
+        found->checkup->weights_result = rows[i].weights;
+        snprintf(id, sizeof(id), "device.%s", rows[i].id);
+        const struct vrt_doctor_check *check = told(&bench, id);
+        expect_str(check->result, rows[i].says);
+        expect_int(check->status, rows[i].status);
+        expect_int(bench.report.n_checks, rows[i].n_checks);
     }
-    bench.found.device.state = VRT_DEVICE_QUARANTINED;
-    bench.found.device.retry_in_s = 0;
-    expect_contains(told(&bench, "device.state")->result, "asked again in 0 s");
-    bench.found.device.retry_in_s = -1;
-    expect_contains(told(&bench, "device.state")->result, "being asked again: it fell");
-    bench_done(&bench);
-}
-
-static void test_silence(void)
-{
-    struct bench bench;
-
-    bench_init(&bench);
-    bench.found.outcome = VRT_DOCTOR_WAITS;
-    const struct vrt_doctor_check *check = told(&bench, "device.kernel");
-    expect_int(check->status, VRT_DOCTOR_FAILED);
-    expect_contains(check->result, "has not answered for 60 s");
-    bench.found.device.state = VRT_DEVICE_BUSY;
-    check = told(&bench, "device.kernel");
-    expect_int(check->status, VRT_DOCTOR_SKIPPED);
-    expect_contains(check->result, "busy: not tried");
-    bench.found.outcome = VRT_DOCTOR_UNANSWERED;
-    snprintf(bench.found.error.message, sizeof(bench.found.error.message), "it went away");
-    check = told(&bench, "device.kernel");
-    expect_int(check->status, VRT_DOCTOR_FAILED);
-    expect_str(check->result, "it went away");
-    expect_int(bench.report.n_checks, 2);
+    free(bench.reference);
+    bench.reference = NULL;
+    expect_int(told(&bench, "device.network")->status, VRT_DOCTOR_SKIPPED);
     bench_done(&bench);
 }
 
@@ -172,48 +193,6 @@ static void test_memory(void)
         expect_int(told(&bench, "device.memory")->status, rows[i].status);
         expect_str(told(&bench, "device.memory")->result, rows[i].says);
     }
-    bench_done(&bench);
-}
-
-static void test_trouble(void)
-{
-    struct bench bench;
-    struct vrt_checkup *checkup;
-
-    bench_init(&bench);
-    checkup = bench.found.checkup;
-    expect_int(told(&bench, "device.kernel")->status, VRT_DOCTOR_OK);
-    checkup->kernel_result = VRT_CHECKUP_E_WRONG;
-    checkup->kernel_max_error = 2.5;
-    expect_contains(told(&bench, "device.kernel")->result, "wrong by up to 2.5");
-    checkup->kernel_result = VRT_BACKEND_E_NOMEM;
-    expect_int(told(&bench, "device.kernel")->status, VRT_DOCTOR_FAILED);
-    expect_contains(told(&bench, "device.kernel")->cure, "stop other programs");
-    bench.found.usage.used_bytes = (64 << 20) - 1;
-    expect_int(told(&bench, "device.kernel")->status, VRT_DOCTOR_FAILED);
-    bench.found.usage.used_bytes = 64 << 20;
-    expect_int(told(&bench, "device.kernel")->status, VRT_DOCTOR_SKIPPED);
-    bench.found.usage.used_bytes = INT64_C(5) << 30;
-    expect_int(told(&bench, "device.kernel")->status, VRT_DOCTOR_SKIPPED);
-    expect_contains(told(&bench, "device.kernel")->result, "of which vrtd holds 5120 MiB");
-    checkup->kernel_result = VRT_CHECKUP_E_NOT_TRIED;
-    expect_int(told(&bench, "device.kernel")->status, VRT_DOCTOR_SKIPPED);
-    checkup->kernel_result = -EIO;
-    expect_int(told(&bench, "device.kernel")->status, VRT_DOCTOR_FAILED);
-
-    expect_str(told(&bench, "device.weights")->result,
-               "3 in memory, 1.5 MiB: its checksums are right");
-    checkup->weights_result = VRT_CHECKUP_E_WRONG;
-    checkup->n_weights_wrong = 2;
-    expect_contains(told(&bench, "device.weights")->result, "2 of 3 had changed");
-    checkup->weights_result = VRT_BACKEND_E_FAILED;
-    expect_contains(told(&bench, "device.weights")->result, "wrong checksum");
-    checkup->weights_result = VRT_BACKEND_E_LOST;
-    expect_int(told(&bench, "device.weights")->status, VRT_DOCTOR_FAILED);
-
-    free(bench.reference);
-    bench.reference = NULL;
-    expect_int(told(&bench, "device.network")->status, VRT_DOCTOR_SKIPPED);
     bench_done(&bench);
 }
 
@@ -338,10 +317,8 @@ static void test_profile(void)
 }
 
 TEST_MAIN(
-    { "states", test_states },
-    { "silence", test_silence },
+    { "told", test_told },
     { "memory", test_memory },
-    { "trouble", test_trouble },
     { "tolerances", test_tolerances },
     { "model", test_model },
     { "profile", test_profile },

@@ -5,11 +5,29 @@
 #include "tests/unit/test.h"
 
 #include <errno.h>
+#include <math.h>
+#include <stdatomic.h>
 #include <stdio.h>
+#include <time.h>
+#include <unistd.h>
 #include <uv.h>
 
 #include "base/clock.h"
 #include "daemon/devices/pool-device.h"
+#include "tests/unit/model/builtin-network.h"
+#include "workers/device/speed.h"
+
+static atomic_llong now_ns = 1000 * VRT_NS_PER_S;
+
+/* In the place of the system's: time stands still but where a test has it go on. */
+int clock_gettime(clockid_t clock, struct timespec *ret_time)
+{
+    const int64_t ns = atomic_load(&now_ns);
+
+    (void)clock;
+    *ret_time = (struct timespec){ ns / VRT_NS_PER_S, ns % VRT_NS_PER_S };
+    return 0;
+}
 
 /* A device of a pool that does nothing else. */
 struct bench {
@@ -22,6 +40,8 @@ struct bench {
     uv_loop_t loop;
     enum vrt_task_outcome opens;        /* how an opening ends */
     int n_asked[VRT_WORKER_REQUEST_COUNT];
+    bool is_given_up;
+    atomic_bool is_held, is_at_it, is_over;     /* its thread, at a task */
 };
 
 static void on_lost(void *ctx, size_t d)
@@ -146,15 +166,14 @@ static void test_judged(void)
 static void expect_quarantine(struct bench *bench, int wait_s)
 {
     struct vrt_pool_device *device = &bench->device;
-    const int64_t n_before = device->n_quarantined, before_ns = vrt_clock_now_ns();
+    const int64_t n_before = device->n_quarantined;
 
     device->retry_ns = 0;
     for (int i = 0; i < 3; i++)
         vrt_pool_device_quarantine(device, "it is hot");
     expect_int(device->state, VRT_DEVICE_QUARANTINED);
     expect_int(device->n_quarantined, n_before + 1);
-    expect_true(device->retry_ns >= before_ns + wait_s * VRT_NS_PER_S);
-    expect_true(device->retry_ns <= vrt_clock_now_ns() + wait_s * VRT_NS_PER_S);
+    expect_int(device->retry_ns, now_ns + wait_s * VRT_NS_PER_S);
 }
 
 static void test_quarantine(void)
@@ -217,10 +236,10 @@ static void test_snapshot(void)
     expect_near(told.shard_s, 0.5, 0);
     expect_near(told.retry_in_s, 0, 0);
     bench.device.n_in_flight = 1;
-    bench.device.retry_ns = vrt_clock_now_ns() + 1000 * VRT_NS_PER_S;
+    bench.device.retry_ns = now_ns + 1000 * VRT_NS_PER_S;
     vrt_pool_device_snapshot(&bench.device, &told);
     expect_int(told.state, VRT_DEVICE_BUSY);
-    expect_true(told.retry_in_s > 0 && told.retry_in_s <= 1000);
+    expect_near(told.retry_in_s, 1000, 0);
     bench.device.state = VRT_DEVICE_QUARANTINED;
     vrt_pool_device_snapshot(&bench.device, &told);
     expect_int(told.state, VRT_DEVICE_QUARANTINED);
@@ -235,6 +254,9 @@ static void answer(struct vrt_mailbox *mailbox, void *ctx)
     while ((task = vrt_mailbox_take(mailbox))) {
         struct vrt_worker_task *asked = vrt_container_of(task, struct vrt_worker_task, task);
         bench->n_asked[asked->request]++;
+        atomic_store(&bench->is_at_it, true);
+        while (atomic_load(&bench->is_held))
+            usleep(1000);
         if (asked->request == VRT_WORKER_TRIM) {
             const struct vrt_worker_trim *trim = (const struct vrt_worker_trim *)asked;
             expect_int(trim->idle_ns, 600 * VRT_NS_PER_S);
@@ -245,13 +267,14 @@ static void answer(struct vrt_mailbox *mailbox, void *ctx)
         vrt_mailbox_return(mailbox, task, asked->request == VRT_WORKER_OPEN ? bench->opens :
                                           task->outcome ? task->outcome : VRT_TASK_DONE);
     }
+    atomic_store(&bench->is_over, true);
 }
 
 static void on_ended(void *ctx, bool abandoned)
 {
     struct bench *bench = ctx;
 
-    expect_true(!abandoned);
+    expect_int(abandoned, bench->is_given_up);
     vrt_outbox_close(bench->shared.outbox, NULL, NULL);
 }
 
@@ -272,9 +295,13 @@ static void finish(struct bench *bench, int n_tasks)
 {
     while (bench->n_returned < n_tasks)
         uv_run(&bench->loop, UV_RUN_ONCE);
-    vrt_mailbox_stop(bench->device.mailbox);
+    if (!bench->is_given_up)
+        vrt_mailbox_stop(bench->device.mailbox);
     expect_int(uv_run(&bench->loop, UV_RUN_DEFAULT), 0);
     expect_int(uv_loop_close(&bench->loop), 0);
+    atomic_store(&bench->is_held, false);
+    while (!atomic_load(&bench->is_over))
+        usleep(100);
     expect_int(bench->n_returned, n_tasks);
 }
 
@@ -340,7 +367,6 @@ static void test_resting(void)
     };
 
     for (size_t i = 0; i < VRT_ARRAY_SIZE(cases); i++) {
-        const int64_t now_ns = vrt_clock_now_ns();
         struct bench bench;
         start(&bench, cases[i].state);
         struct vrt_pool_device *device = &bench.device;
@@ -424,23 +450,90 @@ static void test_returned(void)
     }
 }
 
+/* How long a device may be silent: beyond what its shard explains, by what was measured or as slow
+ * as none is; less where that was measured, or where vrtd is to end. */
+static void test_silent(void)
+{
+    static const struct {
+        int64_t tile_flops;             /* of a shard; -1: it is asked something else */
+        double flops_per_s;             /* as was measured; NAN: it wasn't */
+        bool by_ops;
+        int n_threads, stall_s;
+        bool is_ending, is_stopping;
+        int explained_s, allowed_s;
+    } rows[] = {
+        { -1, 1e10, false, 0, 300, false, false, 0, 300 },
+        { -1, 1e10, false, 0, 300, true, false, 0, 20 },
+        { -1, 1e10, false, 0, 300, false, true, 0, 20 },
+        { 7000000000, NAN, false, 0, 300, false, false, 7, 307 },
+        { 7000000000, NAN, false, 0, 300, true, false, 7, 27 },
+        { 7000000000, NAN, false, 0, 300, false, true, 7, 20 },
+        { 7000000000, 1e10, true, 0, 300, false, false, 7, 307 },
+        { 7000000000, 1e10, false, 0, 300, false, false, 7, 67 },
+        { 7000000000, 1e10, false, 0, 40, false, false, 7, 47 },
+        { 7000000000, 1e10, false, 1, 300, false, false, 140, 200 },
+    };
+    VRT_CLEANUP(vrt_network_unrefp) struct vrt_network *network = builtin_network();
+    struct vrt_job_spec *spec;
+
+    expect_int(vrt_speed_spec_new(network, 64, 48, &spec), 0);
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(rows); i++) {
+        struct vrt_worker_run *run = vrt_worker_run_new(spec, VRT_DTYPE_F32, 1);
+        struct vrt_probe measured = { .f32_speedup = NAN };
+        struct bench bench;
+        start(&bench, VRT_DEVICE_READY);
+        const struct vrt_device_info *const infos[] = { &bench.info, &bench.info };
+        struct vrt_pool_device *device = &bench.device;
+        bench.info.n_threads = rows[i].n_threads;
+        bench.shared.params.stall_s = rows[i].stall_s;
+        bench.shared.params.silence_s = 30;
+        bench.shared.is_ending = rows[i].is_ending;
+        bench.shared.is_stopping = rows[i].is_stopping;
+        expect_int(vrt_measurements_new(infos, 2, NULL, &bench.shared.measurements, NULL), 0);
+        measured.flops_per_s[VRT_DTYPE_F32] = rows[i].flops_per_s;
+        vrt_measurements_note_probe(bench.shared.measurements, vrt_network_checksum(network), 1,
+                                    &measured);
+        run->tile_flops = rows[i].tile_flops;
+        run->by_ops = rows[i].by_ops;
+        /* What else is asked has its spec at the same place. */
+        run->base.request = rows[i].tile_flops < 0 ? VRT_WORKER_PREPARE : VRT_WORKER_RUN;
+        atomic_store(&bench.is_held, true);
+        expect_int(vrt_pool_device_submit(device, &run->base, NULL, NULL), 0);
+        while (!atomic_load(&bench.is_at_it))
+            usleep(100);
+        for (int late_ms = -1; late_ms < 1; late_ms++) {
+            now_ns += late_ms < 0 ? rows[i].allowed_s * VRT_NS_PER_S - VRT_NS_PER_MS :
+                                    VRT_NS_PER_MS;
+            /* Nobody can be heard by a process that was stopped. */
+            bench.shared.ticked_ns = now_ns - 6 * VRT_NS_PER_S;
+            expect_near(vrt_pool_device_silent_s(device), 0, 0);
+            bench.shared.ticked_ns = now_ns - 5 * VRT_NS_PER_S;
+            expect_near(vrt_pool_device_silent_s(device),
+                        VRT_MAX(rows[i].allowed_s - rows[i].explained_s + late_ms / 1e3, 0), 1e-9);
+            bench.is_given_up = late_ms == 0;
+            vrt_pool_device_tick(device);
+            expect_int(device->state == VRT_DEVICE_QUARANTINED, bench.is_given_up);
+        }
+        finish(&bench, 1);
+        vrt_measurements_free(bench.shared.measurements);
+    }
+    vrt_job_spec_unref(spec);
+}
+
 /* Since when the loop has looked: a tick that comes late is the first. */
 static void test_awake(void)
 {
+    static const int late_s[][2] = { { 0, 0 }, { 5, 0 }, { 6, 11 }, { 5, 11 }, { 9, 25 } };
     struct bench bench;
-    const int64_t now_ns = vrt_clock_now_ns();
 
     bench_init(&bench);
-    vrt_pool_shared_tick(&bench.shared);
-    expect_true(bench.shared.awake_ns >= now_ns);
-    expect_int(bench.shared.ticked_ns, bench.shared.awake_ns);
-    bench.shared.awake_ns = 7;
-    vrt_pool_shared_tick(&bench.shared);
-    expect_int(bench.shared.awake_ns, 7);
-    expect_true(bench.shared.ticked_ns >= now_ns);
-    bench.shared.ticked_ns = now_ns - 6 * VRT_NS_PER_S;
-    vrt_pool_shared_tick(&bench.shared);
-    expect_true(bench.shared.awake_ns >= now_ns);
+    const int64_t then_ns = now_ns;
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(late_s); i++) {
+        now_ns += late_s[i][0] * VRT_NS_PER_S;
+        vrt_pool_shared_tick(&bench.shared);
+        expect_int(bench.shared.ticked_ns, now_ns);
+        expect_int(bench.shared.awake_ns - then_ns, late_s[i][1] * VRT_NS_PER_S);
+    }
 }
 
 TEST_MAIN(
@@ -451,5 +544,6 @@ TEST_MAIN(
     { "opened", test_opened },
     { "resting", test_resting },
     { "returned", test_returned },
+    { "silent", test_silent },
     { "awake", test_awake },
 )

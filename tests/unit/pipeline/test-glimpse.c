@@ -2,14 +2,29 @@
 
 /* What is to be seen of a job that runs. */
 
+#include <stdatomic.h>
+#include <time.h>
 #include <uv.h>
 #include <zlib.h>
 
+#include "base/clock.h"
 #include "daemon/pipeline/glimpse.h"
 #include "daemon/pipeline/glimpse-draw.h"
 #include "frames/frame.h"
 #include "tests/unit/test.h"
 #include "workers/device/shard.h"
+
+static atomic_llong now_ns = 1000 * VRT_NS_PER_S;
+
+/* In the place of the system's: time stands still but where a test has it go on. */
+int clock_gettime(clockid_t clock, struct timespec *ret_time)
+{
+    const int64_t ns = atomic_load(&now_ns);
+
+    (void)clock;
+    *ret_time = (struct timespec){ ns / VRT_NS_PER_S, ns % VRT_NS_PER_S };
+    return 0;
+}
 
 /* A frame of the format, each plane of one value. */
 static struct vrt_frame *new_frame(const struct vrt_frame_format *format, const int values[3])
@@ -108,13 +123,15 @@ static void test_glimpse_of(void)
         expect_int(vrt_glimpse_new(&loop, &glimpse), 0);
         /* Not as long as nobody looks, nor twice at a time. */
         vrt_glimpse_note(glimpse, &in, &out);
-        expect_true(!uv_loop_alive(&loop) && !vrt_glimpse_look(glimpse, &picture));
+        vrt_glimpse_note(NULL, &in, &out);
+        expect_true(!uv_loop_alive(&loop) && !vrt_glimpse_look(NULL, &picture));
+        expect_true(!vrt_glimpse_look(glimpse, &picture));
         vrt_glimpse_note(glimpse, &in, &out);
         expect_int(uv_loop_alive(&loop) != 0, rows[i].before >= 0);
         vrt_glimpse_note(glimpse, &in, &out);
         expect_int(uv_run(&loop, UV_RUN_DEFAULT), 0);
         expect_int(vrt_glimpse_look(glimpse, &picture), rows[i].before >= 0);
-        expect_int(picture.number > 0, rows[i].before >= 0);
+        expect_int(picture.number, rows[i].before >= 0 ? now_ns : 0);
         if (rows[i].before >= 0) {
             expect_int(vrt_glimpse_draw(in.in[rows[i].before], out.out[rows[i].after], &png), 0);
             expect_int(picture.png->size_bytes, png.size_bytes);
@@ -128,7 +145,44 @@ static void test_glimpse_of(void)
     expect_int(uv_loop_close(&loop), 0);
 }
 
+/* Once in two seconds, until nobody has looked for fifteen. */
+static void test_glimpse_when(void)
+{
+    static const struct {
+        int ms;                         /* later than the one before */
+        bool looks, is_drawn;
+    } steps[] = {
+        { 0, true, true }, { 1999, false, false }, { 1, false, true }, { 12999, false, true },
+        { 2000, false, false }, { 0, true, true }, { 15000, false, false }, { 0, true, true },
+    };
+    const struct vrt_frame_format format = { 2, 2, 8 };
+    struct vrt_frame *frame = new_frame(&format, (const int[3]){ 20 });
+    const struct vrt_shard_frames in = { .n = 1, .in = { frame } };
+    const struct vrt_shard_frames out = { .n = 1, .out = { frame } };
+    struct vrt_glimpse_picture picture;
+    struct vrt_glimpse *glimpse;
+    uv_loop_t loop;
+
+    expect_int(uv_loop_init(&loop), 0);
+    expect_int(vrt_glimpse_new(&loop, &glimpse), 0);
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(steps); i++) {
+        now_ns += steps[i].ms * VRT_NS_PER_MS;
+        if (steps[i].looks)
+            vrt_glimpse_look(glimpse, &picture);
+        vrt_glimpse_note(glimpse, &in, &out);
+        expect_int(uv_loop_alive(&loop) != 0, steps[i].is_drawn);
+        if (i + 1 < VRT_ARRAY_SIZE(steps))
+            expect_int(uv_run(&loop, UV_RUN_DEFAULT), 0);
+    }
+    /* One that is being drawn goes when it is. */
+    vrt_glimpse_free(glimpse);
+    expect_int(uv_run(&loop, UV_RUN_DEFAULT), 0);
+    expect_int(uv_loop_close(&loop), 0);
+    vrt_frame_unref(frame);
+}
+
 TEST_MAIN(
     { "glimpse", test_glimpse },
     { "glimpse-of", test_glimpse_of },
+    { "glimpse-when", test_glimpse_when },
 )

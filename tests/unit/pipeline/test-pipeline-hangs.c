@@ -35,19 +35,6 @@ static void test_hanging(void)
     expect_same(&params);
 }
 
-/* How long a tile takes is known by then: so is what is too long. */
-static void test_hanging_by_measure(void)
-{
-    const struct fault_params params = {
-        .cpu_devices = 1, .fault = fault_hang("cpu:0 submit:60"), .silence_s = 0.5,
-    };
-    struct fault_outcome outcome;
-
-    fault_run(&params, &outcome);
-    fault_expect_same(&outcome);
-    expect_int(outcome.quarantined, 1);
-}
-
 /* Lets a device go when its silence was found, and the job has looked at that once or twice. */
 static void let_go_when_silent(struct flow *flow)
 {
@@ -121,7 +108,6 @@ static void test_straggler_and_faults(void)
 
 TEST_MAIN_AFTER(fault_init(),
     { "hanging", test_hanging },
-    { "hanging-by-measure", test_hanging_by_measure },
     { "silent", test_silent },
     { "straggler", test_straggler },
     { "straggler-and-faults", test_straggler_and_faults },
