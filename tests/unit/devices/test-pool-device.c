@@ -8,6 +8,7 @@
 #include <math.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 #include <uv.h>
@@ -99,81 +100,218 @@ static void test_reasons(void)
     }
 }
 
-/* Tasks come back, each a letter: shards that are done, fail, are wrong, too large, cancelled, lost
- * by the driver or with the thread; another question and an opening that fail. */
-static void judge(struct bench *bench, const char *tasks)
+/* The device's thread: a task has the outcome that it was posted with, if any. */
+static void answer(struct vrt_mailbox *mailbox, void *ctx)
+{
+    struct bench *bench = ctx;
+    struct vrt_task *task;
+
+    while ((task = vrt_mailbox_take(mailbox))) {
+        struct vrt_worker_task *asked = vrt_container_of(task, struct vrt_worker_task, task);
+        bench->n_asked[asked->request]++;
+        atomic_store(&bench->is_at_it, true);
+        while (atomic_load(&bench->is_held))
+            usleep(1000);
+        if (asked->request == VRT_WORKER_TRIM) {
+            const struct vrt_worker_trim *trim = (const struct vrt_worker_trim *)asked;
+            expect_int(trim->idle_ns, 600 * VRT_NS_PER_S);
+            expect_true(!trim->resets_peak);
+        }
+        asked->usage.used_bytes = asked->request == VRT_WORKER_TRIM ? -1 : 7;
+        snprintf(asked->error.message, sizeof(asked->error.message), "cpu:1: it is hot");
+        vrt_mailbox_return(mailbox, task, asked->request == VRT_WORKER_OPEN ? bench->opens :
+                                          task->outcome ? task->outcome : VRT_TASK_DONE);
+    }
+    atomic_store(&bench->is_over, true);
+}
+
+static void on_ended(void *ctx, bool abandoned)
+{
+    struct bench *bench = ctx;
+
+    expect_int(abandoned, bench->is_given_up);
+    vrt_outbox_close(bench->shared.outbox, NULL, NULL);
+}
+
+static void start(struct bench *bench, enum vrt_device_state state)
+{
+    bench_init(bench);
+    bench->device.state = state;
+    expect_int(uv_loop_init(&bench->loop), 0);
+    expect_int(vrt_outbox_new(&bench->loop, &bench->shared.outbox), 0);
+    expect_int(vrt_mailbox_new(bench->shared.outbox, &(struct vrt_mailbox_params){
+        .name = "cpu:1", .capacity = 2, .run = answer, .run_ctx = bench, .ended = on_ended,
+        .ended_ctx = bench,
+    }, &bench->device.mailbox), 0);
+}
+
+/* So many tasks come back, and no more. */
+static void finish(struct bench *bench, int n_tasks)
+{
+    while (bench->n_returned < n_tasks)
+        uv_run(&bench->loop, UV_RUN_ONCE);
+    if (!bench->is_given_up)
+        vrt_mailbox_stop(bench->device.mailbox);
+    expect_int(uv_run(&bench->loop, UV_RUN_DEFAULT), 0);
+    expect_int(uv_loop_close(&bench->loop), 0);
+    atomic_store(&bench->is_held, false);
+    while (!atomic_load(&bench->is_over))
+        usleep(100);
+    expect_int(bench->n_returned, n_tasks);
+}
+
+static void told(void *ctx, size_t d, struct vrt_worker_task *task)
+{
+    (void)task;
+    expect_int(d, 1);
+    ++*(int *)ctx;
+}
+
+/* Has a shard, or something else, go to the thread and come back so. */
+static void pass(struct bench *bench, bool is_shard, bool is_dropped, enum vrt_task_outcome outcome,
+                 int result)
+{
+    static struct vrt_job_spec spec = { .n_refs = 1 };
+    struct vrt_worker_run *run = vrt_worker_run_new(&spec, VRT_DTYPE_F32, 0);
+    struct vrt_pool_ticket *ticket = malloc(sizeof(*ticket));
+    const int n_before = bench->n_returned;
+    int n_told = 0;
+
+    expect_true(run && ticket);
+    *ticket = (struct vrt_pool_ticket){ .is_shard = is_shard, .is_dropped = is_dropped,
+                                        .returned = told, .ctx = &n_told };
+    /* What else is asked has its spec at the same place. */
+    run->base.request = is_shard ? VRT_WORKER_RUN : VRT_WORKER_PREPARE;
+    run->base.task.outcome = outcome;
+    run->base.result = result;
+    run->base.busy_ns = 2 * VRT_NS_PER_S;
+    run->frames.n = 3;
+    expect_int(vrt_pool_device_post(&bench->device, &run->base, ticket), 0);
+    expect_int(bench->device.n_in_flight, is_shard);
+    while (bench->n_returned == n_before)
+        uv_run(&bench->loop, UV_RUN_ONCE);
+    expect_int(bench->device.n_in_flight, 0);
+    expect_int(n_told, 1);
+}
+
+/* Tries the device out. */
+static void try_out(struct bench *bench, enum vrt_task_outcome outcome)
+{
+    const int n_before = bench->n_returned;
+
+    bench->opens = outcome;
+    vrt_pool_device_ask(&bench->device);
+    while (bench->n_returned == n_before)
+        uv_run(&bench->loop, UV_RUN_ONCE);
+}
+
+/* Tasks, each a letter: shards that are done, fail, are wrong, too large, cancelled, lost by the
+ * driver or with the thread, stopped; another question that fails or is answered; an opening that
+ * fails or (O) goes well. Other capitals: shards that were dropped. */
+static void play(struct bench *bench, const char *tasks)
 {
     static const struct {
         char letter;
-        enum vrt_worker_request request;
         enum vrt_task_outcome outcome;
         int result;
     } kinds[] = {
-        { 'd', VRT_WORKER_RUN, VRT_TASK_DONE, 0 },
-        { 'f', VRT_WORKER_RUN, VRT_TASK_FAILED, VRT_BACKEND_E_FAILED },
-        { 'w', VRT_WORKER_RUN, VRT_TASK_FAILED, VRT_DEVICE_EXECUTOR_E_OUTPUT },
-        { 'n', VRT_WORKER_RUN, VRT_TASK_FAILED, VRT_BACKEND_E_NOMEM },
-        { 'c', VRT_WORKER_RUN, VRT_TASK_CANCELLED, 0 },
-        { 'l', VRT_WORKER_RUN, VRT_TASK_FAILED, VRT_BACKEND_E_LOST },
-        { 't', VRT_WORKER_RUN, VRT_TASK_LOST, 0 },
-        { 'p', VRT_WORKER_PROBE, VRT_TASK_FAILED, VRT_BACKEND_E_FAILED },
-        { 'q', VRT_WORKER_PROBE, VRT_TASK_DONE, 0 },
-        { 'o', VRT_WORKER_OPEN, VRT_TASK_FAILED, VRT_BACKEND_E_LOST },
+        { 'd', VRT_TASK_DONE, 0 }, { 'f', VRT_TASK_FAILED, VRT_BACKEND_E_FAILED },
+        { 'w', VRT_TASK_FAILED, VRT_DEVICE_EXECUTOR_E_OUTPUT },
+        { 'n', VRT_TASK_FAILED, VRT_BACKEND_E_NOMEM }, { 'c', VRT_TASK_CANCELLED, 0 },
+        { 'l', VRT_TASK_FAILED, VRT_BACKEND_E_LOST }, { 't', VRT_TASK_LOST, 0 },
+        { 's', VRT_TASK_STOPPED, 0 }, { 'p', VRT_TASK_FAILED, VRT_BACKEND_E_FAILED },
+        { 'q', VRT_TASK_DONE, 0 },
     };
 
-    for (; *tasks; tasks++)
+    for (; *tasks; tasks++) {
+        if (strchr("oO", *tasks))
+            try_out(bench, *tasks == 'O' ? VRT_TASK_DONE : VRT_TASK_FAILED);
         for (size_t k = 0; k < VRT_ARRAY_SIZE(kinds); k++)
-            if (kinds[k].letter == *tasks)
-                vrt_pool_device_judge(&bench->device, &(struct vrt_worker_task){
-                    .task = { .outcome = kinds[k].outcome },
-                    .request = kinds[k].request,
-                    .result = kinds[k].result,
-                    .error = { .message = "cpu:1: it is hot" },
-                });
+            if (kinds[k].letter == (*tasks | 32))
+                pass(bench, !strchr("pq", *tasks), *tasks < 'a', kinds[k].outcome,
+                     kinds[k].result);
+    }
+}
+
+static int count(const char *tasks, const char *letters)
+{
+    int n = 0;
+
+    for (; *tasks; tasks++)
+        n += strchr(letters, *tasks) != NULL;
+    return n;
 }
 
 static void test_judged(void)
 {
     static const struct {
         const char *tasks;
-        bool is_quarantined;
-        int n_lost, n_in_flight_max;
+        enum vrt_device_state state;
+        int n_lost, n_in_flight_max, n_opens;
     } cases[] = {
-        { "", false, 0, 3 }, { "f", false, 0, 3 }, { "ff", true, 0, 3 }, { "fdf", false, 0, 3 },
-        { "fcqf", true, 0, 3 }, { "wwww", false, 0, 3 }, { "fwf", true, 0, 3 },
-        { "ppp", false, 0, 3 }, { "fp", false, 0, 3 }, { "oo", false, 0, 3 },
-        { "l", true, 1, 3 }, { "t", true, 0, 3 },
+        { "", VRT_DEVICE_READY, 0, 3 }, { "f", VRT_DEVICE_READY, 0, 3 },
+        { "ff", VRT_DEVICE_QUARANTINED, 0, 3 }, { "fdf", VRT_DEVICE_READY, 0, 3 },
+        { "fcqf", VRT_DEVICE_QUARANTINED, 0, 3 }, { "wwww", VRT_DEVICE_READY, 0, 3 },
+        { "fwf", VRT_DEVICE_QUARANTINED, 0, 3 }, { "ppp", VRT_DEVICE_READY, 0, 3 },
+        { "fp", VRT_DEVICE_READY, 0, 3 }, { "l", VRT_DEVICE_QUARANTINED, 1, 3 },
+        { "t", VRT_DEVICE_QUARANTINED, 0, 3 }, { "s", VRT_DEVICE_READY, 0, 3 },
+        { "DFFWN", VRT_DEVICE_READY, 0, 3 }, { "L", VRT_DEVICE_QUARANTINED, 1, 3 },
+        { "T", VRT_DEVICE_QUARANTINED, 0, 3 }, { "dds", VRT_DEVICE_READY, 0, 3 },
         /* As many at a time as others once so many were done, since memory was short last. */
-        { "nnn", false, 0, 1 }, { "ndddddddddddddddqc", false, 0, 1 },
-        { "ndddddddddddddddd", false, 0, 3 }, { "ndddddddddddddddnd", false, 0, 1 },
+        { "nnn", VRT_DEVICE_READY, 0, 1 }, { "ndddddddddddddddqc", VRT_DEVICE_READY, 0, 1 },
+        { "ndddddddddddddddd", VRT_DEVICE_READY, 0, 3 }, { "nnO", VRT_DEVICE_READY, 0, 3 },
+        { "ndddddddddddddddnd", VRT_DEVICE_READY, 0, 1 },
+        /* Lost when it can't be opened six times in a row. */
+        { "ooooo", VRT_DEVICE_QUARANTINED, 0, 3, 5 }, { "oooooo", VRT_DEVICE_LOST, 0, 3, 6 },
+        { "oooooO", VRT_DEVICE_READY, 0, 3, 0 },
     };
 
     for (size_t i = 0; i < VRT_ARRAY_SIZE(cases); i++) {
+        const char *tasks = cases[i].tasks;
+        const int n_done = count(tasks, "d");
+        struct vrt_device_snapshot now;
         struct bench bench;
-        bench_init(&bench);
-        judge(&bench, cases[i].tasks);
-        fprintf(stderr, "  %s\n", cases[i].tasks);
-        expect_int(bench.device.state == VRT_DEVICE_QUARANTINED, cases[i].is_quarantined);
-        expect_str(bench.device.last_error,
-                   strchr(cases[i].tasks, 't') ? "it gave no sign of life" :
-                   strpbrk(cases[i].tasks, "fwnl") ? "it is hot" : "");
+        start(&bench, VRT_DEVICE_READY);
+        fprintf(stderr, "  %s\n", tasks);
+        play(&bench, tasks);
+        finish(&bench, (int)strlen(tasks));
+        vrt_pool_device_snapshot(&bench.device, &now);
+        expect_int(now.state, cases[i].state);
+        expect_str(now.last_error, strpbrk(tasks, "tT") ? "it gave no sign of life" :
+                                   strpbrk(tasks, "fwnlLo") ? "it is hot" : "");
+        expect_int(now.shards_done, n_done);
+        expect_int(now.frames_done, 3 * n_done);
+        expect_int(now.shards_failed, count(tasks, "fwnlt"));
+        expect_near(now.shard_s, n_done ? 2 : -1, 0);
+        expect_int(now.shard_times.counts[7], n_done);
+        /* What is told counts; one that was stopped tells nothing. */
+        expect_int(now.used_bytes, strlen(tasks) > (size_t)count(tasks, "s") ? 7 : 0);
         expect_int(bench.n_lost, cases[i].n_lost);
         expect_int(bench.device.n_in_flight_max, cases[i].n_in_flight_max);
+        expect_int(bench.device.n_opens, cases[i].n_opens);
+        expect_int(bench.device.has_worked, count(tasks, "O"));
     }
 }
 
-/* Is quarantined once, for so long. */
+/* Is quarantined once, and tried out after so long, but not by a vrtd that is about to end. */
 static void expect_quarantine(struct bench *bench, int wait_s)
 {
     struct vrt_pool_device *device = &bench->device;
-    const int64_t n_before = device->n_quarantined;
+    const int64_t n_before = device->n_quarantined, retry_ns = now_ns + wait_s * VRT_NS_PER_S;
 
-    device->retry_ns = 0;
     for (int i = 0; i < 3; i++)
         vrt_pool_device_quarantine(device, "it is hot");
     expect_int(device->state, VRT_DEVICE_QUARANTINED);
     expect_int(device->n_quarantined, n_before + 1);
-    expect_int(device->retry_ns, now_ns + wait_s * VRT_NS_PER_S);
+    for (int late_ns = -1; late_ns < 2; late_ns++) {
+        now_ns = retry_ns + VRT_MIN(late_ns, 0);
+        bench->shared.is_stopping = late_ns == 0;
+        expect_int(device->retry_ns, retry_ns);
+        vrt_pool_device_tick(device);
+    }
+    expect_int(device->retry_ns, 0);
+    while (device->state != VRT_DEVICE_READY)
+        uv_run(&bench->loop, UV_RUN_ONCE);
 }
 
 static void test_quarantine(void)
@@ -181,24 +319,21 @@ static void test_quarantine(void)
     static const int waits_s[] = { 60, 120, 240, 300, 300 };
     struct bench bench;
 
-    bench_init(&bench);
+    start(&bench, VRT_DEVICE_READY);
+    bench.opens = VRT_TASK_DONE;
     for (size_t i = 0; i < VRT_ARRAY_SIZE(waits_s); i++)
         expect_quarantine(&bench, waits_s[i]);
     /* One failure before a quarantine is none of those behind it; a shard that is done has it begin
      * with a short one again. */
-    judge(&bench, "d");
-    bench.device.state = VRT_DEVICE_READY;
-    judge(&bench, "f");
+    play(&bench, "df");
     expect_quarantine(&bench, 60);
-    bench.device.state = VRT_DEVICE_READY;
-    bench.device.retry_ns = 0;
-    judge(&bench, "f");
+    play(&bench, "f");
     expect_int(bench.device.state, VRT_DEVICE_READY);
     bench.device.state = VRT_DEVICE_LOST;
-    bench.device.retry_ns = 0;
     vrt_pool_device_quarantine(&bench.device, "it is gone");
     expect_int(bench.device.state, VRT_DEVICE_LOST);
     expect_int(bench.device.retry_ns, 0);
+    finish(&bench, 9);
 }
 
 static void test_snapshot(void)
@@ -245,109 +380,6 @@ static void test_snapshot(void)
     expect_int(told.state, VRT_DEVICE_QUARANTINED);
 }
 
-/* The device's thread: a task has the outcome that it was posted with, if any. */
-static void answer(struct vrt_mailbox *mailbox, void *ctx)
-{
-    struct bench *bench = ctx;
-    struct vrt_task *task;
-
-    while ((task = vrt_mailbox_take(mailbox))) {
-        struct vrt_worker_task *asked = vrt_container_of(task, struct vrt_worker_task, task);
-        bench->n_asked[asked->request]++;
-        atomic_store(&bench->is_at_it, true);
-        while (atomic_load(&bench->is_held))
-            usleep(1000);
-        if (asked->request == VRT_WORKER_TRIM) {
-            const struct vrt_worker_trim *trim = (const struct vrt_worker_trim *)asked;
-            expect_int(trim->idle_ns, 600 * VRT_NS_PER_S);
-            expect_true(!trim->resets_peak);
-        }
-        asked->usage.used_bytes = asked->request == VRT_WORKER_TRIM ? -1 : 7;
-        snprintf(asked->error.message, sizeof(asked->error.message), "it is hot");
-        vrt_mailbox_return(mailbox, task, asked->request == VRT_WORKER_OPEN ? bench->opens :
-                                          task->outcome ? task->outcome : VRT_TASK_DONE);
-    }
-    atomic_store(&bench->is_over, true);
-}
-
-static void on_ended(void *ctx, bool abandoned)
-{
-    struct bench *bench = ctx;
-
-    expect_int(abandoned, bench->is_given_up);
-    vrt_outbox_close(bench->shared.outbox, NULL, NULL);
-}
-
-static void start(struct bench *bench, enum vrt_device_state state)
-{
-    bench_init(bench);
-    bench->device.state = state;
-    expect_int(uv_loop_init(&bench->loop), 0);
-    expect_int(vrt_outbox_new(&bench->loop, &bench->shared.outbox), 0);
-    expect_int(vrt_mailbox_new(bench->shared.outbox, &(struct vrt_mailbox_params){
-        .name = "cpu:1", .capacity = 2, .run = answer, .run_ctx = bench, .ended = on_ended,
-        .ended_ctx = bench,
-    }, &bench->device.mailbox), 0);
-}
-
-/* So many tasks come back, and no more. */
-static void finish(struct bench *bench, int n_tasks)
-{
-    while (bench->n_returned < n_tasks)
-        uv_run(&bench->loop, UV_RUN_ONCE);
-    if (!bench->is_given_up)
-        vrt_mailbox_stop(bench->device.mailbox);
-    expect_int(uv_run(&bench->loop, UV_RUN_DEFAULT), 0);
-    expect_int(uv_loop_close(&bench->loop), 0);
-    atomic_store(&bench->is_held, false);
-    while (!atomic_load(&bench->is_over))
-        usleep(100);
-    expect_int(bench->n_returned, n_tasks);
-}
-
-/* Whose quarantine is over is tried out, but not by a vrtd that is about to end; whose openings
- * fail too often is lost. */
-static void test_opened(void)
-{
-    static const struct {
-        int64_t retry_ns;
-        int n_opens;
-        enum vrt_task_outcome outcome;
-        enum vrt_device_state state;        /* and these, from then on */
-        int n_opens_then, n_in_flight_max;
-    } cases[] = {
-        { 0, 4, VRT_TASK_PENDING, VRT_DEVICE_QUARANTINED, 4, 1 },
-        { INT64_MAX, 4, VRT_TASK_PENDING, VRT_DEVICE_QUARANTINED, 4, 1 },
-        { 1, 5, VRT_TASK_DONE, VRT_DEVICE_READY, 0, 3 },
-        { 1, 5, VRT_TASK_STOPPED, VRT_DEVICE_QUARANTINED, 5, 1 },
-        { 1, 4, VRT_TASK_FAILED, VRT_DEVICE_QUARANTINED, 5, 1 },
-        { 1, 5, VRT_TASK_FAILED, VRT_DEVICE_LOST, 6, 1 },
-    };
-
-    for (size_t i = 0; i < VRT_ARRAY_SIZE(cases); i++) {
-        const bool is_asked = cases[i].outcome != VRT_TASK_PENDING;
-        struct bench bench;
-        start(&bench, VRT_DEVICE_QUARANTINED);
-        struct vrt_pool_device *device = &bench.device;
-        device->retry_ns = cases[i].retry_ns;
-        device->n_opens = cases[i].n_opens;
-        device->n_in_flight_max = 1;
-        bench.opens = cases[i].outcome;
-        bench.shared.is_stopping = true;
-        vrt_pool_device_tick(device);
-        bench.shared.is_stopping = false;
-        vrt_pool_device_tick(device);
-        expect_int(device->retry_ns, is_asked ? 0 : cases[i].retry_ns);
-        finish(&bench, is_asked);
-        expect_int(bench.n_asked[VRT_WORKER_OPEN], is_asked);
-        expect_int(device->state, cases[i].state);
-        expect_int(device->n_opens, cases[i].n_opens_then);
-        expect_int(device->has_worked, cases[i].outcome == VRT_TASK_DONE);
-        expect_int(device->n_in_flight_max, cases[i].n_in_flight_max);
-        expect_str(device->last_error, cases[i].outcome == VRT_TASK_FAILED ? "it is hot" : "");
-    }
-}
-
 /* A device that rests gives up what it kept warm for too long, and says by and by how it is. */
 static void test_resting(void)
 {
@@ -386,67 +418,6 @@ static void test_resting(void)
         /* What is told counts, not that nothing is. */
         expect_int(device->usage.used_bytes, cases[i].tells ? 7 : 0);
         expect_int(device->told_at_ns >= now_ns, cases[i].tells);
-    }
-}
-
-static void told(void *ctx, size_t d, struct vrt_worker_task *task)
-{
-    expect_int(d, 1);
-    expect_int(task->request, VRT_WORKER_RUN);
-    ++*(int *)ctx;
-}
-
-/* What counts of a shard that comes back: not one that was dropped, unless the device is lost. */
-static void test_returned(void)
-{
-    static const struct {
-        bool is_shard, is_dropped;
-        enum vrt_task_outcome outcome;
-        int result, n_done, n_failed;
-        bool is_quarantined;
-        const char *error;
-    } cases[] = {
-        { true, false, VRT_TASK_DONE, 0, 1, 0, false, "" },
-        { true, true, VRT_TASK_DONE, 0, 0, 0, false, "" },
-        { false, false, VRT_TASK_DONE, 0, 0, 0, false, "" },
-        { true, false, VRT_TASK_CANCELLED, 0, 0, 0, false, "" },
-        { true, false, VRT_TASK_STOPPED, 0, 0, 0, false, "" },
-        { true, false, VRT_TASK_LOST, 0, 0, 1, true, "it gave no sign of life" },
-        { true, true, VRT_TASK_LOST, 0, 0, 0, true, "it gave no sign of life" },
-        { true, false, VRT_TASK_FAILED, VRT_BACKEND_E_FAILED, 0, 1, false, "it is hot" },
-        { true, true, VRT_TASK_FAILED, VRT_BACKEND_E_FAILED, 0, 0, false, "" },
-        { true, true, VRT_TASK_FAILED, VRT_BACKEND_E_LOST, 0, 0, true, "it is hot" },
-    };
-    static struct vrt_job_spec spec = { .n_refs = 1 };
-
-    for (size_t i = 0; i < VRT_ARRAY_SIZE(cases); i++) {
-        struct vrt_worker_run *run = vrt_worker_run_new(&spec, VRT_DTYPE_F32, 0);
-        struct vrt_pool_ticket *ticket = malloc(sizeof(*ticket));
-        struct vrt_device_snapshot now;
-        struct bench bench;
-        int n_told = 0;
-        start(&bench, VRT_DEVICE_READY);
-        expect_true(run && ticket);
-        *ticket = (struct vrt_pool_ticket){ .is_shard = cases[i].is_shard, .returned = told,
-                                            .is_dropped = cases[i].is_dropped, .ctx = &n_told };
-        run->base.task.outcome = cases[i].outcome;
-        run->base.result = cases[i].result;
-        run->base.busy_ns = 2 * VRT_NS_PER_S;
-        run->frames.n = 3;
-        expect_int(vrt_pool_device_post(&bench.device, &run->base, ticket), 0);
-        expect_int(bench.device.n_in_flight, cases[i].is_shard);
-        finish(&bench, 1);
-        vrt_pool_device_snapshot(&bench.device, &now);
-        expect_int(n_told, 1);
-        expect_int(now.in_flight, 0);
-        expect_int(now.shards_done, cases[i].n_done);
-        expect_int(now.frames_done, 3 * cases[i].n_done);
-        expect_int(now.shards_failed, cases[i].n_failed);
-        expect_near(now.shard_s, cases[i].n_done ? 2 : -1, 0);
-        expect_int(now.shard_times.counts[7], cases[i].n_done);
-        expect_int(now.n_quarantined, cases[i].is_quarantined);
-        expect_str(now.last_error, cases[i].error);
-        expect_int(now.used_bytes, cases[i].outcome == VRT_TASK_STOPPED ? 0 : 7);
     }
 }
 
@@ -541,9 +512,7 @@ TEST_MAIN(
     { "judged", test_judged },
     { "quarantine", test_quarantine },
     { "snapshot", test_snapshot },
-    { "opened", test_opened },
     { "resting", test_resting },
-    { "returned", test_returned },
     { "silent", test_silent },
     { "awake", test_awake },
 )
