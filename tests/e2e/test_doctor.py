@@ -95,19 +95,6 @@ class Doctor(harness.Case):
         self.examine(daemon, '-m', 'compact-x2', '-d', 'cpu:0')
         self.refused('doctor', '-m', 'nothing-x9', says='nothing-x9')
 
-    def test_weights_that_changed(self):
-        """Found, given up and brought anew; those that can't be brought well are refused."""
-        daemon = self.start('weights', fault='ref checksum:2 corrupt; cpu:1 copy:2-3 corrupt',
-                            config={'devices': {'backoff_s': 300, 'reference': 'on'}})
-        checks = self.examine(daemon, status=1)
-        self.assertEqual(self.statuses(checks, 'ref:0'), ['ok', 'note', 'ok', 'failed', 'ok'])
-        self.assertIn('1 of 1 had changed', checks['device.weights', 'ref:0']['result'])
-        self.assertIn('200.0 dB', checks['device.network', 'ref:0']['result'])
-        self.assertEqual(checks['device.weights', 'cpu:1']['status'], 'failed')
-        self.assertIn('wrong checksum', checks['device.weights', 'cpu:1']['result'])
-        checks = self.examine(daemon)
-        self.assertEqual(checks['device.weights', 'ref:0']['status'], 'ok')
-
     def test_while_a_job_runs(self):
         """Its bytes are those of one that is left alone, and devices still are examined."""
         source = clip(self.path('busy.mkv'), '-c:v', 'ffv1', frames=60, size='96x64')

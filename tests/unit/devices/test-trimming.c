@@ -68,6 +68,12 @@ static void wait_for_answer(struct bench *bench)
     expect_int(bench->n_told, 1);
 }
 
+static void ask(struct bench *bench, const char *device, double patience_s)
+{
+    begin(bench, device, patience_s);
+    wait_for_answer(bench);
+}
+
 /* Two devices, of which cpu:1 hangs the second time that it is tried out, while there is the file
  * "hang". */
 static void bench_init(struct bench *bench)
@@ -121,8 +127,7 @@ static void test_ready(void)
     bench_init(&bench);
     wait_until_ready(&bench);
     for (size_t i = 0; i < VRT_ARRAY_SIZE(cases); i++) {
-        begin(&bench, cases[i].device, 100);
-        wait_for_answer(&bench);
+        ask(&bench, cases[i].device, 100);
         for (int d = 0; d < 2; d++) {
             const struct vrt_trimmed *device = &bench.devices[d];
             expect_int(device->is_meant, cases[i].is_meant[d]);
@@ -166,16 +171,14 @@ static void test_not_ready(void)
     struct bench bench;
 
     bench_init(&bench);
-    begin(&bench, "", 100);
-    wait_for_answer(&bench);
+    ask(&bench, "", 100);
     for (int d = 0; d < 2; d++) {
         expect_true(!bench.devices[d].is_done);
         expect_str(bench.devices[d].message, "it is being opened: ask again in a moment");
     }
     wait_until_ready(&bench);
     vrt_pool_blame(bench.flow.pool, 1, "it lies");
-    begin(&bench, "", 100);
-    wait_for_answer(&bench);
+    ask(&bench, "", 100);
     expect_true(bench.devices[0].is_done && !bench.devices[1].is_done);
     expect_str(bench.devices[1].message, "it is in quarantine: ask again when vrtctl devices says "
                                          "that it is ready (it lies)");
@@ -190,16 +193,14 @@ static void test_late(void)
     bench_init(&bench);
     wait_until_ready(&bench);
     hang(&bench);
-    begin(&bench, "", 0.01);
-    wait_for_answer(&bench);
+    ask(&bench, "", 0.01);
     expect_true(!bench.is_opened);
     expect_true(bench.devices[0].is_done && !bench.devices[1].is_done);
     expect_str(bench.devices[1].message, "it is at a job's work, and does it when that is done");
     expect_int(unlink(fixture_path("hang")), 0);
     while (!bench.is_opened)
         uv_run(&bench.flow.loop, UV_RUN_ONCE);
-    begin(&bench, "", 100);
-    wait_for_answer(&bench);
+    ask(&bench, "", 100);
     expect_true(bench.devices[0].is_done && bench.devices[1].is_done);
     flow_done(&bench.flow);
 }

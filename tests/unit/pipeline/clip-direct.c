@@ -7,9 +7,9 @@
 #include "engine/graph-executor.h"
 #include "engine/graph.h"
 #include "tests/unit/frames/frames-fixture.h"
-#include "tests/unit/environment.h"
 #include "frames/decode/reader.h"
 #include "tests/unit/test.h"
+#include "tests/unit/workers/bench-device.h"
 #include "workers/plan/colour-graph.h"
 
 #define MAX_BINDINGS 5
@@ -45,15 +45,10 @@ static float *pixel(const struct clip *clip, int d, int y, int x)
 
 void direct_init(struct direct *direct, struct vrt_network *network)
 {
-    const struct vrt_registry_params params = { .values = TEST_CPUS(1, 2) };
     size_t n;
 
     *direct = (struct direct){ .network = network };
-    expect_int(vrt_registry_new(&params, &direct->registry, NULL), 0);
-    const struct vrt_device_info *info = vrt_registry_find(direct->registry, "cpu:0");
-    if (!info)
-        test_skip("there is no fast CPU device here");
-    expect_int(vrt_device_open(direct->registry, info, &direct->device), 0);
+    direct->device = bench_open("cpu:0", 2, NULL, &direct->registry);
     const struct vrt_param *weights = vrt_network_params(network, &n);
     expect_int(vrt_replica_new(direct->device, weights, n, VRT_DTYPE_F32, &direct->replica), 0);
 }
@@ -61,8 +56,7 @@ void direct_init(struct direct *direct, struct vrt_network *network)
 void direct_done(struct direct *direct)
 {
     vrt_replica_free(direct->device, direct->replica);
-    vrt_device_close(direct->device);
-    vrt_registry_free(direct->registry);
+    bench_close(direct->device, direct->registry);
 }
 
 /* One binding of a graph, and what is copied to or from it. */

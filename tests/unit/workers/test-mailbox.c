@@ -138,6 +138,18 @@ static void start(struct bench *bench, int n_jobs)
     }
 }
 
+/* The same: the thread is at the first of them, which is slow. */
+static void start_slow(struct bench *bench, int n_jobs, int n_posted)
+{
+    start(bench, n_jobs);
+    bench->jobs[0].slow = true;
+    bench->n_jobs = n_posted;
+    post_more(bench);
+    bench->n_jobs = n_jobs;
+    while (vrt_mailbox_silent_ns(bench->mailbox) == 0)
+        usleep(100);
+}
+
 static void test_many(void)
 {
     struct bench bench;
@@ -158,11 +170,7 @@ static void test_stop(void)
 {
     struct bench bench;
 
-    start(&bench, 5);
-    bench.jobs[0].slow = true;
-    post_more(&bench);
-    while (vrt_mailbox_silent_ns(bench.mailbox) == 0)
-        usleep(100);
+    start_slow(&bench, 5, 5);
     int64_t silent_ns = 0;
     expect_true(vrt_mailbox_running(bench.mailbox, &silent_ns) == &bench.jobs[0].task);
     expect_true(silent_ns > 0);
@@ -181,11 +189,7 @@ static void test_post_first(void)
 {
     struct bench bench;
 
-    start(&bench, 3);
-    bench.jobs[0].slow = true;
-    expect_int(vrt_mailbox_post(bench.mailbox, &bench.jobs[0].task), 0);
-    while (vrt_mailbox_silent_ns(bench.mailbox) == 0)
-        usleep(100);
+    start_slow(&bench, 3, 1);
     expect_int(vrt_mailbox_post(bench.mailbox, &bench.jobs[1].task), 0);
     expect_int(vrt_mailbox_post_first(bench.mailbox, &bench.jobs[2].task), 0);
     bench.n_posted = 3;
@@ -203,12 +207,8 @@ static void test_abandon(void)
     static struct bench bench;      /* outlives the thread */
     struct job *jobs;
 
-    start(&bench, 4);
-    bench.jobs[0].slow = true;
+    start_slow(&bench, 4, 4);
     jobs = bench.jobs;
-    post_more(&bench);
-    while (vrt_mailbox_silent_ns(bench.mailbox) == 0)
-        usleep(100);
     vrt_mailbox_abandon(bench.mailbox);
     expect_int(bench.n_done, 0);
     expect_int(uv_run(&bench.loop, UV_RUN_DEFAULT), 0);
@@ -228,11 +228,7 @@ static void test_abandon_and_return(void)
 {
     static struct bench bench;
 
-    start(&bench, 1);
-    bench.jobs[0].slow = true;
-    post_more(&bench);
-    while (vrt_mailbox_silent_ns(bench.mailbox) == 0)
-        usleep(100);
+    start_slow(&bench, 1, 1);
     vrt_mailbox_abandon(bench.mailbox);
     atomic_store(&bench.gate, true);
     while (!atomic_load(&bench.is_over))
