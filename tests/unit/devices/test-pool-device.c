@@ -6,29 +6,15 @@
 
 #include <errno.h>
 #include <math.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 #include <uv.h>
 
-#include "base/clock.h"
 #include "daemon/devices/pool-device.h"
 #include "tests/unit/model/builtin-network.h"
+#include "tests/unit/still-clock.h"
 #include "workers/device/speed.h"
-
-static atomic_llong now_ns = 1000 * VRT_NS_PER_S;
-
-/* In the place of the system's: time stands still but where a test has it go on. */
-int clock_gettime(clockid_t clock, struct timespec *ret_time)
-{
-    const int64_t ns = atomic_load(&now_ns);
-
-    (void)clock;
-    *ret_time = (struct timespec){ ns / VRT_NS_PER_S, ns % VRT_NS_PER_S };
-    return 0;
-}
 
 /* A device of a pool that does nothing else. */
 struct bench {

@@ -96,9 +96,7 @@ static const struct vrt_pool_job_ops ops = {
 static void set_up(struct share *share)
 {
     *share = (struct share){ .spec = { .n_refs = 1 } };
-    flow_init(&share->flow, fixture_path(""), (struct vrt_pool_params){
-        .registry = { .values = TEST_CPUS(1, 1) },
-    });
+    flow_init_cpus(&share->flow, 1);
 }
 
 static struct fake *add(struct share *share, uid_t uid, int priority, int n_shards)

@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "frames/process/child.h"
+#include "tests/unit/environment.h"
 #include "tests/unit/frames/frames-fixture.h"
 #include "tests/unit/model/builtin-network.h"
 #include "tests/unit/test.h"
@@ -56,6 +57,13 @@ void flow_init(struct flow *flow, const char *spool, struct vrt_pool_params para
     params.loop = &flow->loop;
     if (vrt_pool_new(&params, &flow->pool, &error))
         test_fail("%s", error.message);
+}
+
+void flow_init_cpus(struct flow *flow, int n_devices)
+{
+    flow_init(flow, fixture_path(""), (struct vrt_pool_params){
+        .registry = { .values = TEST_CPUS(n_devices, 1) },
+    });
 }
 
 static void end_job(struct flow_job *job, const struct vrt_error *error)

@@ -52,6 +52,9 @@ struct flow {
 /* Makes the pool; `spool` is a folder. Of the params the loop is filled in. */
 void flow_init(struct flow *flow, const char *spool, struct vrt_pool_params params);
 
+/* Likewise, of so many processors. */
+void flow_init_cpus(struct flow *flow, int n_devices);
+
 /* Zero, where a job of a flow asks for just that: what its settings leave out is not asked for. */
 #define FLOW_ZERO (-2)
 

@@ -2,29 +2,15 @@
 
 /* What is to be seen of a job that runs. */
 
-#include <stdatomic.h>
-#include <time.h>
 #include <uv.h>
 #include <zlib.h>
 
-#include "base/clock.h"
 #include "daemon/pipeline/glimpse.h"
 #include "daemon/pipeline/glimpse-draw.h"
 #include "frames/frame.h"
+#include "tests/unit/still-clock.h"
 #include "tests/unit/test.h"
 #include "workers/device/shard.h"
-
-static atomic_llong now_ns = 1000 * VRT_NS_PER_S;
-
-/* In the place of the system's: time stands still but where a test has it go on. */
-int clock_gettime(clockid_t clock, struct timespec *ret_time)
-{
-    const int64_t ns = atomic_load(&now_ns);
-
-    (void)clock;
-    *ret_time = (struct timespec){ ns / VRT_NS_PER_S, ns % VRT_NS_PER_S };
-    return 0;
-}
 
 /* A frame of the format, each plane of one value. */
 static struct vrt_frame *new_frame(const struct vrt_frame_format *format, const int values[3])

@@ -10,7 +10,6 @@
 #include "tests/unit/pipeline/clip-trail.h"
 #include "tests/unit/pipeline/flow-fixture.h"
 #include "tests/unit/frames/frames-fixture.h"
-#include "tests/unit/environment.h"
 #include "tests/unit/test.h"
 #include "tests/unit/model/vrt-fixture.h"
 #include "tests/unit/model/weight-rule.h"
@@ -54,9 +53,6 @@ struct trial {
 static void restore(const struct trial *trial, const char *input, struct vrt_network *network,
                     int n_devices, struct flow_job *ret_job)
 {
-    const struct vrt_pool_params pool = {
-        .registry = { .values = TEST_CPUS(n_devices, 1) },
-    };
     struct vrt_job_settings asked = trial->asked;
     const struct vrt_pipeline_params params = {
         .input_fd = fixture_open(input),
@@ -70,7 +66,7 @@ static void restore(const struct trial *trial, const char *input, struct vrt_net
     asked.precision = VRT_PRECISION_F32;
     asked.codec = VRT_CODEC_FFV1;
     *ret_job = (struct flow_job){ .cancel_at = -1 };
-    flow_init(&flow, fixture_path(""), pool);
+    flow_init_cpus(&flow, n_devices);
     flow_submit(&flow, ret_job, params, fixture_path("out.mkv"));
     flow_run(&flow);
     flow_done(&flow);

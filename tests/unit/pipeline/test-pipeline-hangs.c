@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 
-/* Devices that hang, say nothing and are slow under a running job: its file is the same to the bit,
- * and it doesn't wait for them where another device can do their work. */
+/* Devices that hang, say nothing, are slow, fail, lie and vanish under a running job: its file is
+ * the same to the bit, and it doesn't wait for them where another device can do their work. */
 
 #include "base/clock.h"
 #include "daemon/devices/pool-job.h"
@@ -88,8 +88,8 @@ static void test_straggler(void)
     expect_int(n_done, FAULT_FRAMES);
 }
 
-/* While two devices have a shard, whatever becomes of one is no matter. */
-static void test_straggler_and_faults(void)
+/* While two devices have a shard, whatever becomes of one is no matter; nor while one has. */
+static void test_faults(void)
 {
     static const struct fault_params runs[] = {
         { 2, "cpu:1 submit:22- delay=100ms; cpu:0 submit:150 fail" },
@@ -99,6 +99,10 @@ static void test_straggler_and_faults(void)
         { 2, "cpu:1 submit:22- delay=200ms; cpu:1 submit:24- lost" },
         { 3, "cpu:1 submit:15- delay=100ms; cpu:2 submit:20- delay=50ms" },
         { 2, "cpu:0 submit:1- delay=3ms" },
+        { 2, "cpu:0 submit:every=40 fail; cpu:1 submit:every=64 fail" },
+        { 2, "cpu:1 submit:every=3 black" },
+        { 1, "cpu:0 submit:50 corrupt=nan; cpu:0 submit:80 fail" },
+        { 1, "cpu:0 submit:61 lost revive=3" },
     };
 
     for (size_t i = 0; i < VRT_ARRAY_SIZE(runs); i++)
@@ -110,5 +114,5 @@ TEST_MAIN_AFTER(fault_init(),
     { "hanging", test_hanging },
     { "silent", test_silent },
     { "straggler", test_straggler },
-    { "straggler-and-faults", test_straggler_and_faults },
+    { "faults", test_faults },
 )

@@ -15,7 +15,6 @@
 #include "tests/unit/pipeline/clip-trail.h"
 #include "tests/unit/pipeline/flow-fixture.h"
 #include "tests/unit/frames/frames-fixture.h"
-#include "tests/unit/environment.h"
 #include "tests/unit/test.h"
 #include "tests/unit/model/vrt-fixture.h"
 #include "tests/unit/model/weight-rule.h"
@@ -57,9 +56,6 @@ static struct vrt_pipeline_params params_for(const struct trial *trial)
 /* As the queue does it: what the first admission found is brought along. */
 static void run_once(const struct trial *trial, const struct run *run, struct flow_job *job)
 {
-    const struct vrt_pool_params pool = {
-        .registry = { .values = TEST_CPUS(run->n_devices, 1) },
-    };
     const struct vrt_pipeline_info info = job->info;
     struct vrt_pipeline_params params = params_for(trial);
     struct flow flow;
@@ -72,7 +68,7 @@ static void run_once(const struct trial *trial, const struct run *run, struct fl
     job->park_at = run->park_at;
     job->stop_at = run->stop_at;
     job->hold_at = run->hold_at;
-    flow_init(&flow, fixture_path(""), pool);
+    flow_init_cpus(&flow, run->n_devices);
     flow_submit(&flow, job, params, fixture_path(trial->output));
     flow_run(&flow);
     flow_done(&flow);
@@ -438,13 +434,12 @@ static void test_hold(void)
     const struct trial trial = {
         .input = still_video(240), .output = "out.mp4", .asked.segment_frames = 8, .n_segments = 30,
     };
-    const struct vrt_pool_params pool = { .registry = { .values = TEST_CPUS(2, 1) } };
     struct flow_job whole, job = { .cancel_at = -1, .hold_at = 2 };
     struct vrt_pipeline_snapshot before, now;
     struct flow flow;
 
     run_whole(&trial, &whole);
-    flow_init(&flow, fixture_path(""), pool);
+    flow_init_cpus(&flow, 2);
     struct vrt_pipeline_params params = params_for(&trial);
     int64_t began_ns = vrt_clock_now_ns();
     flow_submit(&flow, &job, params, fixture_path(trial.output));

@@ -9,7 +9,6 @@
 #include "daemon/devices/pool-job.h"
 #include "tests/unit/pipeline/flow-fixture.h"
 #include "tests/unit/frames/frames-fixture.h"
-#include "tests/unit/environment.h"
 #include "tests/unit/test.h"
 
 #define N_FRAMES 43
@@ -32,15 +31,6 @@ static struct vrt_pipeline_params params_for(const char *input)
         .input_name = input,
         .model_fd = -1,
     };
-}
-
-static void init(struct flow *flow, int cpu_devices)
-{
-    const struct vrt_pool_params params = {
-        .registry = { .values = TEST_CPUS(cpu_devices, 1) },
-    };
-
-    flow_init(flow, fixture_path(""), params);
 }
 
 /* Runs one job. */
@@ -68,7 +58,7 @@ static void test_restores(void)
     struct vrt_pipeline_params params = params_for(video());
     struct flow flow;
 
-    init(&flow, 1);
+    flow_init_cpus(&flow, 1);
     params.devices = "cuda";
     run_job(&flow, &job, params, "out.mp4");
     expect_str(job.error.message, "");
@@ -102,7 +92,7 @@ static void test_refusals(void)
     };
     struct flow flow;
 
-    init(&flow, 1);
+    flow_init_cpus(&flow, 1);
     for (size_t i = 0; i < VRT_ARRAY_SIZE(rows); i++) {
         struct flow_job job = { .cancel_at = -1 };
         struct vrt_pipeline_params params = params_for(video());
@@ -120,7 +110,7 @@ static void test_cancel(void)
     struct flow flow;
     const char *input = video();
 
-    init(&flow, 2);
+    flow_init_cpus(&flow, 2);
     for (int at = 0; at < N_FRAMES; at += 6) {
         struct flow_job job = { .cancel_at = at };
         run_job(&flow, &job, params_for(input), "out.mp4");
@@ -157,7 +147,7 @@ static void test_cancel_too_late(void)
     struct flow flow;
     long long size = 0, before = -1;
 
-    init(&flow, 1);
+    flow_init_cpus(&flow, 1);
     flow_submit(&flow, &job, params, fixture_path("out.mp4"));
     while (now.phase != VRT_PIPELINE_FINISHING) {
         uv_run(&flow.loop, UV_RUN_ONCE);
@@ -187,7 +177,7 @@ static void test_stop(void)
 
     for (int rounds = 0; rounds < 60; rounds += 12) {
         struct flow_job jobs[3] = { { .cancel_at = -1 } };
-        init(&flow, 2);
+        flow_init_cpus(&flow, 2);
         for (int i = 0; i < 3; i++) {
             struct vrt_pipeline_params params = params_for(input);
             jobs[i].cancel_at = -1;
@@ -215,7 +205,7 @@ static void test_memory_returns(void)
     int64_t used_bytes = 0;
     const char *input = video();
 
-    init(&flow, 1);
+    flow_init_cpus(&flow, 1);
     for (int i = 0; i < 3; i++) {
         run_job(&flow, &job, params_for(input), "out.mp4");
         uv_run(&flow.loop, UV_RUN_ONCE);
@@ -254,7 +244,7 @@ static void test_pace(void)
         struct flow flow;
         size_t n;
         params.devices = rows[i].devices;
-        init(&flow, 1);
+        flow_init_cpus(&flow, 1);
         const struct vrt_device_info *const *infos = vrt_pool_infos(flow.pool, &n);
         for (size_t d = 0; d < n; d++) {
             struct vrt_probe probe = { .f32_speedup = NAN, .fidelity_db = { NAN, NAN, NAN } };

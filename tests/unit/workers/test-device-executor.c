@@ -120,9 +120,6 @@ static struct difference compare_tiles(struct bench_executor *bench, int size)
     expect_true(bench->spec->grid.x.n > 1 && bench->spec->grid.y.n > 1);
     expect_int(run(bench, VRT_DTYPE_F32, &tiled, NULL), 0);
     const struct difference difference = compare(whole, tiled);
-    fprintf(stderr, "  %s: %d x %d tiles differ by %d of 65535, %.1f dB\n",
-            vrt_device_info(bench->device)->name, bench->spec->grid.x.n, bench->spec->grid.y.n,
-            difference.worst, difference.psnr_db);
     vrt_frame_unref(whole);
     vrt_frame_unref(tiled);
     return difference;

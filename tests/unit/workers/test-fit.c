@@ -123,8 +123,6 @@ static void test_plan_is_exact(void)
         };
         const size_t planned = plan.bytes + (size_t)(params.n_in_flight - 1) * plan.slot_bytes;
         expect_int(vrt_session_new(bench.device, &params, &session), 0);
-        fprintf(stderr, "  %d frames, %dx%d tiles of %dx%d: %zu bytes\n", size.frames,
-                size.grid.x.n, size.grid.y.n, size.grid.x.size, size.grid.y.size, planned);
         expect_int(vrt_session_bytes(session), planned);
         expect_int(vrt_device_used_bytes(bench.device) - before, planned);
         vrt_session_free(session);
@@ -153,9 +151,6 @@ static int descend(struct bench *bench, struct vrt_fit_params *params, struct vr
         const struct vrt_fit *fit = &fits[n];
         struct vrt_fit again;
 
-        fprintf(stderr, "  %d frames, %dx%d tiles of %dx%d: %zu bytes\n", fit->size.frames,
-                fit->size.grid.x.n, fit->size.grid.y.n, fit->size.grid.x.size,
-                fit->size.grid.y.size, fit->plan.bytes);
         if (n > 0) {
             expect_true((int64_t)fit->plan.bytes <= params->allowed_bytes);
             expect_true(vrt_fit_is_smaller(&fit->size, &fits[n - 1].size));
@@ -266,7 +261,6 @@ static void test_smaller(void)
             n++;
         }
         expect_int(r, -ENOSPC);
-        fprintf(stderr, "  %d times smaller\n", n);
         expect_true(n <= cases[i].n_max && (n > 0) == (cases[i].n_max > 0));
         bench_done(&bench);
     }
@@ -297,7 +291,6 @@ static void test_fidelity(void)
     params.dtype = VRT_DTYPE_BF16;
     if (has_type(&bench, params.dtype)) {
         expect_int(vrt_fidelity_measure(&params, &db), 0);
-        fprintf(stderr, "  bf16: %.1f dB\n", db);
         expect_true(db > 30 && db < 120);
     }
     bench_done(&bench);
