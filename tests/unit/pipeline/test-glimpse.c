@@ -78,6 +78,8 @@ static void test_glimpse(void)
     }
 }
 
+static const struct vrt_frame_format small = { 2, 2, 8 };
+
 /* Which of a shard's pictures are drawn: of its middle, or the next whose result it has all of; of
  * frames that are made between others, such as are shown at one moment. */
 static void test_glimpse_of(void)
@@ -91,7 +93,6 @@ static void test_glimpse_of(void)
         { 3, 1, 0, 1, 0, 0 }, { 3, 1, 0, 0, -1, -1 }, { 2, 2, 0, 1, 0, 0 }, { 4, 2, 0, 1, 1, 0 },
         { 4, 3, 0, 2, -1, -1 }, { 4, 3, 1, 3, -1, -1 },
     };
-    const struct vrt_frame_format format = { 2, 2, 8 };
     uv_loop_t loop;
 
     expect_int(uv_loop_init(&loop), 0);
@@ -102,9 +103,9 @@ static void test_glimpse_of(void)
         struct vrt_glimpse *glimpse;
         struct vrt_buf png = { .limit_bytes = 8 << 20 };
         for (int k = 0; k < in.n; k++) {
-            in.in[k] = new_frame(&format, (const int[3]){ 20 + k });
+            in.in[k] = new_frame(&small, (const int[3]){ 20 + k });
             if (rows[i].restored >> k & 1)
-                out.out[k] = new_frame(&format, (const int[3]){ 120 + k });
+                out.out[k] = new_frame(&small, (const int[3]){ 120 + k });
         }
         expect_int(vrt_glimpse_new(&loop, &glimpse), 0);
         /* Not as long as nobody looks, nor twice at a time. */
@@ -141,8 +142,7 @@ static void test_glimpse_when(void)
         { 0, true, true }, { 1999, false, false }, { 1, false, true }, { 12999, false, true },
         { 2000, false, false }, { 0, true, true }, { 15000, false, false }, { 0, true, true },
     };
-    const struct vrt_frame_format format = { 2, 2, 8 };
-    struct vrt_frame *frame = new_frame(&format, (const int[3]){ 20 });
+    struct vrt_frame *frame = new_frame(&small, (const int[3]){ 20 });
     const struct vrt_shard_frames in = { .n = 1, .in = { frame } };
     const struct vrt_shard_frames out = { .n = 1, .out = { frame } };
     struct vrt_glimpse_picture picture;

@@ -101,10 +101,6 @@ static void compare(const struct trial *trial, const char *input, struct vrt_net
         vrt_frame_unref(wanted[i]);
     }
     direct_done(&direct);
-    fprintf(stderr, "  %d frames %dx%d, clips of %d sharing %d, tiles %dx%d sharing %d%s: "
-            "%d samples differ, by %d\n", n, trial->w, trial->h, rule.clip, rule.overlap,
-            rule.tile_w, rule.tile_h, rule.tile_overlap, rule.official ? ", official" : "",
-            n_other, worst);
     /* A product and a sum may be rounded once or twice. */
     expect_true(worst <= (rule.official ? 0 : 1));
     expect_true(n_other <= n * trial->w * trial->h / 1000);

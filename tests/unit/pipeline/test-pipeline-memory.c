@@ -75,8 +75,6 @@ static void run_once(const struct run *run, struct flow_job *job)
     flow_submit(&flow, job, params, fixture_path("out.mkv"));
     flow_run(&flow);
     flow_done(&flow);
-    if (job->error.message[0])
-        fprintf(stderr, "  %s: %s\n", job->error.id, job->error.message);
     job->keeps = true;
 }
 
@@ -140,15 +138,12 @@ static int shrink(struct run run, struct flow_job *job)
  * show, but for samples that are rounded the other way.) */
 static void test_smaller(void)
 {
-    struct flow_job job = { .cancel_at = -1 };
     char fault[96];
-    int n;
 
     for (int part = 2; part <= 5; part += 3) {
-        job = (struct flow_job){ .cancel_at = -1 };
+        struct flow_job job = { .cancel_at = -1 };
         snprintf(fault, sizeof(fault), "cpu alloc:1- nomem>%lld", (long long)whole_bytes / part);
-        n = shrink((struct run){ .n_devices = 2, .fault = fault }, &job);
-        fprintf(stderr, "  %d times smaller\n", n);
+        int n = shrink((struct run){ .n_devices = 2, .fault = fault }, &job);
         expect_true(n >= 1 && n < 12);
         expect_true(area(&job) < (int64_t)W * H);
         expect_done(&job);

@@ -516,7 +516,6 @@ static void test_full_spool(void)
         snprintf(options, sizeof(options), "size=%dk", kilobytes);
         expect_int(mount("none", fixture_path("job0"), "tmpfs", MS_REMOUNT, options), 0);
     }
-    fprintf(stderr, "  full %d times\n", n_full);
     expect_true(n_full > 3);
     expect_str(sum(&trial), wanted);
     expect_int(umount2(fixture_path("job0"), MNT_DETACH), 0);

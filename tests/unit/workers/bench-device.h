@@ -3,8 +3,6 @@
 
 /* A device that a test opens for itself, and what frames it is given. */
 
-#include <string.h>
-
 #include "frames/frame.h"
 #include "tests/unit/environment.h"
 #include "tests/unit/test.h"

@@ -162,8 +162,14 @@ static void test_tiles_ref(void)
 
 static void test_tiles_cpu(void)
 {
+    struct fixture gray = { .seed = 9 };
+    const struct fixture_compact compact = { .channels = 1, .features = 8, .convs = 2, .scale = 2,
+                                             .act = 'p' };
+
     check_tiles(builtin_network(), 50);
     check_tiles(builtin_network(), 81);
+    fixture_add_compact(&gray, &compact);
+    check_tiles(fixture_network(&gray), 60);
 }
 
 /* With pixel-unshuffle: tiles on its grid, a frame that isn't. */
@@ -206,16 +212,6 @@ static void test_tiles_deep(void)
     expect_true(difference.psnr_db >= 60);
     expect_true(difference.worst > 0);
     bench_executor_done(&bench);
-}
-
-static void test_gray(void)
-{
-    struct fixture f = { .seed = 9 };
-    const struct fixture_compact compact = { .channels = 1, .features = 8, .convs = 2, .scale = 2,
-                                             .act = 'p' };
-
-    fixture_add_compact(&f, &compact);
-    check_tiles(fixture_network(&f), 60);
 }
 
 /* What probe promises is what the device has given, to the byte. */
@@ -547,7 +543,6 @@ TEST_MAIN(
     { "tiles-cpu", test_tiles_cpu },
     { "tiles-unshuffled", test_tiles_unshuffled },
     { "tiles-deep", test_tiles_deep },
-    { "gray", test_gray },
     { "planned", test_planned },
     { "limited", test_limited },
     { "room-for-what-is-due", test_room_for_what_is_due },
