@@ -226,7 +226,7 @@ static void test_choice(void)
         { 1, { "auto", .unfit = 2 }, 1, "has worked yet (cpu:1: so it is): cpu is used instead" },
         { 1, { "auto", .unfit = 1 }, 2, NULL },
         { 1, { "cpu", .n_tries = 2 }, 1, NULL },
-        { -1, { "auto", .n_tries = 2 }, 3, "no accelerator can be used (xpu: " },
+        { -1, { "auto", .n_tries = 2, .unfit = 3 }, 3, "no accelerator can be used (xpu: " },
         { -1, { "cpu" }, 3, NULL },
     };
     struct vrt_error error;

@@ -464,7 +464,6 @@ static void test_profiled(void)
 
     for (size_t i = 0; i < VRT_ARRAY_SIZE(rows); i++) {
         struct flow flow;
-        fprintf(stderr, "  %s: %s\n", rows[i].device, rows[i].fault ? rows[i].fault : "");
         flow_init(&flow, fixture_path(""), (struct vrt_pool_params){
             .registry = { .values = TEST_CPUS(2, 1), .leave_out = 1u << VRT_DEVICE_REFERENCE,
                           .fault = rows[i].fault },

@@ -147,14 +147,18 @@ static void test_glimpse_when(void)
     const struct vrt_shard_frames out = { .n = 1, .out = { frame } };
     struct vrt_glimpse_picture picture;
     struct vrt_glimpse *glimpse;
+    int64_t drawn_ns = 0;
     uv_loop_t loop;
 
     expect_int(uv_loop_init(&loop), 0);
     expect_int(vrt_glimpse_new(&loop, &glimpse), 0);
     for (size_t i = 0; i < VRT_ARRAY_SIZE(steps); i++) {
         now_ns += steps[i].ms * VRT_NS_PER_MS;
-        if (steps[i].looks)
-            vrt_glimpse_look(glimpse, &picture);
+        if (steps[i].looks) {
+            expect_int(vrt_glimpse_look(glimpse, &picture), i > 0);
+            expect_int(picture.number, drawn_ns);
+        }
+        drawn_ns = steps[i].is_drawn ? now_ns : drawn_ns;
         vrt_glimpse_note(glimpse, &in, &out);
         expect_int(uv_loop_alive(&loop) != 0, steps[i].is_drawn);
         if (i + 1 < VRT_ARRAY_SIZE(steps))

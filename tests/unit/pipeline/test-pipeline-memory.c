@@ -60,7 +60,6 @@ static void run_once(const struct run *run, struct flow_job *job)
     struct vrt_job_settings settings = *params.settings;
     struct flow flow;
 
-    fprintf(stderr, "  %d devices, %s\n", run->n_devices, run->fault ? run->fault : "undisturbed");
     params.settings = &settings;
     settings.tile = run->tile;
     settings.segment_frames = run->segment_frames ? run->segment_frames : SEGMENT_FRAMES;

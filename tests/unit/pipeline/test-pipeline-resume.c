@@ -281,7 +281,6 @@ static void try_damages(const struct trial *trial, const struct damage *damages,
         if (damage->flip_at >= 0)
             flip(fixture_path("job0/00002.seg"), damage->flip_at);
         run_once(trial, &(struct run){ .n_devices = 2 }, &job);
-        fprintf(stderr, "  %s: %d of %d are good\n", damage->command, job.n_good, n);
         expect_str(job.error.message, "");
         expect_int(job.n_cuts, 1);
         expect_int(job.n_good, damage->n_good < 0 ? n + damage->n_good : damage->n_good);
