@@ -61,8 +61,6 @@ static int open_scaler(struct vrt_converter *converter, const AVFrame *frame,
                       SWS_FULL_CHR_H_INP;
     const int *table = sws_getCoefficients(SWS_CS_ITU709);
 
-    if (!sws_isSupportedInput(frame->format) || !sws_isSupportedOutput(target))
-        return vrt_raise(-ENOTSUP);
     converter->scaler = sws_getCachedContext(converter->scaler, frame->width, frame->height,
                                              frame->format, frame->width, frame->height, target,
                                              flags, NULL, NULL, NULL);

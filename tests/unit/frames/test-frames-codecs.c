@@ -196,7 +196,7 @@ static void test_options(void)
     } cases[] = {
         { VRT_CODEC_H264, "", NULL }, { VRT_CODEC_H264, "tune=film bf=2", NULL },
         { VRT_CODEC_H264, "x264-params=aq-mode=3:deblock=-1,-1", NULL },
-        { VRT_CODEC_H264, "wibble=1", "libx264 has no option wibble" },
+        { VRT_CODEC_H264, " wibble=1", "libx264 has no option wibble" },
         { VRT_CODEC_H264, "film", "key=value" },
         { VRT_CODEC_H264, "bf=many", "libx264 takes no bf=many" },
         { VRT_CODEC_H264, "tune=opera", "with the options" },

@@ -119,19 +119,6 @@ static void test_fields(void)
     }
 }
 
-/* A single frame has no neighbour. */
-static void test_one(void)
-{
-    static struct fixture_reading reading;
-    const char *path = fixture_make("one.mkv", TOP_FIRST FFV1 " -frames:v 1");
-
-    read_all(path, by_frame, all, &reading);
-    expect_int(reading.n, 1);
-    read_all(path, by_field, all, &reading);
-    expect_int(reading.n, 2);
-    expect_true(shown_s(&reading, 1) > shown_s(&reading, 0));
-}
-
 /* What a part begins and ends with was seen beside frames that aren't in it. */
 static void test_part(void)
 {
@@ -316,15 +303,15 @@ static void test_look(void)
                 (struct vrt_fields){ VRT_DEINTERLACE_TELECINE, VRT_FIELD_ORDER_BOTTOM }, NULL);
 }
 
-/* Frame `n` of 30 a second, of a film whose frame of each four is shown twice: its captions are one
- * byte pair of its own, and one that is empty. */
+/* Frame `n` of 30 a second, of a film whose frame of each four is shown twice: its captions are an
+ * empty byte pair, and one of its own. */
 static struct vrt_frame *captioned(int n)
 {
     static const struct vrt_frame_format format = {
         .width = 160, .height = 240, .depth = 8, .layout = VRT_LAYOUT_YUV, .chroma_shift_x = 1,
         .chroma_shift_y = 1, .chroma_location = VRT_CHROMA_LOCATION_LEFT,
     };
-    const uint8_t captions[] = { 0xfc, (uint8_t)n, 1, 0xf8, 0x80, 0x80 };
+    const uint8_t captions[] = { 0xf8, 0x80, 0x80, 0xfc, (uint8_t)n, 1 };
     const int of_film = n / 5 * 4 + (n % 5 > 2 ? n % 5 - 1 : n % 5);
     struct vrt_frame *frame;
 
@@ -341,7 +328,45 @@ static struct vrt_frame *captioned(int n)
     return frame;
 }
 
-/* The captions of a frame that goes are those of the next one, too: none is lost. */
+/* A field lasts half as long as until the next frame, or as its frame, whose captions go with the
+ * first; the last frames have no neighbour. */
+static void test_times(void)
+{
+    static const int pts[] = { 0, 10, 30, 40, 45 };
+    static const int shown[2][10] = { { 10, 30, 40, 45 }, { 20, 30, 60, 70, 80, 85, 90, 100 } };
+    static const int durations[2][10] = { { 10, 10, 10, 10 }, { 10, 10, 10, 10, 5, 15, 10, 10 } };
+
+    for (int k = 0; k < 4; k++) {
+        VRT_CLEANUP(vrt_deinterlacer_freep) struct vrt_deinterlacer *deinterlacer = NULL;
+        const int n_fields = 1 + k % 2, n = k < 2 ? 5 : 2;
+        int n_out = 0, r;
+        for (int i = 0; i <= n; i++) {
+            VRT_CLEANUP(vrt_frame_unrefp) struct vrt_frame *in = captioned(i), *out = NULL;
+            in->pts = pts[VRT_MIN(i, 4)];
+            in->duration = 10;
+            in->concealed = i == 2;
+            if (i == 0)
+                expect_int(vrt_deinterlacer_new(&in->format, k % 2 ? &by_field : &by_frame,
+                                                &deinterlacer), 0);
+            /* The first one is but seen. */
+            expect_int(vrt_deinterlacer_push(deinterlacer, i < n ? in : NULL, i == 0), 0);
+            while ((r = vrt_deinterlacer_next(deinterlacer, &out)) == 0) {
+                const int of = 1 + n_out / n_fields;
+                expect_int(out->pts, shown[k % 2][n_out]);
+                expect_int(out->duration, durations[k % 2][n_out]);
+                expect_int(out->concealed, of == 2);
+                expect_int(out->extra.n_captions, n_out++ % n_fields ? 0 : 6);
+                expect_true(out->extra.n_captions == 0 || out->extra.captions[4] == of);
+                out = vrt_frame_unref(out);
+            }
+            expect_int(r, i < n ? VRT_DEINTERLACER_MORE : VRT_DEINTERLACER_END);
+        }
+        expect_int(n_out, (n - 1) * n_fields);
+    }
+}
+
+/* The captions of a frame that goes are those of the next one, too: none is lost. What is left at
+ * the end has the pace of what was before. */
 static void test_telecine_captions(void)
 {
     VRT_CLEANUP(vrt_deinterlacer_freep) struct vrt_deinterlacer *deinterlacer = NULL;
@@ -349,24 +374,32 @@ static void test_telecine_captions(void)
     int n_in = 0, n_out = 0, n_shown = 0, n_merged = 0, r;
 
     expect_int(vrt_deinterlacer_new(&first->format, &as_film, &deinterlacer), 0);
-    while (n_out < 40) {
+    for (;;) {
         struct vrt_frame *frame = NULL;
         r = vrt_deinterlacer_next(deinterlacer, &frame);
+        if (r == VRT_DEINTERLACER_END)
+            break;
         if (r == VRT_DEINTERLACER_MORE) {
-            VRT_CLEANUP(vrt_frame_unrefp) struct vrt_frame *in = captioned(n_in++);
-            expect_int(vrt_deinterlacer_push(deinterlacer, in, false), 0);
+            VRT_CLEANUP(vrt_frame_unrefp) struct vrt_frame *in = captioned(n_in);
+            in->duration = n_in < 50 ? 1 : 9;
+            in->concealed = n_in % 5 == 0;
+            expect_int(vrt_deinterlacer_push(deinterlacer, n_in++ < 53 ? in : NULL, false), 0);
             continue;
         }
         expect_int(r, 0);
+        expect_int(frame->duration, 5);
+        expect_int(frame->concealed, n_out % 4 == 0);
         expect_int(frame->pts, 5 * n_out++);
-        n_merged += frame->extra.n_captions != 6 || !(frame->extra.captions[3] == 0xf8);
+        expect_int(frame->extra.n_captions, 6);
+        n_merged += frame->extra.captions[0] != 0xf8;
         for (int i = 0; i < frame->extra.n_captions; i += 3)
             if (frame->extra.captions[i] & 4)
                 expect_int(frame->extra.captions[i + 1], n_shown++);
         vrt_frame_unref(frame);
     }
+    expect_int(n_out, 43);
     expect_int(n_merged, 10);
-    expect_int(n_shown, 50);
+    expect_int(n_shown, 53);
 }
 
 /* What can't be a telecined film, or not be matched, is refused by name. */
@@ -406,8 +439,9 @@ static void test_impossible(void)
 }
 
 TEST_MAIN_AFTER(fixture_init(),
-    { "as-ffmpeg", test_as_ffmpeg }, { "fields", test_fields }, { "one", test_one },
-    { "part", test_part }, { "telecine", test_telecine }, { "telecine-times", test_telecine_times },
-    { "telecine-part", test_telecine_part }, { "telecine-captions", test_telecine_captions },
-    { "no-telecine", test_no_telecine }, { "look", test_look }, { "impossible", test_impossible },
+    { "as-ffmpeg", test_as_ffmpeg }, { "fields", test_fields }, { "part", test_part },
+    { "telecine", test_telecine }, { "telecine-times", test_telecine_times },
+    { "telecine-part", test_telecine_part }, { "times", test_times },
+    { "telecine-captions", test_telecine_captions }, { "no-telecine", test_no_telecine },
+    { "look", test_look }, { "impossible", test_impossible },
 )

@@ -268,6 +268,7 @@ static void test_refused(void)
         { AT(quality), -2, -EINVAL, "output.quality" },
         { AT(n_threads), 64, 0, NULL }, { AT(n_threads), 65, -EINVAL, "output.codec" },
         { AT(n_threads), 0, -EINVAL, "output.codec" },
+        { AT(fps.num), 0, 0, NULL }, { AT(fps.den), 0, 0, NULL },
         { AT(time_base.num), 0, -EINVAL, "output.format" },
         { AT(time_base.den), 0, -EINVAL, "output.format" },
         { AT(format.width), 0, -EINVAL, "output.format" },
@@ -385,7 +386,13 @@ static int read_segment(const struct vrt_segment_head *head,
     expect_true(reader->extradata_size == 5 && memcmp(reader->extradata, "extra", 5) == 0);
     expect_true(memcmp(&reader->end, end, sizeof(*end)) == 0);
     r = vrt_segment_reader_next(reader, &taken, data, &error);
-    return r == VRT_SEGMENT_END ? 0 : r;
+    if (r != VRT_SEGMENT_END)
+        return r;
+    reader = vrt_segment_reader_close(reader);
+    expect_int(vrt_segment_reader_open(fd, 1, &reader, &error), 0);
+    expect_int(vrt_segment_reader_skip(reader, &error), 0);
+    expect_int(vrt_segment_reader_skip(reader, &error), VRT_SEGMENT_END);
+    return 0;
 }
 
 /* Each number of a segment is taken up to its ends: see frames/encode/segment.h. */

@@ -175,27 +175,54 @@ static void test_shared(void)
     expect_true(place_bytes >= (size_t)16384 * 16384 * 6);
 }
 
-static void test_invalid(void)
+/* What a format with one number changed is of what it was: [v]alid, and with the same [s]amples of
+ * another size, [p]lanes, or all that is the same [b]it by bit. */
+static void test_formats(void)
 {
-    static const struct vrt_frame_format cases[] = {
-        { .width = 0, .height = 5, .depth = 8 }, { .width = 5, .height = -1, .depth = 8 },
-        { .width = VRT_FRAME_MAX_SIDE + 1, .height = 5, .depth = 8 },
-        { .width = INT32_MAX, .height = INT32_MAX, .depth = 16 },
-        { .width = 5, .height = 5, .depth = 7 }, { .width = 5, .height = 5, .depth = 17 },
-        { .width = 5, .height = 5, .depth = 8, .layout = VRT_LAYOUT_COUNT },
-        { .width = 5, .height = 5, .depth = 8, .layout = VRT_LAYOUT_GRAY, .chroma_shift_x = 1 },
-        { .width = 5, .height = 5, .depth = 8, .layout = VRT_LAYOUT_YUV, .chroma_shift_x = 3 },
-        { .width = 5, .height = 5, .depth = 8, .layout = VRT_LAYOUT_YUV, .chroma_shift_y = -1 },
+#define AT(member) offsetof(struct vrt_frame_format, member)
+    static const struct {
+        size_t at;
+        int value;
+        const char *yuv, *gray;         /* 4:2:2, and gray, of 5x5 in 8 bits */
+    } rows[] = {
+        { AT(width), 0, "s", "s" }, { AT(width), VRT_FRAME_MAX_SIDE, "vs", "vs" },
+        { AT(width), VRT_FRAME_MAX_SIDE + 1, "s", "s" }, { AT(width), INT32_MAX, "s", "s" },
+        { AT(height), -1, "s", "s" }, { AT(height), VRT_FRAME_MAX_SIDE, "vs", "vs" },
+        { AT(height), VRT_FRAME_MAX_SIDE + 1, "s", "s" },
+        { AT(depth), 7, "", "" }, { AT(depth), 16, "v", "v" }, { AT(depth), 17, "", "" },
+        { AT(layout), VRT_LAYOUT_GRAY, "", "vspb" }, { AT(layout), VRT_LAYOUT_COUNT, "", "" },
+        { AT(matrix), VRT_FRAME_MATRIX_BT709, "vsp", "vspb" },
+        { AT(matrix), VRT_FRAME_MATRIX_COUNT, "sp", "spb" },
+        { AT(chroma_shift_x), -1, "", "" }, { AT(chroma_shift_x), 1, "vspb", "" },
+        { AT(chroma_shift_x), 2, "v", "" }, { AT(chroma_shift_x), 3, "", "" },
+        { AT(chroma_shift_y), -1, "", "" }, { AT(chroma_shift_y), 1, "v", "" },
+        { AT(chroma_shift_y), 2, "v", "" }, { AT(chroma_shift_y), 3, "", "" },
+        { AT(chroma_location), VRT_CHROMA_LOCATION_CENTER, "vsp", "vspb" },
     };
+#undef AT
 
-    for (size_t i = 0; i < VRT_ARRAY_SIZE(cases); i++) {
+    for (size_t i = 0; i < 2 * VRT_ARRAY_SIZE(rows); i++) {
+        const bool is_gray = i % 2;
+        const struct vrt_frame_format was = {
+            .width = 5, .height = 5, .depth = 8, .chroma_shift_x = !is_gray,
+            .layout = is_gray ? VRT_LAYOUT_GRAY : VRT_LAYOUT_YUV,
+        };
+        struct vrt_frame_format is = was;
         struct vrt_frame_pool *pool = NULL;
         struct vrt_frame *frame = NULL;
-        expect_true(!vrt_frame_format_is_valid(&cases[i]));
-        expect_int(vrt_frame_new(&cases[i], &frame), -EINVAL);
-        expect_true(!frame);
-        expect_int(vrt_frame_pool_new(&cases[i], &pool), -EINVAL);
-        expect_true(!pool);
+        char said[8];
+        memcpy((uint8_t *)&is + rows[i / 2].at, &rows[i / 2].value, sizeof(int));
+        const bool is_valid = vrt_frame_format_is_valid(&is);
+        snprintf(said, sizeof(said), "%s%s%s%s", is_valid ? "v" : "",
+                 vrt_frame_format_scales_to(&is, &was) ? "s" : "",
+                 vrt_frame_format_same_planes(&is, &was) ? "p" : "",
+                 vrt_frame_format_same_samples(&is, &was) ? "b" : "");
+        expect_str(said, is_gray ? rows[i / 2].gray : rows[i / 2].yuv);
+        expect_int(vrt_frame_new(&is, &frame), is_valid ? 0 : -EINVAL);
+        expect_int(vrt_frame_pool_new(&is, &pool), is_valid ? 0 : -EINVAL);
+        expect_true(!frame == !is_valid && !pool == !is_valid);
+        vrt_frame_unref(frame);
+        vrt_frame_pool_free(pool);
     }
 }
 
@@ -561,7 +588,7 @@ static void test_caps_of_streams(void)
 TEST_MAIN(
     { "rational-scale", test_rational_scale }, { "planes", test_planes }, { "pool", test_pool },
     { "pool-without-descriptors", test_pool_without_descriptors }, { "shared", test_shared },
-    { "invalid", test_invalid }, { "guess", test_guess }, { "warnings", test_warnings },
+    { "formats", test_formats }, { "guess", test_guess }, { "warnings", test_warnings },
     { "extent", test_extent }, { "damage", test_damage }, { "crop", test_crop },
     { "crop_sum", test_crop_sum }, { "plays", test_plays }, { "caps", test_caps },
     { "caps-of-streams", test_caps_of_streams },

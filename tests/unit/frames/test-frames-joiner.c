@@ -408,7 +408,8 @@ static void test_unlike(void)
 
     for (size_t i = 0; i < VRT_ARRAY_SIZE(others); i++) {
         const bool is_head = others[i].codec == VRT_CODEC_H264;
-        int fds[] = { make_segment("first", is_head ? &others[5] : &plain, 3),
+        int fds[] = { make_segment("first", is_head ? &others[5] : &plain,
+                                   VRT_SEGMENT_MAX_DELAY),
                       make_segment("second", &others[i], 2) };
         const struct vrt_joiner_segments segments = { .open = open_segment, .ctx = fds, .n = 2 };
         struct vrt_join_video *video = NULL;
@@ -417,7 +418,9 @@ static void test_unlike(void)
         const int r = vrt_join_video_open(&segments, &video, &error);
         expect_int(r, i == 0 || i == 5 ? 0 : -EBADMSG);
         if (r == 0)
-            expect_true(video->n_frames == 5 && video->n_first == 5 && video->first_pts[4] == 1);
+            expect_true(video->n_frames == VRT_SEGMENT_MAX_DELAY + 2 &&
+                        video->n_first == VRT_SEGMENT_MAX_DELAY + 1 &&
+                        video->first_pts[VRT_SEGMENT_MAX_DELAY] == 0);
         else
             expect_contains(error.message, "segment 2 of the restored video does not fit");
         vrt_join_video_close(video);

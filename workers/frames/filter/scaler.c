@@ -85,8 +85,6 @@ int vrt_scaler_new(const struct vrt_frame_format *from, const struct vrt_frame_f
     if (scaler->is_each)
         plane.layout = VRT_LAYOUT_GRAY;
     const enum AVPixelFormat pixfmt = vrt_pixfmt_of(&plane);
-    if (pixfmt == AV_PIX_FMT_NONE || scaler->pixfmt == AV_PIX_FMT_NONE)
-        return vrt_raise(-ENOTSUP);
     scaler->sws = sws_alloc_context();
     if (!scaler->sws)
         return vrt_raise(-ENOMEM);
