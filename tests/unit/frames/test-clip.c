@@ -12,17 +12,6 @@
 #define SIZE_MAX_TRIED 9
 #define LENGTH_MAX_TRIED 44
 
-/* Calls `check` for every overlap and length up to the limits. */
-static void for_all(void (*check)(const struct vrt_overlap *overlap, int64_t length))
-{
-    for (int size = 1; size <= SIZE_MAX_TRIED; size++)
-        for (int overlap = 0; overlap <= size / 2; overlap++)
-            for (int64_t length = 1; length <= LENGTH_MAX_TRIED; length++) {
-                check(&(struct vrt_overlap){ size, overlap, false, 0, 0 }, length);
-                check(&(struct vrt_overlap){ size, overlap, true, 0, 0 }, length);
-            }
-}
-
 static void check_pieces(const struct vrt_overlap *overlap, int64_t length)
 {
     int64_t n = vrt_overlap_count(overlap, length), step = overlap->size - overlap->shared;
@@ -38,11 +27,6 @@ static void check_pieces(const struct vrt_overlap *overlap, int64_t length)
         /* No piece more than is needed. */
         expect_true(i == n - 1 || end < length);
     }
-}
-
-static void test_pieces(void)
-{
-    for_all(check_pieces);
 }
 
 static bool covers(const struct vrt_overlap *overlap, int64_t length, int64_t i, int64_t at)
@@ -75,11 +59,6 @@ static void check_shares(const struct vrt_overlap *overlap, int64_t length)
         expect_true(overlap->averaged || n <= 2);
         expect_true(!overlap->averaged || total == (float)n);
     }
-}
-
-static void test_shares(void)
-{
-    for_all(check_shares);
 }
 
 /* Weights fall off to a piece's end, rise from the next one's beginning, and are 1 elsewhere. */
@@ -142,11 +121,6 @@ static void check_officially(const struct vrt_overlap *overlap, int64_t length)
     }
 }
 
-static void test_averaged(void)
-{
-    for_all(check_officially);
-}
-
 /* What is said before the end is known must hold when it is. */
 static void check_endless(const struct vrt_overlap *overlap, int64_t length)
 {
@@ -163,9 +137,19 @@ static void check_endless(const struct vrt_overlap *overlap, int64_t length)
     }
 }
 
-static void test_endless(void)
+/* Every overlap and length up to the limits. */
+static void test_overlaps(void)
 {
-    for_all(check_endless);
+    for (int i = 0; i < 2 * SIZE_MAX_TRIED * LENGTH_MAX_TRIED; i++) {
+        const int size = 1 + i / 2 % SIZE_MAX_TRIED, length = 1 + i / 2 / SIZE_MAX_TRIED;
+        for (int shared = 0; shared <= size / 2; shared++) {
+            const struct vrt_overlap overlap = { size, shared, i % 2, 0, 0 };
+            check_pieces(&overlap, length);
+            check_shares(&overlap, length);
+            check_officially(&overlap, length);
+            check_endless(&overlap, length);
+        }
+    }
 }
 
 /* Clips of a scene found as its frames come: all frames once as new, and the same clips as when
@@ -413,17 +397,8 @@ static void test_blended_size(void)
 }
 
 TEST_MAIN(
-    { "pieces", test_pieces },
-    { "shares", test_shares },
-    { "feathered", test_feathered },
-    { "averaged", test_averaged },
-    { "endless", test_endless },
-    { "scenes", test_scenes },
-    { "depth", test_depth },
-    { "frames", test_frames },
-    { "grid-of-size", test_grid_of_size },
-    { "tiles-refined", test_refine },
-    { "tiles-overlap", test_overlap },
-    { "tiles-blended", test_blended },
-    { "tiles-blended-size", test_blended_size },
+    { "overlaps", test_overlaps }, { "feathered", test_feathered }, { "scenes", test_scenes },
+    { "depth", test_depth }, { "frames", test_frames }, { "grid-of-size", test_grid_of_size },
+    { "tiles-refined", test_refine }, { "tiles-overlap", test_overlap },
+    { "tiles-blended", test_blended }, { "tiles-blended-size", test_blended_size },
 )

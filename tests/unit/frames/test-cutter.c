@@ -484,14 +484,8 @@ static void test_between_rates(void)
 }
 
 TEST_MAIN(
-    { "between", test_between },
-    { "between-lengths", test_between_lengths },
-    { "between-rates", test_between_rates },
-    { "sketch", test_sketch },
-    { "cuts", test_cuts },
-    { "no-cuts", test_no_cuts },
-    { "streams", test_streams },
-    { "scenes", test_scenes },
-    { "goes-on", test_goes_on },
-    { "nowhere", test_nowhere },
+    { "between", test_between }, { "between-lengths", test_between_lengths },
+    { "between-rates", test_between_rates }, { "sketch", test_sketch }, { "cuts", test_cuts },
+    { "no-cuts", test_no_cuts }, { "streams", test_streams }, { "scenes", test_scenes },
+    { "goes-on", test_goes_on }, { "nowhere", test_nowhere },
 )

@@ -522,6 +522,15 @@ static void test_sizes(void)
         { VRT_CODEC_TIFF, 0, 6, 0, 8 }, { VRT_CODEC_EXR, 0, 4, 0, 6 },
         { VRT_CODEC_GIF, 0, 4.2, 0, 6.1 }, { VRT_CODEC_APNG, 0, 4.2, 0, 6.1 },
     };
+    static const struct vrt_container_load load = {
+        .n_frames = 10, .n_packets = 7, .frame_bytes = 184000, .packet_bytes = 2930 * 184,
+        .duration_s = 3,
+    };
+    static const double overheads[VRT_CONTAINER_COUNT] = {
+        [VRT_CONTAINER_MP4] = 2000 + 160 + 56, [VRT_CONTAINER_MOV] = 2000 + 160 + 56,
+        [VRT_CONTAINER_MKV] = 2000 + 90 + 63 + 60, [VRT_CONTAINER_WEBM] = 2000 + 90 + 63 + 60,
+        [VRT_CONTAINER_TS] = 1150 + 4000 + 11720 + 21160 + 12600,
+    };
 
     for (size_t i = 0; i < VRT_ARRAY_SIZE(rows); i++) {
         const double n = 64 * 48 * (rows[i].halves > 0 ? 1 : 1.5);
@@ -543,6 +552,8 @@ static void test_sizes(void)
         params.fps.num = 0;
         expect_true(vrt_encoder_frame_bytes(&params) < 5000);
     }
+    for (int i = 0; i < VRT_CONTAINER_COUNT; i++)
+        expect_near(vrt_container_overhead_bytes((enum vrt_container)i, &load), overheads[i], 1e-6);
 }
 
 /* The facts hold together. */

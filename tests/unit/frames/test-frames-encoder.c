@@ -295,8 +295,9 @@ static void test_refused(void)
     expect_int(vrt_container_from_name("a/b.c/Clip.MKV", &container, &error), 0);
     expect_int(container, VRT_CONTAINER_MKV);
     expect_int(vrt_container_from_name("a.mkv/clip", &container, &error), -EINVAL);
-    expect_contains(error.message, "must end in .mp4, .mov, .mkv, .webm, .ts, .mxf, .gif, .apng, "
-                    ".png, .jpg, .tiff, .webp or .exr, which");
+    expect_str(error.message, "the output clip must end in .mp4, .mov, .mkv, .webm, .ts, .mxf, "
+               ".gif, .apng, .png, .jpg, .tiff, .webp or .exr, which says what kind of file it "
+               "becomes");
     error = (struct vrt_error){ 0 };
     expect_int(vrt_container_check_codec(VRT_CONTAINER_MP4, VRT_CODEC_FFV1, &error), -EINVAL);
     expect_contains(error.message, "name the output .mov or .mkv");
