@@ -453,9 +453,11 @@ static void test_damaged_segment(void)
     int input_fd;
     int fd = make_pair(&input_fd);
 
-    int64_t n_frames;
+    int64_t n_frames = 0;
     expect_int(try_join(fd, input_fd, NULL, &result, &error), 0);
     expect_int(vrt_joiner_check_segment(fd, 0, VRT_JOINER_CHECK_ALL, &n_frames, &error), 0);
+    expect_int(n_frames--, 10);
+    expect_int(vrt_joiner_check_segment(fd, 0, VRT_JOINER_CHECK_ENDS, &n_frames, &error), 0);
     expect_int(n_frames, 10);
     int64_t size = fixture_size(fixture_path("segment"));
     for (int64_t at = 0; at < size; at += at < 200 || at > size - 300 ? 5 : size / 23) {
@@ -465,8 +467,10 @@ static void test_damaged_segment(void)
         expect_int(pwrite(fd, &flipped, 1, at), 1);
         expect_int(try_join(fd, input_fd, NULL, &result, &error), -EBADMSG);
         expect_str(error.id, "segment.damaged");
-        expect_int(vrt_joiner_check_segment(fd, 0, VRT_JOINER_CHECK_ALL, &n_frames, &error),
+        error = (struct vrt_error){ 0 };
+        expect_int(vrt_joiner_check_segment(fd, 6, VRT_JOINER_CHECK_ALL, &n_frames, &error),
                    -EBADMSG);
+        expect_contains(error.message, "segment 7 of the restored video");
         expect_int(pwrite(fd, &byte, 1, at), 1);
     }
     expect_int(try_join(fd, input_fd, NULL, &result, &error), 0);

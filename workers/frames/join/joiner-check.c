@@ -30,7 +30,6 @@ static int count_packets(struct vrt_source *source, int video, struct found *fou
 
     if (!packet)
         return vrt_refuse_errno(error, vrt_raise(-ENOMEM), "the output");
-    *found = (struct found){ .first = INT64_MAX, .last = INT64_MIN };
     while ((r = vrt_source_next(source, packet, error)) == 0) {
         if (packet->stream_index == video && !(packet->flags & AV_PKT_FLAG_DISCARD)) {
             found->n_frames++;
@@ -135,7 +134,7 @@ int vrt_joiner_verify(int output_fd, const struct vrt_joiner_expected *expected,
         .cancel = cancel,
         .streams = VRT_JOIN_RESTORED_SPECIFIER,
     };
-    struct found found = { 0 };
+    struct found found = { .first = INT64_MAX, .last = INT64_MIN };
 
     int r = vrt_source_open(&params, &source, error);
     if (r < 0)
