@@ -202,26 +202,15 @@ def codecs():
          arguments=['--target-size', '1M', '--codec', 'ffv1'], refused='FFV1 has no bitrate')
     case('a quality of ffv1', 'in.mkv', f'{PICTURE} {FRAMES} {X264}', '.mkv',
          arguments=['--quality', '20', '--codec', 'ffv1'], refused='FFV1 has no quality')
-    case('an unknown option of a library', 'in.mkv', f'{PICTURE} {FRAMES} {X264}',
-         arguments=['--enc', 'x264-params=wibble=1'], refused='libx264 doesn\'t know all')
     case('a pixel format', 'in.mkv', f'{film} {X264} -c:a aac',
          arguments=['--codec', 'hevc', '--pix-fmt', 'yuv420p10le'])
-    case('no such pixel format', 'in.mkv', f'{film} {X264}', '.mov',
-         arguments=['--codec', 'prores', '--pix-fmt', 'yuv420p'],
-         refused='it has yuv422p10le, yuv444p10le')
     case('options of an encoder', 'in.mkv', f'{film} {X264} -c:a aac',
          arguments=['--enc', 'tune=film', '--enc', 'x264-params=aq-mode=3:deblock=-1,-1'])
-    case('no such option', 'in.mkv', f'{film} {X264}', arguments=['--enc', 'grain=5'],
-         refused='libx264 has no option grain')
-    case('an option of ours', 'in.mkv', f'{film} {X264}', arguments=['--enc', 'threads=5'],
-         refused="option threads is vrtd's to set")
     case('text to webm', 'in.mkv',
          [TEXT, f'{FFMPEG}{PICTURE} -i in.srt {FRAMES} {X264} -c:s srt in.mkv'], '.webm',
          arguments=['--codec', 'vp9'])
     case('sound that webm lacks', 'in.mkv', f'{film} {X264} -c:a aac', '.webm', left_out=[1],
          warns=['name the output .mkv to keep it'], arguments=['--codec', 'vp9'])
-    case('a rate that mxf lacks', 'in.mkv', f'{PICTURE} -r 15 {FRAMES} {X264}', '.mxf',
-         refused='holds 23.976, 24, 25', arguments=['--codec', 'prores'])
     case('a small picture in dnxhr', 'in.mkv', f'{PICTURE} {FRAMES} {X264}', '.mov',
          refused='no pictures smaller than 256x120', arguments=['--codec', 'dnxhr'])
 

@@ -147,25 +147,19 @@ static void test_small_packets(void)
     av_packet_free(&packet);
 }
 
+/* What a part has is told; that it has nothing at once where the length is known, else when the end
+ * is reached. */
 static void test_estimates(void)
 {
     static struct fixture_reading part;
-    const char *path = fixture_make("estimates.mp4", CLIP "-c:v libx264");
+    const char *path = fixture_make("short.mp4", CLIP "-c:v libx264");
     const struct vrt_reader_range middle = { 3 * VRT_NS_PER_S, 2 * VRT_NS_PER_S };
+    const struct vrt_reader_range late = { 20 * VRT_NS_PER_S, VRT_NS_PER_S };
 
     expect_int(read_range(path, middle, 1, &part), VRT_READER_END);
     expect_int(part.info.duration_ns, 2 * VRT_NS_PER_S);
     expect_int(part.info.n_frames_estimate, 50);
     expect_int(part.n, 50);
-}
-
-/* Where the length is known it is refused at once, else when the end is reached. */
-static void test_nothing(void)
-{
-    static struct fixture_reading part;
-    const char *path = fixture_make("short.mp4", CLIP "-c:v libx264");
-    const struct vrt_reader_range late = { 20 * VRT_NS_PER_S, VRT_NS_PER_S };
-
     expect_int(read_range(path, late, 1, &part), -ERANGE);
     expect_str(part.error.id, "input.part");
     expect_str(part.error.message, "clip is 12 s long: it has nothing from 20 s on; name an "
@@ -206,17 +200,11 @@ static int expect_rest(const char *path, const struct fixture_reading *whole,
     return r;
 }
 
-/* Joined by cat, so that the clock jumps. Return: the path, until the next one. */
+/* Joined by cat, so that the clock jumps. */
 static const char *join(const char *name, const char *first, const char *second)
 {
-    static char path[512];
-    char *command = NULL;
-
-    snprintf(path, sizeof(path), "%s", fixture_write(name, "", 0));
-    expect_true(asprintf(&command, "cat '%s' '%s' >'%s'", first, second, path) > 0);
-    expect_int(system(command), 0);
-    free(command);
-    return path;
+    fixture_run("cat '%s' '%s' >'%s'", first, second, name);
+    return fixture_path(name);
 }
 
 /* The rest of a video, from wherever its decoder could begin: of each way to refer to others. */
@@ -541,5 +529,5 @@ TEST_MAIN_AFTER(fixture_init(),
     { "lost", test_lost }, { "lost-by-damage", test_lost_by_damage },
     { "lost-by-delay", test_lost_by_delay }, { "leap", test_leap },
     { "large-packets", test_large_packets }, { "small-packets", test_small_packets },
-    { "estimates", test_estimates }, { "nothing", test_nothing },
+    { "estimates", test_estimates },
 )

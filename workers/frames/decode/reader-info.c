@@ -81,8 +81,9 @@ static int64_t estimate_frames(struct vrt_reader_info *info, const AVStream *str
         return stream->nb_frames;
     /* Matroska's statistics; the name may carry a language: NUMBER_OF_FRAMES-eng. */
     tag = av_dict_get(stream->metadata, "NUMBER_OF_FRAMES", NULL, AV_DICT_IGNORE_SUFFIX);
-    if (tag && strtoll(tag->value, NULL, 10) > 0)
-        return strtoll(tag->value, NULL, 10);
+    const int64_t n_counted = tag ? strtoll(tag->value, NULL, 10) : 0;
+    if (n_counted > 0)
+        return n_counted;
     if (info->duration_ns <= 0 || info->fps.num <= 0)
         return -1;
     info->is_by_duration = true;
@@ -210,8 +211,7 @@ void vrt_reader_info_deinterlace(struct vrt_reader_info *info, const struct vrt_
         return;
     info->time_base = vrt_av_rational(av_mul_q(vrt_rational_av(info->time_base),
                                                (AVRational){ 1, n_ticks }));
-    if (info->fps.num > 0)
-        info->fps = vrt_av_rational(av_mul_q(vrt_rational_av(info->fps), share));
+    info->fps = vrt_av_rational(av_mul_q(vrt_rational_av(info->fps), share));
     /* What is left of a film's last five frames stays. */
     if (info->n_frames_estimate > 0)
         info->n_frames_estimate = info->n_frames_estimate / share.den * share.num +
