@@ -210,17 +210,21 @@ static int count_opens(int watch)
     return size > 0 ? (int)(size / (ssize_t)sizeof(struct inotify_event)) : 0;
 }
 
-/* Reads `path` to its end, if it can be read. Return: the first failure, or the end. */
-static int read_under(const char *path, const char *name)
+/* Reads `path` to its end. Return: "id: sentence" of the first failure; "": it can be read. */
+static const char *read_under(const char *path, const char *name)
 {
+    static char text[600];
     const struct vrt_reader_params params = { .n_threads = 1, .name = name };
     static struct fixture_reading reading;
     VRT_CLEANUP(vrt_closep) int fd = fixture_open(path);
 
     int r = fixture_read(fd, &params, &reading);
     fprintf(stderr, "  %s: %s\n", name, r < 0 ? reading.error.message : "read");
-    expect_true(r > 0 || (reading.error.id && reading.error.message[0]));
-    return r;
+    if (r > 0)
+        return "";
+    snprintf(text, sizeof(text), "%s: %s", reading.error.id, reading.error.message);
+    expect_int(r, vrt_error_is(&reading.error, "input.playlist") ? -EPERM : -EBADMSG);
+    return text;
 }
 
 /* The files that others name, and those that are no text; `list` is packed into one. */
@@ -243,34 +247,35 @@ static void make_nested(const char *list)
 static void test_nested(void)
 {
     static const struct {
-        const char *name, *content, *target, *lured;
-        int r;
+        const char *name, *content, *target, *lured, *said;
     } cases[] = {
         { "list.txt", "ffconcat version 1.0\nfile target.ts\n", "target.ts",
-          "ffprobe -f concat list.txt", -EPERM },
+          "ffprobe -f concat list.txt", "input.playlist: list.txt is a concat script, not" },
         { "list.m3u8", "#EXTM3U\n#EXT-X-TARGETDURATION:1\n#EXTINF:1,\ntarget.ts\n"
-          "#EXT-X-ENDLIST\n", "target.ts", "ffprobe list.m3u8", -EPERM },
+          "#EXT-X-ENDLIST\n", "target.ts", "ffprobe list.m3u8",
+          "input.playlist: list.m3u8 is an HLS playlist, not a video: give the video file" },
         { "list.mp4", "#EXTM3U\n#EXT-X-TARGETDURATION:1\n#EXT-X-MAP:URI=\"target.ts\"\n"
           "#EXTINF:1,\ntarget.ts\n#EXT-X-ENDLIST\n", "target.ts",
-          "ffprobe -f hls list.mp4", -EPERM },
+          "ffprobe -f hls list.mp4", "input.playlist: list.mp4 is an HLS playlist" },
         { "list.mpd", "<?xml version=\"1.0\"?><MPD xmlns=\"urn:mpeg:dash:schema:mpd:2011\" "
           "profiles=\"urn:mpeg:dash:profile:isoff-on-demand:2011\" type=\"static\" "
           "mediaPresentationDuration=\"PT1S\"><Period><AdaptationSet contentType=\"video\">"
           "<Representation id=\"0\" bandwidth=\"1\"><BaseURL>target.mp4</BaseURL>"
-          "</Representation></AdaptationSet></Period></MPD>", "target.mp4", NULL, -EPERM },
+          "</Representation></AdaptationSet></Period></MPD>", "target.mp4", NULL,
+          "input.playlist: list.mpd is a DASH manifest" },
         { "target.idx", "# VobSub index file, v7 (do not modify this line!)\nsize: 720x576\n"
           "id: en, index: 0\ntimestamp: 00:00:00:000, filepos: 000000000\n", "target.sub",
-          "ffprobe target.idx", -EPERM },
+          "ffprobe target.idx", "input.playlist: target.idx is a subtitle index" },
         { "list.sdp", "v=0\no=- 0 0 IN IP4 127.0.0.1\ns=x\nc=IN IP4 127.0.0.1\nt=0 0\n"
           "a=control:target.ts\nm=video 5004 RTP/AVP 96\na=rtpmap:96 H264/90000\n", "target.ts",
-          NULL, -EPERM },
+          NULL, "input.playlist: list.sdp is a session description" },
         { "picture-%03d.png", NULL, "picture-001.png", "ffprobe -f image2 picture-%03d.png",
-          VRT_READER_END },
+          "" },
         { "picture-*.png", NULL, "picture-001.png",
-          "ffprobe -f image2 -pattern_type glob 'picture-0*.png'", VRT_READER_END },
+          "ffprobe -f image2 -pattern_type glob 'picture-0*.png'", "" },
         { "outside.mov", NULL, "target.mov",
-          "ffprobe -enable_drefs 1 -use_absolute_path 1 outside.mov", -EBADMSG },
-        { "packed.avi", NULL, "target.ts", NULL, VRT_READER_END },
+          "ffprobe -enable_drefs 1 -use_absolute_path 1 outside.mov", "input.damaged: " },
+        { "packed.avi", NULL, "target.ts", NULL, "" },
     };
 
     make_nested(cases[1].content);
@@ -282,9 +287,10 @@ static void test_nested(void)
             fixture_write(cases[i].name, cases[i].content, strlen(cases[i].content));
         int watch = inotify_init1(IN_NONBLOCK);
         expect_true(inotify_add_watch(watch, fixture_path(cases[i].target), IN_OPEN) >= 0);
-        int r = read_under(path, cases[i].name);
+        const char *said = read_under(path, cases[i].name);
         expect_int(count_opens(watch), 0);
-        expect_int(r, cases[i].r);
+        expect_contains(said, cases[i].said);
+        expect_int(said[0], cases[i].said[0]);
         /* That the test would see it. */
         if (cases[i].lured) {
             fixture_run("%s >/dev/null 2>&1 || true", cases[i].lured);
@@ -301,7 +307,7 @@ static void test_packed(void)
     make_packed("subtitled.avi", "1\n00:00:00,000 --> 00:00:00,080\nHello\n\n");
     expect_contains(fixture_run("ffprobe -v error -show_entries stream=codec_name -of csv=p=0 "
                                 "subtitled.avi"), "subrip");
-    expect_int(read_under(fixture_path("subtitled.avi"), "subtitled.avi"), VRT_READER_END);
+    expect_str(read_under(fixture_path("subtitled.avi"), "subtitled.avi"), "");
 }
 
 /* Of two recordings: one clock for both, where they have the same streams; else what begins so late
