@@ -60,9 +60,6 @@ def rates():
         for output in ('.mp4', '.mkv'):
             case(f'{rate} a second to {output[1:]}', 'in.mp4',
                  f'-f lavfi -i testsrc2=size=64x48:rate={rate} {FRAMES} {X264} -bf 2', output)
-    case('variable rate', 'in.mp4',
-         f'{PICTURE} {FRAMES} -vf "settb=1/90000,setpts=\'3600*N+977*mod(N,3)\'" -fps_mode '
-         f'passthrough -enc_time_base 1/90000 -video_track_timescale 90000 {X264}', '.mp4')
     case('a gap of three seconds', 'in.mkv',
          f'{PICTURE} {SOUND} -t 1 -vf "setpts=\'PTS+gt(N,8)*3/TB\'" -fps_mode passthrough {X264} '
          '-c:a flac')
@@ -211,8 +208,6 @@ def codecs():
          arguments=['--codec', 'vp9'])
     case('sound that webm lacks', 'in.mkv', f'{film} {X264} -c:a aac', '.webm', left_out=[1],
          warns=['name the output .mkv to keep it'], arguments=['--codec', 'vp9'])
-    case('a small picture in dnxhr', 'in.mkv', f'{PICTURE} {FRAMES} {X264}', '.mov',
-         refused='no pictures smaller than 256x120', arguments=['--codec', 'dnxhr'])
 
 
 def texts():

@@ -522,10 +522,7 @@ static void test_sizes(void)
         { VRT_CODEC_TIFF, 0, 6, 0, 8 }, { VRT_CODEC_EXR, 0, 4, 0, 6 },
         { VRT_CODEC_GIF, 0, 4.2, 0, 6.1 }, { VRT_CODEC_APNG, 0, 4.2, 0, 6.1 },
     };
-    static const struct vrt_container_load load = {
-        .n_frames = 10, .n_packets = 7, .frame_bytes = 184000, .packet_bytes = 2930 * 184,
-        .duration_s = 3,
-    };
+    static const struct vrt_container_load load = { 10, 7, 184000, 2930 * 184, 3 };
     static const double overheads[VRT_CONTAINER_COUNT] = {
         [VRT_CONTAINER_MP4] = 2000 + 160 + 56, [VRT_CONTAINER_MOV] = 2000 + 160 + 56,
         [VRT_CONTAINER_MKV] = 2000 + 90 + 63 + 60, [VRT_CONTAINER_WEBM] = 2000 + 90 + 63 + 60,

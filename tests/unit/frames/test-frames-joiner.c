@@ -21,6 +21,7 @@
 #define SINE "-f lavfi -i sine=sample_rate=48000 "
 #define FAST "-c:v libx264 -preset ultrafast "
 
+static const char *const outs[] = { "out.mp4", "out.mov", "out.mkv" };
 static const struct restore_params usual = { .quality = 25, .segment_frames = 12 };
 
 /* A copy that stays, up to 8 of them. */
@@ -111,7 +112,6 @@ static void test_sound(void)
 
     fixture_make("in.mp4", CLIP SINE SINE "-map 0 -map 1 -map 2 -t 2 -c:a:0 aac -c:a:1 libmp3lame "
                  FAST);
-    static const char *const outs[] = { "out.mp4", "out.mov", "out.mkv" };
     for (size_t i = 0; i < VRT_ARRAY_SIZE(outs); i++) {
         convert("in.mp4", outs[i], &result);
         expect_int(result.joined.warnings.n, 0);
@@ -327,7 +327,6 @@ static void test_rotation_and_colors(void)
     static const char *const properties =
         "-select_streams v:0 -show_entries stream=pix_fmt,color_range,color_space,color_transfer,"
         "color_primaries,chroma_location,sample_aspect_ratio:stream_side_data=rotation -of compact";
-    static const char *const outs[] = { "out.mp4", "out.mov", "out.mkv" };
     struct restore_result result;
 
     fixture_make("upright.mp4", CLIP "-t 0.4 -vf setsar=4/3 -color_range pc -color_primaries "

@@ -208,8 +208,6 @@ static void test_alike(void)
 }
 
 TEST_MAIN(
-    { "sizes", test_sizes },
-    { "quality", test_quality },
-    { "means", test_means },
+    { "sizes", test_sizes }, { "quality", test_quality }, { "means", test_means },
     { "alike", test_alike },
 )

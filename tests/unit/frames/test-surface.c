@@ -181,7 +181,5 @@ static void test_cropped(void)
 }
 
 TEST_MAIN(
-    { "pairs", test_pairs },
-    { "refused", test_refused },
-    { "cropped", test_cropped },
+    { "pairs", test_pairs }, { "refused", test_refused }, { "cropped", test_cropped },
 )
