@@ -342,8 +342,8 @@ class Onnx:
     TYPES = {'f': 1, 'e': 10, 'q': 7}
 
     def __init__(self, net, kind='f', opset=17, typed=False, size=None, constants=False, edge=None):
-        """With an edge, (STYLE, MULTIPLE, SCALE), it mirrors pictures to a multiple, and cuts what
-        it makes of them, as PyTorch writes it: STYLE "legacy" or "dynamo"."""
+        """With an edge, (STYLE, MULTIPLES, SCALE), it mirrors pictures to multiples, by rows and
+        columns, and cuts what it makes of them, as PyTorch writes it, "legacy" or "dynamo"."""
         self.kind, self.opset, self.typed, self.constants = kind, opset, typed, constants
         self.nodes, self.initializers, self.more = [], [], b''
         self.size, self.has_edge, self.n_made = size, bool(edge), 0
@@ -408,9 +408,9 @@ class Onnx:
         return self.made('Squeeze', self.made('Shape', 'input', attributes=[
             self.int('start', axis), self.int('end', axis + 1)]))
 
-    def pad(self, style, multiple, _):
+    def pad(self, style, multiples, _):
         missing = []
-        for axis in (3, 2):
+        for axis, multiple in (3, multiples[1]), (2, multiples[0]):
             left = self.made('Mod', self.extent(style, axis), multiple)
             left = (self.made('Sub', multiple, left) if style == 'legacy' else
                     self.made('Add', multiple, self.made('Mul', -1, left)))

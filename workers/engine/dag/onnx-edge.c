@@ -43,8 +43,9 @@ int vrt_onnx_pad(struct vrt_onnx_reader *reader, struct vrt_onnx_value *ret_valu
     *ret_value = *x;
     if (are_zero(reader, &pads, 0, 8))
         return 0;
+    /* Whatever isn't the input any more has read it. */
     if (!vrt_onnx_is(reader->node, "mode", "constant", "reflect") ||
-        !are_zero(reader, &pads, 0, 6) || !x->is_raw || reader->has_edge || reader->is_raw_read)
+        !are_zero(reader, &pads, 0, 6) || reader->has_edge || reader->is_raw_read)
         return vrt_dag_refuse(reader->dag, "pads otherwise than the network's input, on the right "
                               "and at the bottom, by what is mirrored there: vrtd has no op for "
                               "that");

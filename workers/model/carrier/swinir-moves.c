@@ -27,15 +27,14 @@ int vrt_swinir_gather(void *network)
     return vrt_swinir_put_made(reader, VRT_SKETCH_PART, &x, (float)number[0]);
 }
 
-/* A part of all rows or columns; from the first on where several are cut. */
+/* A part of all rows or columns; from the first on where several are cut. What is turned round ends
+ * before it starts. */
 int vrt_swinir_slice(void *network)
 {
     struct vrt_swinir_reader *reader = network;
     int64_t starts[VRT_ONNX_DIMS_MAX], ends[VRT_ONNX_DIMS_MAX], axes[VRT_ONNX_DIMS_MAX];
-    int64_t steps[VRT_ONNX_DIMS_MAX];
     const int n = vrt_carrier_onnx_integers(reader->onnx, NULL, 1, starts);
     const int n_axes = vrt_carrier_onnx_integers(reader->onnx, NULL, 3, axes);
-    const int n_steps = vrt_carrier_onnx_integers(reader->onnx, NULL, 4, steps);
     const struct vrt_carrier_shape *shape = vrt_swinir_shape(reader, 0);
     struct vrt_swinir_data x = vrt_swinir_any(reader, 0);
     struct vrt_layout layout = x.layout;
@@ -48,12 +47,11 @@ int vrt_swinir_slice(void *network)
         const int64_t end = vrt_carrier_limit(ends[k], size);
         const struct vrt_layout of = vrt_layout_of(&layout, shape->dims, axis);
 
-        fits = !n_steps || steps[k] == 1;
         if (start == 0 && end == size)
             continue;
-        fits &= (!x.is_cut || (x.start == 0 && start == 0)) && end > start &&
-                (x.is_cut || (of.n == 1 && of.axes[0].step == 1 &&
-                              1 << of.axes[0].kind & VRT_SWINIR_BOTH));
+        fits = (!x.is_cut || (x.start == 0 && start == 0)) && end > start &&
+               (x.is_cut || (of.n == 1 && of.axes[0].step == 1 &&
+                             1 << of.axes[0].kind & VRT_SWINIR_BOTH));
         x.is_cut = true;
         x.axis = of.axes[0].kind;
         x.start = start;
@@ -134,13 +132,14 @@ static void join_pixels(struct vrt_swinir_data *x, const struct vrt_carrier_shap
         x->layout = vrt_swinir_picture(c, h, w);
 }
 
+/* What is cut has fewer samples than its layout. */
 int vrt_swinir_reshape(void *network)
 {
     struct vrt_swinir_reader *reader = network;
     const struct vrt_carrier_shape *shape = &reader->onnx->shape;
     struct vrt_swinir_data x = vrt_swinir_any(reader, 0);
 
-    if (x.is_cut || x.is_end || !vrt_layout_fit(&x.layout, shape->dims, shape->n_dims))
+    if (x.is_end || !vrt_layout_fit(&x.layout, shape->dims, shape->n_dims))
         vrt_sketch_refuse(reader->sketch, "takes pictures apart as SwinIR doesn't");
     join_pixels(&x, shape);
     return vrt_swinir_put(reader, &x);
@@ -156,8 +155,7 @@ int vrt_swinir_transpose(void *network)
     int64_t perm[VRT_ONNX_DIMS_MAX];
     const int n = vrt_carrier_onnx_integers(reader->onnx, "perm", -1, perm);
 
-    if (x.is_cut || x.is_end || n != shape->n_dims ||
-        !vrt_layout_fit(&fitted, shape->dims, shape->n_dims)) {
+    if (x.is_end || n != shape->n_dims || !vrt_layout_fit(&fitted, shape->dims, shape->n_dims)) {
         vrt_sketch_refuse(reader->sketch, "turns axes as SwinIR doesn't");
         return 0;
     }

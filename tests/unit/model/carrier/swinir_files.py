@@ -89,7 +89,7 @@ class SwinIrOnnx(Onnx):
                         'axis': -1, 'norm_axis': -1, 'masked': (0.0, -100.0), 'end': 1,
                         'factor': 2.0, 'more': None, 'said': {}, 'gemm': None, 'gelu': None,
                         'missing': None, 'folded': False, 'ended': None, 'power': 2.0,
-                        'open': '', 'masks': 1} | changes
+                        'open': '', 'masks': 1, 'pixels': (0, 1, 4, 2, 5, 3)} | changes
         if self.changes['missing']:
             self.size = [n - less for n, less in zip(self.SIZE, self.changes['missing'][2:])]
         self.n_constants = 0
@@ -298,7 +298,7 @@ class SwinIrOnnx(Onnx):
             return self.made('DepthToSpace', x, attributes=[
                 self.int('blocksize', r), self.string('mode', 'CRD')])
         h, w = (n * scale for n in self.SIZE)
-        x = self.transpose(self.reshape(x, 1, channels, r, r, h, w), 0, 1, 4, 2, 5, 3)
+        x = self.transpose(self.reshape(x, 1, channels, r, r, h, w), *self.changes['pixels'])
         return self.reshape(x, 1, channels, h * r, w * r)
 
     def tail(self, x, beginning):

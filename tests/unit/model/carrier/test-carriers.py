@@ -100,7 +100,8 @@ BROKEN_SWINIR = [
     ('masks other places', swinir('dynamo', masked=(0.0, 1.0)), swinir(masked=(0.0, -10.0)),
      swinir(masked=(-100.0, 0.0)), swinir('dynamo', masks=2)),
     ('adds other numbers than SwinIR', gathered(lambda o: o.floats([4, 4], [0.5] * 16)),
-     gathered(lambda o: o.floats([6, 2, 4, 4], [0.5] * 192))),
+     gathered(lambda o: o.floats([6, 2, 4, 4], [0.5] * 192)),
+     lambda: SwinIrOnnx(SwinIr(tail='direct'), 'dynamo', pixels=(0, 1, 4, 3, 5, 2)).data()),
     ('goes along axis 2', swinir(axis=2)),
     ('goes along axis 1', swinir(axis=1), swinir(norm_axis=1), swinir('dynamo', norm_axis=1)),
     (f'its {BLOCK}0.attn.proj ', swinir(parts=(0, 1, 1))),
@@ -109,8 +110,7 @@ BROKEN_SWINIR = [
      swinir(windows=(0, 1, 3, 4, 2, 5)), swinir(parted=(2, 0, 1, 3, 4))),
     (UNFIT, swinir(turned=(0, 1, 2, 3)),
      other_tensor(BLOCK + '0.mlp.fc1.bias', lambda s, v: ([7], v[:7])), gathered(([0], [])),
-     gathered(([], [3])), gathered(([16], [9] * 16)), gathered(([16], [0] * 16)),
-     lambda: sliced(2)),
+     gathered(([], [3])), gathered(([16], [9] * 16)), gathered(([16], [0] * 16))),
     ('', swinir(turned=(0, 3, 1, 2)), swinir(tokens=(0, 1, 2)),
      other_tensor('norm.weight', lambda s, v: ([2], v[:2]))),
     ('another axis than SwinIR', swinir(joined=(0, 1, 2, 3))),
@@ -123,7 +123,6 @@ BROKEN_SWINIR = [
     (f'{BLOCK}0.attn ',
      other_tensor(BLOCK + '0.attn.relative_position_bias_table',
                   lambda s, v: (s, [math.nan] + v[1:]))),
-    ('in another order', lambda: to_pixels('DCR')),
     ('reads "n9", which', edited(field(1, 'm9'), field(1, 'n9'))),
     ("has an input that isn't a picture", swinir(open='chw')),
     ('has several inputs or outputs; SwinIR has one of both',
@@ -145,6 +144,7 @@ BROKEN_SWINIR = [
     ('reads a part', swinir(more='Clip', ended=lambda o, x: o.leaky(x, 0.5))),
     ('its conv_first', other_tensor('conv_first.bias', lambda s, v: ([5], [0.0] * 5))),
     ('its conv_hr', other_tensor('conv_hr.weight', lambda s, v: ([6, 6, 1, 1], v[:36]))),
+    ('joins pictures', lambda: SwinIrOnnx(SwinIr(tail='same'), ended=rolled(56, 56, 2)).data()),
 ]
 
 
@@ -164,6 +164,19 @@ def norm(*sizes):
                                *[o.floats([n], [1.0] * n) for n in sizes])
 
 
+def rolled(end, start, axis=3):
+    """Columns from `start` on before those up to `end`, or above them."""
+    return lambda o, x: o.made('Concat', o.made('Slice', x, [start], [999], [3]), o.made(
+        'Slice', x, [0], [end], [3]), attributes=[o.int('axis', axis)])
+
+
+def pixels(mode, *perm):
+    """Pixels of channels that are made of a picture, and turned."""
+    return lambda o, x: o.made('DepthToSpace', o.transpose(o.made(
+        'Conv', x, o.floats([12, 3, 1, 1], [0.0] * 36), o.floats([12], [0.0] * 12)), *perm),
+        attributes=[o.int('blocksize', 2), o.string('mode', mode)])
+
+
 # The same with one more operation at its end.
 BROKEN_SWINIR += [(part, *map(ended, more)) for part, *more in (
     ('cuts off within 0 and 1', lambda o, x: o.made('Clip', x, o.number(0.1)),
@@ -173,18 +186,22 @@ BROKEN_SWINIR += [(part, *map(ended, more)) for part, *more in (
     ('no picture as its input 2', lambda o, x: o.made('Div', x)),
     ('else than a deviation', lambda o, x: o.made('Div', x, x)),
     (UNFIT_OUTPUT, lambda o, x: o.made('Slice', x, [1], [9], [3]),
-     lambda o, x: o.reshape(x, 1, 3, 28, -1),
+     lambda o, x: o.reshape(x, 1, 3, 28, -1), rolled(64, 64), rolled(160, 160),
      lambda o, x: o.made('Slice', x, [0, 0], [112, 112], [2, 3])),
     ('reads a part of a picture', lambda o, x: o.leaky(o.made('Slice', x, [1], [9], [3]), 0.5)),
+    (UNFIT, lambda o, x: o.made('Slice', x, [0], [99], [3], [2])),
     ('cuts pictures', lambda o, x: o.made('Slice', x, [1], [2], [1])),
-    ('joins pictures',
-     lambda o, x: o.made('Concat', *[o.made('Slice', x, [a], [b], [3]) for a, b in (
-         (2, 99), (0, 1))], attributes=[o.int('axis', 3)]),
+    ('takes pictures apart', lambda o, x: o.reshape(x, 1, 224, 3, 112),
+     lambda o, x: o.reshape(o.made('Slice', x, [1], [9], [3]), 1, 3, -1),
+     lambda o, x: o.reshape(o.made('Clip', x), 1, 3, 224, 112)),
+    ('joins pictures', rolled(1, 2), rolled(65, 65), rolled(159, 159),
      lambda o, x: o.made('Concat', x, x, attributes=[o.int('axis', 2)])),
     ("isn't SwinIR's", lambda o, x: o.transpose(x, 0, 1, 3, 2)),
     ('whose axes SwinIR has in another order',
-     lambda o, x: conv(3, 3)(o, o.transpose(x, 0, 1, 3, 2))),
-    ('turns axes', lambda o, x: o.made('Transpose', x)),
+     lambda o, x: conv(3, 3)(o, o.transpose(x, 0, 1, 3, 2)), pixels('CRD', 0, 1, 3, 2)),
+    ('turns axes', lambda o, x: o.made('Transpose', x),
+     lambda o, x: o.transpose(o.made('Slice', x, [1], [9], [3]), 0, 1, 3, 2)),
+    ('in another order than SwinIR', pixels('DCR', 0, 1, 2, 3)),
     ('samples that are in another order', lambda o, x: turned(o, o.reshape(x, 1, 3, 112, 2, 112))),
     ("another axis than SwinIR's features",
      lambda o, x: o.made('MatMul', x, o.floats([1, 224, 1], [1.0] * 224))),
@@ -222,22 +239,6 @@ BROKEN_GRAPH = {
     'tensor "more" holds 8 bit integers': lambda _: tensor('more', 3, bytes(7)),
     'tensor "k1" makes what another has made before': lambda _: tensor('k1', 1, bytes(28)),
 }
-
-
-def to_pixels(mode):
-    """Pixels of channels that come behind the result."""
-    onnx = SwinIrOnnx(SwinIr())
-    weight = onnx.floats([12, 3, 1, 1], [0.0] * 36)
-    x = onnx.made('Conv', onnx.result, weight, onnx.floats([12], [0.0] * 12))
-    onnx.result = onnx.made('DepthToSpace', x, attributes=[onnx.int('blocksize', 2),
-                                                           onnx.string('mode', mode)])
-    return onnx.data()
-
-
-def sliced(step):
-    onnx = SwinIrOnnx(SwinIr())
-    onnx.result = onnx.made('Slice', onnx.result, [0], [(1 << 63) - 1], [3], [step])
-    return onnx.data()
 
 
 class Carriers(Files):

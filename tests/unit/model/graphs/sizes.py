@@ -16,10 +16,28 @@ def first(model, old, new):
     raise ValueError(f'{old} is nowhere')
 
 
-def folded(style='legacy', multiple=2):
+class Padded(Onnx):
+    """Pads pictures by constants."""
+
+    def pad(self, *pads):
+        self.node('Pad', ['input', self.constant('pads', [8], pads, 'q')], ['padded'],
+                  [self.string('mode', 'reflect')])
+
+    def cut(self, *_):
+        pass
+
+
+def padded_again(*, is_first):
+    """Pads the input once more, or after it was read."""
+    model = folded() if is_first else Onnx(compact())
+    model.made('Pad', 'input', [0] * 7 + [1], attributes=[model.string('mode', 'reflect')])
+    return model.data()
+
+
+def folded(style='legacy', multiples=(2, 2), scale=2):
     """What mirrors pictures to a multiple, and cuts again."""
     return Onnx(esrgan(n_up=2, unshuffle=2), opset=11 if style == 'legacy' else 17, size=(H, W),
-                edge=(style, multiple, 2))
+                edge=(style, multiples, scale))
 
 
 def uncut():
@@ -71,15 +89,16 @@ BROKEN_SIZES = [
     ('combines numbers in 1 rows with such in 2', lambda: with_node('Add', ['row', 'column'])),
     ('combines 0 numbers with 1', lambda: with_node('Mul', ['none', 'one'])),
     ('cuts in a way', lambda: with_node('Slice', ['sizes', 'one', 'rows'])),
-    ('pads otherwise', lambda: first(folded(), b'reflect', b'wrapped')),
-    ("isn't what is missing to the next", lambda: folded(multiple=3).data()),
+    ('pads otherwise', lambda: first(folded(), b'reflect', b'wrapped'),
+     *[Padded(compact(), edge=[int(k == i) for k in range(8)]).data for i in range(6)],
+     lambda: padded_again(is_first=True), lambda: padded_again(is_first=False)),
+    ("isn't what is missing to the next", *[folded(multiples=n).data for n in (
+        (3, 3), (2, 3), (3, 2), (0, 0), (66, 66))]),
     ('an edge that stays', uncut),
     ('reads a picture without the edge', beside),
     ('reads a picture whose edge was cut off', behind),
-    ('cuts pictures',
-     lambda: Onnx(esrgan(n_up=2, unshuffle=2), size=(H, W), edge=('dynamo', 2, 1)).data()),
+    ('cuts pictures', folded('dynamo', scale=1).data),
     ('Einsum', lambda: first(folded(), field(4, 'Gather'), field(4, 'Einsum'))),
-    ('next multiple', lambda: folded(multiple=0).data()),
 ]
 
 
@@ -190,10 +209,14 @@ SIZES = {
 
 
 def resized(make, style='sizes'):
-    """To twice the sizes that it makes: an odd number more, divided as integers are."""
+    """To twice the sizes that it makes: an odd number more, divided as integers are; "unread": they
+    are for nothing."""
     o = Onnx(one_conv())
     s = shape(o)
-    twice = o.made('Div', o.made('Add', o.made('Mul', make(o, s), 4), 1), 2)
+    made = make(o, s)
+    if style == 'unread':
+        return o.data()
+    twice = o.made('Div', o.made('Add', o.made('Mul', made, 4), 1), 2)
     sizes = listed(o, [1, 3], twice)
     if style == 'scales':
         sizes = o.made('Div', cast(o, sizes, 1), cast(o, s, 1))

@@ -17,7 +17,7 @@ from graph_files import (NCNN_F16, NCNN_F32, Files, Ncnn, Onnx, compact, esrgan,
                          pictures, safetensors, samples, span)
 from nets import BROKEN_GRAPHS, GRAPHS, graph
 from rules import run
-from sizes import (BROKEN_SIZES, H, NO_SIZES, ROUNDED, SIZES, W, WHERE, first, folded, nearest,
+from sizes import (BROKEN_SIZES, FAR, H, NO_SIZES, ROUNDED, SIZES, W, WHERE, first, folded, nearest,
                    one_conv, plainly_resized, reshaped, resized)
 
 HAS_ONNX = 'onnx' in sys.argv[2:]
@@ -165,46 +165,52 @@ BROKEN_ONNX = [
     ('resizes along some axes',
      lambda m: first(m, field(5, m.string('mode', 'nearest')), field(5, m.ints('axes', 2, 3)))),
     ('is as in training',
-     lambda m: ended(m, 'BatchNormalization', m.result, *['c10'] * 4, attributes=[
+     lambda m: beside(m, 'BatchNormalization', m.result, *['c10'] * 4, attributes=[
         m.int('training_mode', 1)])),
     ('has no constant as its input 4',
-     lambda m: ended(m, 'BatchNormalization', m.result, *['c10'] * 3)),
-    ('joins along axis 2', lambda m: ended(m, 'Concat', m.result, attributes=[m.int('axis', 2)])),
+     lambda m: beside(m, 'BatchNormalization', m.result, *['c10'] * 3)),
+    ('joins along axis 2', lambda m: beside(m, 'Concat', m.result, attributes=[m.int('axis', 2)])),
     ("joins what isn't pictures",
-     lambda m: ended(m, 'Concat', m.result, 'c10', attributes=[m.int('axis', 1)])),
-    ('neither one number nor one', lambda m: ended(m, 'Add', m.result, 'c9'),
-     lambda m: ended(m, 'Add', m.result, m.constant('k', [1, 1, 3], [1.0] * 3))),
-    ('cuts off within', lambda m: ended(m, 'Clip', m.result, m.constant('k', [2], [-1.0] * 2)),
-     lambda m: ended(m, 'Clip', m.result, m.made('Gather', m.made('Shape', 'input'), 0))),
-    ('has no numbers', lambda m: ended(m, 'Constant'),
-     lambda m: ended(m, 'Constant', attributes=[m.string('value_string', 'x')])),
+     lambda m: beside(m, 'Concat', m.result, 'c10', attributes=[m.int('axis', 1)])),
+    ('neither one number nor one', lambda m: beside(m, 'Add', m.result, 'c9'),
+     lambda m: beside(m, 'Add', m.result, m.constant('k', [1, 1, 3], [1.0] * 3))),
+    ('cuts off within', lambda m: beside(m, 'Clip', m.result, m.constant('k', [2], [-1.0] * 2)),
+     lambda m: beside(m, 'Clip', m.result, m.made('Gather', m.made('Shape', 'input'), 0))),
+    ('has no numbers', lambda m: beside(m, 'Constant'),
+     lambda m: beside(m, 'Constant', attributes=[m.string('value_string', 'x')])),
     ('has numbers of two kinds',
-     lambda m: ended(m, 'Constant', attributes=[
+     lambda m: beside(m, 'Constant', attributes=[
         m.attribute('value_floats', 6, 7, 1.0) + field(8, 1)])),
-    ('no picture as its first input', lambda m: ended(m, 'Relu', 'c10')),
+    ('no picture as its first input', lambda m: beside(m, 'Relu', 'c10')),
     ('reads pictures of six dimensions',
-     lambda m: ended(m, 'Relu', m.made('Reshape', m.made('Transpose', m.made(
+     lambda m: beside(m, 'Relu', m.made('Reshape', m.made('Transpose', m.made(
         'Reshape', m.made('Reshape', m.made('Unsqueeze', m.result, [3]), [0, 0, -1, 2, 0]),
         [0, 0, 0, 0, -1, 2]), attributes=[m.ints('perm', 0, 1, 3, 5, 2, 4)]),
         [0, -1, 1, 1, 0, 0]))),
-    ('is of no picture', lambda m: ended(m, 'Unsqueeze', m.made('Unsqueeze', m.result, [3]), [3])),
+    ('is of no picture', lambda m: beside(m, 'Unsqueeze', m.made('Unsqueeze', m.result, [3]), [3])),
     ('has 2 outputs; vrtd runs networks with one',
      lambda m: setattr(m, 'more', field(12, m.value_info('v1', 12))) or m.data()),
     ('has no output', lambda m: m.node('Relu', [m.result], []) or m.data()),
-    ('has no two inputs that vrtd can combine', lambda m: ended(m, 'Add', m.result)),
+    ('has no two inputs that vrtd can combine', lambda m: beside(m, 'Add', m.result)),
     ('takes integers (type 7)', lambda m: setattr(m, 'kind', 'q') or m.data()),
     ('has 3 dimensions, not 4', lambda m: setattr(m, 'size', [H]) or m.data()),
     ('makes 4 channels of what is 3',
      lambda m: first(Onnx(graph(GRAPHS['squares taken apart'])), packed(
         [1, 3, 2 * H, 2 * W], 'q'), packed([1, 4, 2 * H, 2 * W], 'q'))),
-    ("isn't part of moving", lambda m: ended(m, 'Squeeze', m.result, [0])),
-    ('pictures of 9 dimensions', lambda m: ended(m, 'Reshape', m.result, [1] * 9)),
+    ("isn't part of moving", lambda m: beside(m, 'Squeeze', m.result, [0])),
+    ('pictures of 9 dimensions', lambda m: beside(m, 'Reshape', m.result, [1] * 9)),
     ('channels before height',
-     lambda m: ended(m, 'Transpose', m.result, attributes=[m.ints('perm', 0, 1, 3, 2)]),
-     lambda m: ended(m, 'Transpose', m.made('Reshape', m.result, [1, 3, -1, 2, 4, 4]), attributes=[
+     lambda m: beside(m, 'Transpose', m.result, attributes=[m.ints('perm', 0, 1, 3, 2)]),
+     lambda m: beside(m, 'Transpose', m.made('Reshape', m.result, [1, 3, -1, 2, 4, 4]), attributes=[
         m.ints('perm', 0, 1, 3, 5, 2, 4)])),
-    ('what is no picture', lambda m: ended(m, 'Pad', m.result, [0] * 4)),
-    *[('constants of 3 dimensions', lambda m, kind=kind: ended(
+    ('what is no picture', lambda m: beside(m, 'Pad', m.result, [0] * 4),
+     lambda m: beside(m, 'Pad', 'c10', [0] * 8),
+     lambda m: beside(m, 'Pad', m.result, [0] * 8, '', [0, 1, 2, 3])),
+    *[('cuts pictures', lambda m, cut=cut: beside(m, 'Slice', m.result, *cut)) for cut in (
+        ([1], [FAR], [2]), ([0], [FAR], [2], [2]), ([0], [FAR], [4]), ([0], [FAR], [-5]),
+        ([0], [2], [1]), ([0], [0], [0]), ([0], [2 * H], [2]), ([0, 0], [FAR], [3]),
+        ([0], [FAR], [2, 3]), ([0], [FAR], [3], [1, 1]), ([], [], []))],
+    *[('constants of 3 dimensions', lambda m, kind=kind: beside(
         m, kind, m.result, *[''] * (kind == 'Resize'), m.constant('k', [1, 1, 2], [1, 1], 'q')))
       for kind in ('Pad', 'Reshape', 'Resize', 'Slice')],
 ]
@@ -242,10 +248,15 @@ for old, new, part in (
     BROKEN_ONNX.append((part, lambda m, old=old, new=new: first(m, old, new)))
 
 
-def ended(model, kind, *inputs, attributes=()):
-    """The file with one operation more."""
+def ended(model, kind, *inputs):
+    model.result = model.made(kind, *inputs)
+    return model.data()
+
+
+def beside(model, kind, *inputs, attributes=()):
+    """The file with one operation more, which nothing reads."""
     model.initializers.append(model.tensor('c10', [3, 1, 1], [0.5] * 3))
-    model.result = model.made(kind, *inputs, attributes=attributes)
+    model.made(kind, *inputs, attributes=attributes)
     return model.data()
 
 
@@ -271,14 +282,16 @@ SAME_ONNX = {
     'passed on': lambda m: several(m, [('Identity', []), ('Dropout', [])] + [
         ('Cast', [m.int('to', kind)]) for kind in (1, 10, 11, 16)]),
     'cut off last': lambda m: several(m, [('Clip', []), ('Cast', [m.int('to', 1)])]),
-    'f64': lambda m: replaced(m, 'c9', tensor((1, 4), (2, 11), (10, packed([1, 1, 2, 2], 'd')))),
+    'f64 scales': lambda m: replaced(m, 'c9', tensor((1, 4), (2, 11), (10, packed(
+        [1, 1, 2, 2], 'd')))),
     'a domain': lambda m: first(m, field(4, 'PRelu'), field(4, 'PRelu') + field(7, 'ai.onnx')),
     'a number': lambda m: told(m, 'value_float', 1, 2, 2.0),
     'numbers': lambda m: told(m, 'value_floats', 6, 7, 2.0),
     'an integer': lambda m: told(m, 'value_int', 2, 3, 2),
     'integers': lambda m: told(m, 'value_ints', 7, 8, 2),
     'padded by nothing': lambda m: ended(m, 'Pad', m.result, [0] * 8),
-    'cut nowhere': lambda m: ended(m, 'Slice', m.result, [0, 0], [3, 1 << 40], [1, -1], [1, 1]),
+    'cut nowhere': lambda m: ended(m, 'Slice', m.result, [0] * 4, [3, 1, FAR, FAR],
+                                   [-3, 0, 3, -2], [1] * 4),
     'f64': lambda m: replaced(m, 'c1b', tensor((1, 12), (2, 11), (10, packed(
         compact().ops[1][2]['bias'], 'd')))),
     'channels left open': lambda m: setattr(m, 'channels', 0) or m.data(),
@@ -414,8 +427,9 @@ class GraphFiles(Files):
         for name, make in SIZES.items():
             self.make_same('onnx', wanted, {f'{name}, {style}': resized(make, style)
                                             for style in ('sizes', 'scales')})
-        self.refuse_each('onnx', [(part, lambda make=make: resized(make))
-                                  for part, *makes in NO_SIZES for make in makes])
+        self.refuse_each('onnx', [(part, lambda make=make, style=style: resized(make, style))
+                                  for part, *makes in NO_SIZES for make in makes
+                                  for style in ['sizes' if part == 'given size' else 'unread']])
 
     @unittest.skipUnless(HAS_ONNX, 'built without libprotobuf-c')
     def test_nearest(self):
