@@ -189,7 +189,29 @@ BROKEN_SWINIR += [(part, *map(ended, more)) for part, *more in (
      lambda o, x: o.reshape(x, 1, 3, 28, -1), rolled(64, 64), rolled(160, 160),
      lambda o, x: o.made('Slice', x, [0, 0], [112, 112], [2, 3])),
     ('reads a part of a picture', lambda o, x: o.leaky(o.made('Slice', x, [1], [9], [3]), 0.5)),
-    (UNFIT, lambda o, x: o.made('Slice', x, [0], [99], [3], [2])),
+    (UNFIT, lambda o, x: o.made('Slice', x, [0], [99], [3], [2]),
+     conv(3, pads=[1] * 4), conv(3, 65, pads=[1, 32] * 2), conv(65, 1, pads=[32, 0] * 2),
+     *[conv(3, 3, **how) for how in (
+         {'pads': [1, 1]}, {'pads': [-1, 1, 1, 1]}, {'pads': [1, 1, 1, 65]}, {'strides': [1]},
+         {'strides': [0, 1]}, {'strides': [1, 65]})],
+     *[lambda o, x, to=to: conv(3, 3, pads=[1] * 4)(o, o.reshape(x, *to)) for to in (
+         (3, 112, 224), (1, 3, 112, 224, 1), (1, 6, 56, 224))],
+     *[lambda o, x, n=n: o.made('MatMul', x, o.floats([*n, 1], [1.0] * math.prod(n))) for n in (
+         [223], [2, 224])], lambda o, x: o.made('MatMul', x, o.floats([224], [1.0] * 224)),
+     *[lambda o, x, n=n: o.made('Gemm', o.reshape(x, *n[0]), o.floats(n[1], [
+         1.0] * math.prod(n[1])), o.number(0.0)) for n in (
+             ([1, 3, 112, 224], [224, 1]), ([-1, 224], [223, 1]), ([-1, 224], [1, 224, 1]))],
+     *[lambda o, x, n=n: o.made('ReduceMean', x, attributes=[
+         o.ints('axes', n[0]), o.int('keepdims', n[1])]) for n in ((3, 0), (4, 1))],
+     *[lambda o, x, n=n: o.made('DepthToSpace', o.reshape(x, *n[1]), attributes=[
+         o.int('blocksize', n[0])]) for n in (
+             (0, [1, 3, 112, 224]), (2, [1, 3, 112, 224]), (1, [3, 112, 224]))],
+     *[lambda o, x, n=n: o.made('Pad', x, n) for n in (
+         [0] * 6, [0] * 7 + [-1], [0] * 3 + [-1] + [0] * 4)],
+     *[lambda o, x, n=n: o.made('Resize', x, '', *n, attributes=[o.string('mode', 'nearest')])
+       for n in (['', [1, 3, 224]], [[1, 1, 2, 2, 1]])],
+     lambda o, x: o.made('Concat', x, o.reshape(x, 3, 112, 224), attributes=[o.int('axis', 2)]),
+     lambda o, x: o.made('Add', x, o.floats([4, 1, 1], [0.5] * 4))),
     ('cuts pictures', lambda o, x: o.made('Slice', x, [1], [2], [1])),
     ('takes pictures apart', lambda o, x: o.reshape(x, 1, 224, 3, 112),
      lambda o, x: o.reshape(o.made('Slice', x, [1], [9], [3]), 1, 3, -1),
@@ -209,7 +231,7 @@ BROKEN_SWINIR += [(part, *map(ended, more)) for part, *more in (
      lambda o, x: o.made('Sqrt', x), lambda o, x: o.made('Sub', x, o.floats([3, 1, 1], [0.5] * 3))),
     ('is no convolution that keeps the size', conv(3, 1, pads=[1, 0, 1, 0]),
      conv(1, 3, pads=[0, 1, 0, 1]), conv(3, 3), conv(3, 3, pads=[0] * 4),
-     conv(3, 3, pads=[1] * 4, strides=[2, 2])),
+     conv(3, 3, pads=[1] * 4, strides=[2, 2]), conv(3, 3, pads=[64] * 4, strides=[64, 64])),
     ('has no constant as its input 3', conv(3, 3, pads=[1] * 4, bias=False)),
     ('has no constant weights and bias', norm(3), norm(4, 3), norm(3, 4), norm(1, 1)),
     ('resizes otherwise than by repeating samples twice', enlarged(1.0, 1.0, 2.0, 1.0),
