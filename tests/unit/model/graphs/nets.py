@@ -137,7 +137,7 @@ BROKEN_GRAPHS = [
         conv(n, b, 3), 1 / 9), 9), 1 / 8), 8)),
     ('pictures of unlike size', lambda n, a, b: n.concat([a, n.resize(b, 2)])),
     ('17', lambda n, a, b: n.concat([a] * 17)),
-    ('no plain ratio', lambda n, a, b: n.resize(b, math.pi)),
+    ('no plain ratio', lambda n, a, b: n.resize(b, math.pi), lambda n, a, b: n.resize(b, 18 / 17)),
     ('changes the size by 9/1', lambda n, a, b: n.resize(b, 9, 'cubic')),
     ('9 by 9', lambda n, a, b: conv(n, b, kernel=9)),
     ('kernel of 2', lambda n, a, b: conv(n, b, kernel=2)),

@@ -30,6 +30,19 @@ def changed(make, old, new, n_bytes=None):
     return net.text.replace(old, new, 1).encode() + net.weights[:n_bytes]
 
 
+def blobs(n):
+    """So many that what comes in is split to."""
+    return b'1 %d data data_0 data_1' % n + b''.join(b' more_%d' % i for i in range(n - 2))
+
+
+# What compact() may be told as.
+SAME_NCNN = [
+    (b' 4=1', b' 4=-233'), (b' 4=1', b' 4=-234'), (b' 1 1 ', b'\t1\t1  '),
+    (b' 6=324', b' 2=1 3=1 8=0 11=3 12=1 13=1 14=1 15=1 16=1 18=0 6=324'),
+    (b'1 2 data data_0 data_1', blobs(64)), (NCNN_F32, struct.pack('<I', 0x0002C056)),
+]
+
+
 def of_two(old, new):
     return changed(lambda n, a, b: n.sum([a, b], [1, 1]), old, new)
 
@@ -65,11 +78,16 @@ BROKEN_NCNN = [
     ('not finite', lambda n: n.joined().replace(NCNN_F32, NCNN_F32 + packed([math.nan]), 1)[:-4]),
     ('PReLU "prelu_2" needs 48 bytes', lambda n: n.text.encode() + n.weights[:1352]),
     ('is of kind 2 with 2 inputs', lambda n: of_two('0=1 -', '0=2 -')),
+    ('is of kind -1 with 2 inputs', lambda n: of_two('0=1 -', '0=-1 -')),
+    ('given size', lambda n: of_two('Eltwise', 'Interp ')),
     ('is of kind 1 with 1 inputs', lambda n: of_two('2 1 v1_0 v2 ', '1 1 v2 ')),
     ('joins along axis 1', lambda n: changed(lambda n, a, b: n.concat([a, b]), 'v3', 'v3 0=1')),
     ('holds 12 by 2 by 0 ', lambda n: by_memory('_3 0=12', '_3 0=12 1=2')),
     ('holds 2 by 1 by 12', lambda n: by_memory('_3 0=12', '_3 0=2 1=1 2=12')),
     ('holds 12 by', lambda n: by_memory('_3 0=12', '_3 0=12 11=2')),
+    ('holds 1 by 2 by 12', lambda n: by_memory('_3 0=12', '_3 0=1 1=2 2=12')),
+    ('holds 8193 by', lambda n: by_memory('_3 0=12', '_3 0=8193')),
+    ('tag 0x3f000000', lambda n: by_memory('_3 0=12', '_3 0=12 21=0')),
     ('holds 0 by', lambda n: by_memory('_3 0=12', '_3 0=0')),
     ('MemoryData "memory_3" needs 48', lambda n: by_memory('12', '12', 6604)),
     ('has a constant where vrtd takes a picture', lambda n: by_memory('BinaryOp', 'Concat  ')),
@@ -79,6 +97,19 @@ BROKEN_NCNN = [
 ]
 # The same where something is replaced.
 for old, new, part in (
+    *[(b' 6=324', b' %s 6=324' % more, 'has strides, dilation or a kernel that is no square')
+      for more in (b'11=5', b'2=2', b'12=2', b'13=2')],
+    *[(b' 6=324', b' %s 6=324' % more, "isn't padded by 1 zeros, half of its kernel")
+      for more in (b'14=0', b'15=0', b'16=0', b'14=1 16=0', b'18=1')],
+    *[(b'0=12 1=3 4=1 5=1 6=324', new, part) for new, part in (
+        (b'0=8193 1=1 6=24579', '24579 weights, not 8193 outputs times 3 inputs times 1'),
+        (b'0=12 1=8 4=4 6=2304', '2304 weights, not 12 outputs times 3 inputs times 8'),
+        (b'0=0 1=3 4=1 6=0', '0 weights, not 0 outputs'), (b'0=12', 'times 0 by 0'))],
+    (b'\n12 ', b'\n65536 ', "doesn't say how many blobs"),
+    (b'\n12 ', b'\n65537 ', 'has 65537 layers'),
+    (b'1 2 data data_0 data_1', blobs(65), "doesn't say how many blobs"),
+    (b'0=1 1=2.0', b'0=1 4=16 1=2.0', 'given size'), (b'0=1 1=2.0', b'0=0 1=2.0', 'by kind 0;'),
+    (b' 0=0\n', b' 0=4\n', 'is of kind 4'), (b' 0=0\n', b' 0=6\n', 'is of kind 6'),
     (b'\n12 ', b'\n11 ', 'has weights of an unknown kind'),
     (b'\n12 ', b'\nx ', 'has 0 layers'),
     (b'\n12 ', b'\n-2 ', 'has -2 layers'),
@@ -478,19 +509,15 @@ class GraphFiles(Files):
         self.write('w.ncnn', NCNN_F16 + net.weights)
         self.refuse(self.path('w.ncnn'), 'name that')
 
-    def test_blobs(self):
-        """As many as a layer may have: the highest number of them."""
-        net = Ncnn(compact())
+    def test_same_ncnn(self):
+        """Told otherwise; as many blobs as a layer may have."""
+        net, summed = Ncnn(compact()), Ncnn(compact(), eltwise=True)
         wanted = self.result(self.write('a.ncnn', net.joined()))
-        for n, part in (64, None), (65, "doesn't say how many blobs"):
-            with self.subTest(blobs=n):
-                more = f'1 {n} data data_0 data_1' + ''.join(f' more_{i}' for i in range(n - 2))
-                path = self.write('b.ncnn', net.joined().replace(b'1 2 data data_0 data_1',
-                                                                 more.encode()))
-                if part:
-                    self.refuse(path, part)
-                else:
-                    self.assertEqual(self.result(path), wanted)
+        same = {new: net.joined().replace(old, new, 1) for old, new in SAME_NCNN}
+        same['summed'] = summed.joined().replace(b' -23301=2,1.0,1.0', b'')
+        same['cut off nowhere'] = (net.text.replace('\n12 ', '\n13 ') + 'Clip clip 1 1 '
+                                   f'{net.left[10][0]} out\n').encode() + net.weights
+        self.make_same('ncnn', wanted, same)
 
     def test_broken_ncnn(self):
         self.refuse_each('ncnn', BROKEN_NCNN, lambda: Ncnn(compact()))
