@@ -86,6 +86,7 @@ static void test_files(void)
         const char *file;
         struct sizes sizes;
         struct wanted wanted;
+        const char *metadata;
     } cases[] = {
         { "realesr-animevideov3.pth", { COMPACT, .compact = { 3, 64, 16, 4, 'p' } },
           { "SRVGGNetCompact, 64 features, 16 convolutions, x4", 4, 1, 3, 18, 621424 } },
@@ -98,6 +99,9 @@ static void test_files(void)
           { "SRVGGNetCompact, 64 features, 16 convolutions, x1", 1, 1, 3, 18, 595459 } },
         { "3x Compact, no slopes", { COMPACT, .compact = { 3, 32, 4, 3, 'l' } },
           { "SRVGGNetCompact, 32 features, 4 convolutions, leaky ReLU, x3", 3, 1, 3, 6, 45691 } },
+        { "3x Compact, ReLU said", { COMPACT, .compact = { 3, 32, 4, 3, 'l' } },
+          { "SRVGGNetCompact, 32 features, 4 convolutions, ReLU, x3", 3, 1, 3, 6, 45691 },
+          "{\"activation\":\"relu\"}" },
         { "8x gray", { COMPACT, .compact = { 1, 16, 0, 8, 'p' } },
           { "SRVGGNetCompact, 16 features, 0 convolutions, gray, x8", 8, 1, 1, 2, 9456 } },
         { "RealESRGAN_x4plus.pth, RealESRNet_x4plus.pth",
@@ -165,7 +169,7 @@ static void test_files(void)
     };
 
     for (size_t i = 0; i < VRT_ARRAY_SIZE(cases); i++) {
-        struct fixture f = { .dtype = "F16" };
+        struct fixture f = { .dtype = "F16", .metadata = cases[i].metadata };
 
         add(&f, &cases[i].sizes);
         /* What only training has. */
@@ -369,16 +373,6 @@ static void test_long_names(void)
     expect_refused(&f, VRT_NETWORK_E_UNKNOWN, "abcdefgh", ", ...");
 }
 
-static void test_activation_named(void)
-{
-    struct fixture f = { .metadata = "{\"activation\":\"relu\"}" };
-
-    fixture_add_compact(&f, &(struct fixture_compact){ 3, 8, 1, 2, 'l' });
-    struct vrt_network *network = fixture_network(&f);
-    expect_contains(vrt_network_info(network)->description, ", ReLU,");
-    vrt_network_unref(network);
-}
-
 static uint64_t checksum_of(const struct fixture_compact *c, uint64_t seed, float add)
 {
     struct fixture f = { .seed = seed };
@@ -417,6 +411,5 @@ TEST_MAIN(
     { "too-large", test_too_large },
     { "unknown", test_unknown },
     { "long-names", test_long_names },
-    { "activation-named", test_activation_named },
     { "checksum", test_checksum },
 )
