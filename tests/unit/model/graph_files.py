@@ -339,7 +339,7 @@ def field(number, value):
 class Onnx:
     """A ModelProto: its parts can be changed before it is put together."""
 
-    TYPES = {'f': 1, 'e': 10, 'q': 7}
+    TYPES = {'f': 1, 'e': 10, 'q': 7, 'b': 16}
 
     def __init__(self, net, kind='f', opset=17, typed=False, size=None, constants=False, edge=None):
         """With an edge, (STYLE, MULTIPLES, SCALE), it mirrors pictures to multiples, by rows and

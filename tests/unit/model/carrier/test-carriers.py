@@ -55,6 +55,13 @@ def other_tensor(name, change):
     return made
 
 
+def of_type(kind):
+    """Of such numbers are said to be the pictures."""
+    onnx = SwinIrOnnx(SwinIr())
+    onnx.kind = kind
+    return onnx.data()
+
+
 def edited(old, new, style='legacy'):
     def made():
         data = SwinIrOnnx(SwinIr(), style).data()
@@ -118,13 +125,15 @@ BROKEN_SWINIR = [
     ('repeating samples twice', swinir(factor=3.0)),
     ('Tanh "Tanh_', swinir(more='Tanh')),
     ('something else than pairs', swinir(more='Softmax')),
-    ('resizes otherwise', edited(field(4, 'nearest'), field(4, 'linearX'))),
+    ('resizes otherwise', *[edited(field(4, old), field(4, new)) for old, new in (
+        ('nearest', 'linearX'), ('asymmetric', 'half_pixel'), ('floor', 'ceilX'))]),
     ('not finite', other_tensor('conv_first.bias', lambda s, v: (s, [math.nan] * s[0]))),
     (f'{BLOCK}0.attn ',
      other_tensor(BLOCK + '0.attn.relative_position_bias_table',
                   lambda s, v: (s, [math.nan] + v[1:]))),
     ('reads "n9", which', edited(field(1, 'm9'), field(1, 'n9'))),
-    ("has an input that isn't a picture", swinir(open='chw')),
+    ("has an input that isn't a picture", swinir(open='chw'), swinir(open='nchwd'),
+     lambda: of_type('q')),
     ('has several inputs or outputs; SwinIR has one of both',
      lambda: swinir()() + field(7, field(12, field(1, 'more'))),
      lambda: swinir()() + field(7, field(11, field(1, 'more')))),
@@ -156,7 +165,8 @@ def conv(*kernel, bias=True, **attributes):
     """One more convolution."""
     return lambda o, x: o.made('Conv', x, o.floats([3, 3, *kernel], [0.1] * 9 * math.prod(kernel)),
                                *[o.floats([3], [0.0] * 3)] * bias, attributes=[
-                                   o.ints(name, *values) for name, values in attributes.items()])
+                                   o.ints(k, *v) if isinstance(v, list) else o.string(k, v)
+                                   for k, v in attributes.items()])
 
 
 def norm(*sizes):
@@ -231,7 +241,10 @@ BROKEN_SWINIR += [(part, *map(ended, more)) for part, *more in (
      lambda o, x: o.made('Sqrt', x), lambda o, x: o.made('Sub', x, o.floats([3, 1, 1], [0.5] * 3))),
     ('is no convolution that keeps the size', conv(3, 1, pads=[1, 0, 1, 0]),
      conv(1, 3, pads=[0, 1, 0, 1]), conv(3, 3), conv(3, 3, pads=[0] * 4),
-     conv(3, 3, pads=[1] * 4, strides=[2, 2]), conv(3, 3, pads=[64] * 4, strides=[64, 64])),
+     conv(3, 3, pads=[1] * 4, strides=[2, 2]), conv(3, 3, pads=[64] * 4, strides=[64, 64]),
+     conv(3, 3, pads=[1] * 4, auto_pad='VALID'),
+     lambda o, x: o.made('Conv', x, o.floats([3, 3, 1, 1], [0.1] * 9), o.floats([3], [0.0] * 3),
+                         attributes=[o.int('group', 3)])),
     ('has no constant as its input 3', conv(3, 3, pads=[1] * 4, bias=False)),
     ('has no constant weights and bias', norm(3), norm(4, 3), norm(3, 4), norm(1, 1)),
     ('resizes otherwise than by repeating samples twice', enlarged(1.0, 1.0, 2.0, 1.0),
@@ -333,6 +346,7 @@ class OnnxCarriers(Files):
             self.make_same('onnx', wanted, {
                 (style, *form): SwinIrOnnx(SwinIr(), style, form).data() for form in (
                     {}, {'kind': 'e'}, {'typed': True}, {'constants': True}, {'opset': opset})})
+        self.make_same('onnx', wanted, {'bf16': of_type('b')})
 
     def test_swinir_kinds(self):
         for name, kind in SWINIR.items():
@@ -373,7 +387,8 @@ class OnnxCarriers(Files):
                 ways[f'{way.__name__}: {name}'] = {'said': {
                     'conv_first.weight': lambda o, x, way=way, move=move: way(o, x, move)}}
         ways |= {'products': {'gemm': []}, 'GELU': {'gelu': 'none'},
-                 'an edge': {'missing': (0, 0, 1, 1)}, 'cut off': {'more': 'Clip'}}
+                 'an edge': {'missing': (0, 0, 1, 1)}, 'cut off': {'more': 'Clip'},
+                 'axes from the first on': {'axis': 3, 'norm_axis': 2}}
         self.make_same('onnx', wanted, {name: SwinIrOnnx(SwinIr(), 'dynamo', **changes).data()
                                         for name, changes in ways.items()})
         self.refuse_each('onnx', [(UNFIT, swinir('dynamo', said={'conv_first.weight': how}))
