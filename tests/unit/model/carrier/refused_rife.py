@@ -114,6 +114,19 @@ def clipped(rife):
     return rife.joined()
 
 
+def stored(rife):
+    """A number that is added comes with the weights."""
+    rife.layers.insert(3, ['MemoryData', 'one', [], ['one'], '0=1 1=1 2=1', packed([1.0])])
+    of(rife, 'BinaryOp', 1)[2].append('one')
+    return change('BinaryOp', 1, '0=0 1=1 2=1', '0=0')(rife)
+
+
+def taken_away(rife):
+    """Flows of the second block, with the other sign."""
+    change('BinaryOp', 34, '2=4.0', '2=-4.0')(rife)
+    return change('BinaryOp', 35, '0=0', '0=1')(rife)
+
+
 ISNT = "isn't RIFE 4.15 to 4.26 as vrtd runs it"
 
 # What the ncnn file of a RIFE of 4.18 becomes, and what the refusal says.
@@ -224,6 +237,10 @@ BROKEN_RIFE += [
 # What is the same RIFE of 4.22: in the manner of which exporter, and what becomes of it.
 SAME_RIFE = {
     'a difference': ('onnx', change('BinaryOp', 1, '0=0 1=1 2=1', '0=1 1=1 2=-1')),
+    'a number of the weights': ('onnx', stored),
+    'a difference of flows': ('pnnx', taken_away),
+    'a product of Eltwise': ('pnnx', edited(lambda r: of(r, 'BinaryOp', -4).__setitem__(
+        slice(None), ['Eltwise', 'mul', *of(r, 'BinaryOp', -4)[2:4], '0=0', b'']))),
     'a product': ('pnnx', change('BinaryOp', 16, '0=2 1=1 2=8.0', '0=3 1=1 2=0.125')),
     'parts of one size': ('pnnx', change('Slice', 0, '3,4,1,-233', '3,-233,1,8')),
     'cut off': ('onnx', behind('Clip', params='0=0.0 1=1.0')),
