@@ -22,9 +22,10 @@
 
 #define SEED 4242
 
-/* What is done to a file: the tensor `name` is left out, or `fill` is all that it holds. */
+/* What is done to a file: the tensor `name` is left out, is there by another name as well, or
+ * `fill` is all that it holds. */
 struct damage {
-    const char *name;
+    const char *name, *as_well;
     const float *fill;
     bool is_left_out;
     int rows_more;
@@ -38,6 +39,8 @@ static void add_tensor(struct fixture *f, const char *name, const int *dims, int
 
     if (damage->is_left_out)
         return;
+    if (damage->as_well)
+        fixture_add(f, damage->as_well, dims, n_dims);
     if (n_dims > 1) {
         int more[5];
 
@@ -169,22 +172,26 @@ static void expect_refused(const struct damage *damage, const char *says)
 
 static void check_files(void)
 {
-    const float negative = -1, not_a_number = NAN;
+    static const float negative = -1, not_a_number = NAN;
+    static const struct {
+        struct damage damage;
+        const char *says;
+    } cases[] = {
+        { { "Conv3d_1a_7x7.conv3d.weight", .is_left_out = true }, "holds no I3D" },
+        { { "Conv3d_1a_7x7.conv3d.weight", .rows_more = 762 },
+          "numbers, which is more than I3D has" },
+        { { "Conv3d_1a_7x7.conv3d.weight", .rows_more = -1 },
+          "has the shape [64,2,7,7,7], not [64,3,7,7,7]" },
+        { { "Conv3d_1a_7x7.bn.bias", .is_left_out = true },
+          "\"Conv3d_1a_7x7.bn.bias\" of shape [64] is missing" },
+        { { "Conv3d_2b_1x1.bn.running_mean", .fill = &not_a_number }, "not finite numbers" },
+        { { "Conv3d_2b_1x1.bn.running_var", .fill = &negative }, "not finite numbers" },
+        { { "logits.conv3d.bias", .rows_more = -243 }, "has the shape [157], not [400]" },
+        { { "logits.conv3d.bias", .as_well = "more" }, "but for the tensor \"more\"" },
+    };
 
-    expect_refused(&(struct damage){ .name = "Conv3d_1a_7x7.conv3d.weight", .is_left_out = true },
-                   "holds no I3D");
-    expect_refused(&(struct damage){ .name = "Conv3d_1a_7x7.conv3d.weight", .rows_more = 762 },
-                   "numbers, which is more than I3D has");
-    expect_refused(&(struct damage){ .name = "Conv3d_1a_7x7.conv3d.weight", .rows_more = -1 },
-                   "has the shape [64,2,7,7,7], not [64,3,7,7,7]");
-    expect_refused(&(struct damage){ .name = "Conv3d_1a_7x7.bn.bias", .is_left_out = true },
-                   "\"Conv3d_1a_7x7.bn.bias\" of shape [64] is missing");
-    expect_refused(&(struct damage){ .name = "Conv3d_2b_1x1.bn.running_mean",
-                                     .fill = &not_a_number }, "not finite numbers");
-    expect_refused(&(struct damage){ .name = "Conv3d_2b_1x1.bn.running_var", .fill = &negative },
-                   "not finite numbers");
-    expect_refused(&(struct damage){ .name = "logits.conv3d.bias", .rows_more = -243 },
-                   "has the shape [157], not [400]");
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(cases); i++)
+        expect_refused(&cases[i].damage, cases[i].says);
 }
 
 static bool stop(void *ctx)

@@ -530,7 +530,10 @@ static void test_between(void)
     const struct vrt_param *z = vrt_network_params(between, &n);
     for (size_t i = 0; i < n; i++) {
         expect_str(z[i].name, x[i].name);
-        for (int k = 0; k < z[i].dims[0]; k++)
+        int n_numbers = 1;
+        for (int d = 0; d < z[i].n_dims; d++)
+            n_numbers *= z[i].dims[d];
+        for (int k = 0; k < n_numbers; k++)
             expect_near(z[i].data[k], 0.25 * x[i].data[k] + 0.75 * y[i].data[k], 1e-7);
     }
     expect_true(vrt_network_checksum(between) != vrt_network_checksum(a) &&
