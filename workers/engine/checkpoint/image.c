@@ -18,11 +18,6 @@
 /* What is read at a time. */
 #define PIECE_BYTES ((size_t)1 << 20)
 
-static size_t n_pieces(const struct vrt_image *image)
-{
-    return (image->size_bytes - 1) / PIECE_BYTES + 1;
-}
-
 int vrt_image_init(struct vrt_image *image, int fd, const char *name, struct vrt_error *error)
 {
     char shown[160];
@@ -42,7 +37,7 @@ int vrt_image_init(struct vrt_image *image, int fd, const char *name, struct vrt
                           (long long)st.st_size);
 
     *image = (struct vrt_image){ .size_bytes = (size_t)st.st_size, .fd = fd };
-    image->is_there = calloc(n_pieces(image), 1);
+    image->is_there = calloc(image->size_bytes / PIECE_BYTES + 1, 1);
     void *data = image->is_there ? mmap(NULL, image->size_bytes, PROT_READ | PROT_WRITE,
                                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0) :
                                    MAP_FAILED;

@@ -14,7 +14,7 @@ import unittest
 from collections import Counter
 
 from graph_files import (NCNN_F16, NCNN_F32, Files, Ncnn, Onnx, compact, esrgan, field, packed,
-                         pictures, safetensors, samples, span)
+                         pictures, safetensors, samples, span, varint)
 from nets import BROKEN_GRAPHS, GRAPHS, graph
 from rules import run
 from sizes import (BROKEN_SIZES, FAR, H, NO_SIZES, ROUNDED, SIZES, W, WHERE, first, folded, nearest,
@@ -163,6 +163,15 @@ def replaced(model, name, made):
     return model.data()
 
 
+# How squares of pixels are moved.
+OF_SQUARES, TO_SQUARES = (0, 1, 4, 2, 5, 3), (0, 1, 3, 5, 2, 4)
+
+
+def squares(model):
+    return model.made('Transpose', model.made('Reshape', model.result, [1, 3, 2, 2, -1, 4]),
+                      attributes=[model.ints('perm', *OF_SQUARES)])
+
+
 BROKEN_ONNX = [
     ('is cut short or damaged', lambda m: m.data()[:-40],
      lambda m: field(1, 8) + field(2, 'nobody at all') + field(8, field(2, 17))),
@@ -177,8 +186,11 @@ BROKEN_ONNX = [
     ('has groups, strides or dilation',
      lambda m: first(m, m.ints('strides', 1, 1), m.ints('strides', 2, 2))),
     ('has groups', lambda m: first(m, m.int('group', 1), m.int('group', 3))),
-    ("isn't padded by half of it",
-     lambda m: first(m, m.ints('pads', 1, 1, 1, 1), m.ints('pads', 0, 0, 0, 0))),
+    *[("isn't padded by half of it", lambda m, new=new: first(
+        m, field(5, m.ints('pads', 1, 1, 1, 1)), new and field(5, m.ints('pads', *new))))
+      for new in ([0, 0, 0, 0], [1, 1], b'')],
+    ('dilation', lambda m: first(m, field(5, m.ints('strides', 1, 1)),
+                                 field(5, m.ints('dilations', 2, 2)))),
     ('by 5 of 12 channels', lambda m: first(m, m.int('blocksize', 2), m.int('blocksize', 5))),
     ('resizes in a way that vrtd has no op for',
      lambda m: first(m, m.string('mode', 'nearest'), m.string('mode', 'nearesT'))),
@@ -191,6 +203,13 @@ BROKEN_ONNX = [
      lambda m: replaced(m, 'c1b', tensor(*[(1, 1)] * 9, (2, 1), (9, bytes(4))))),
     ('by 0 of 12 channels', lambda m: first(m, m.int('blocksize', 2), m.int('blocksize', 100)),
      lambda m: first(m, field(5, m.int('blocksize', 2)), field(5, m.int('blocksize', -2)))),
+    *[('resizes in a way that vrtd has no op for', lambda m, mode=mode, how=how: beside(
+        m, 'Resize', m.result, '', 'c9', attributes=[m.string('mode', mode), how(m)]))
+      for mode, how in (
+          ('cubic', lambda m: m.attribute('cubic_coeff_a', 1, 2, -0.5)),
+          ('cubic', lambda m: m.int('exclude_outside', 1)),
+          *[(mode, lambda m: m.string('coordinate_transformation_mode', 'asymmetric'))
+            for mode in ('cubic', 'linear')])],
     ('smooths pictures first',
      lambda m: first(m, field(5, m.string('mode', 'nearest')), field(5, m.int('antialias', 1)))),
     ('resizes along some axes',
@@ -222,18 +241,27 @@ BROKEN_ONNX = [
     ('has 2 outputs; vrtd runs networks with one',
      lambda m: setattr(m, 'more', field(12, m.value_info('v1', 12))) or m.data()),
     ('has no output', lambda m: m.node('Relu', [m.result], []) or m.data()),
-    ('has no two inputs that vrtd can combine', lambda m: beside(m, 'Add', m.result)),
+    ('has no two inputs that vrtd can combine', lambda m: beside(m, 'Add', m.result),
+     lambda m: beside(m, 'Add', m.result, m.made('Shape', 'input')),
+     lambda m: beside(m, 'Add', m.result, m.made('Unsqueeze', 'input', [3]))),
     ('takes integers (type 7)', lambda m: setattr(m, 'kind', 'q') or m.data()),
     ('has 3 dimensions, not 4', lambda m: setattr(m, 'size', [H]) or m.data()),
     ('makes 4 channels of what is 3',
      lambda m: first(Onnx(graph(GRAPHS['squares taken apart'])), packed(
         [1, 3, 2 * H, 2 * W], 'q'), packed([1, 4, 2 * H, 2 * W], 'q'))),
-    ("isn't part of moving", lambda m: beside(m, 'Squeeze', m.result, [0])),
+    ("isn't part of moving", lambda m: beside(m, 'Squeeze', m.result, [0]),
+     *[lambda m, dims=dims: beside(m, 'Reshape', squares(m), dims) for dims in (
+         [0, -1, 2, 1, 0, 0], [0, -1, 1, 2, 0, 0], [0, -1, 1, 0, 0])]),
     ('pictures of 9 dimensions', lambda m: beside(m, 'Reshape', m.result, [1] * 9)),
     ('channels before height',
      lambda m: beside(m, 'Transpose', m.result, attributes=[m.ints('perm', 0, 1, 3, 2)]),
-     lambda m: beside(m, 'Transpose', m.made('Reshape', m.result, [1, 3, -1, 2, 4, 4]), attributes=[
-        m.ints('perm', 0, 1, 3, 5, 2, 4)])),
+     *[lambda m, dims=dims, perm=perm: beside(m, 'Transpose', m.made(
+         'Reshape', m.result, [1, 3, *dims]), attributes=[m.ints('perm', *perm)])
+       for dims, perm in (
+           ((-1, 2, 4, 4), TO_SQUARES), ((-1, 65, 4, 65), TO_SQUARES),
+           ((2, 4, -1, 4), OF_SQUARES), ((4, 2, -1, 4), OF_SQUARES), ((2, 2, -1, 4), TO_SQUARES),
+           ((2, 2, -1), OF_SQUARES), ((2, 2, -1, 4), OF_SQUARES[:4]))],
+     lambda m: beside(m, 'Transpose', squares(m), attributes=[m.ints('perm', *OF_SQUARES)])),
     ('what is no picture', lambda m: beside(m, 'Pad', m.result, [0] * 4),
      lambda m: beside(m, 'Pad', 'c10', [0] * 8),
      lambda m: beside(m, 'Pad', m.result, [0] * 8, '', [0, 1, 2, 3])),
@@ -251,7 +279,10 @@ for name, dims, kind, data, part in (
     ('c1b', [1 << 62, 1 << 62], 1, bytes(48), 'has a dimension'),
     ('c1b', [1200], 1, bytes(48), 'says that it has 1200 numbers, and has 12'),
     ('c1b', [6], 1, bytes(24), 'has 6 numbers as its input 2, not 12'),
-    ('c1b', [12], 3, bytes(12), 'holds 8 bit integers'),
+    *[('c1b', [12], kind, bytes(12), f'holds {what}, which vrtd') for what, *kinds in (
+        ('8 bit integers', 2, 3), ('16 bit integers', 4, 5), ('truth values', 9),
+        ('8 bit floats', 17, 18, 19, 20), ('4 bit integers', 21, 22),
+        ('numbers of another type', 8, 23)) for kind in kinds],
     ('c1b', [12], 1, packed([math.inf] * 12), 'not finite'),
     ('c1w', [12], 1, bytes(48), 'no constant weights of four dimensions'),
     ('c3w', [12, 3, 3, 3], 1, bytes(1296), 'weights for 3 inputs and 12 outputs, and 12 inputs'),
@@ -259,6 +290,9 @@ for name, dims, kind, data, part in (
     ('c9', [4], 1, packed([1, 1, math.pi, math.pi]), 'no plain ratio'),
     ('c2', [1, 1, 12], 1, bytes(48), 'no constant slope'),
     ('c2', [12], 1, bytes(48), 'no constant slope'),
+    ('c2', [1, 1, 12, 1, 1], 1, bytes(48), 'no constant slope'),
+    ('c2', [12, 1, 1, 1], 1, bytes(48), 'no constant slope'),
+    ('c1w', [12, 3, 1, 9], 1, bytes(1296), 'has a kernel of 1 by 9'),
     ('c9', [4], 1, packed([1, 1, 2, 3]), 'by 2 and 3, which is no plain ratio'),
     ('c9', [4], 1, packed([1, 2, 2, 2]), 'given size')):
     BROKEN_ONNX.append((part, lambda m, name=name, fields=(
@@ -304,6 +338,8 @@ def told(model, name, number, kind, value):
     return model.data()
 
 
+BF16 = [0x3f80, 0x3f80, 0x4000, 0x4000]     # 1, 1, 2, 2
+
 # What the same file is told as.
 SAME_ONNX = {
     'padded by name': lambda m: first(m, field(5, m.ints('pads', 1, 1, 1, 1)),
@@ -313,8 +349,14 @@ SAME_ONNX = {
     'passed on': lambda m: several(m, [('Identity', []), ('Dropout', [])] + [
         ('Cast', [m.int('to', kind)]) for kind in (1, 10, 11, 16)]),
     'cut off last': lambda m: several(m, [('Clip', []), ('Cast', [m.int('to', 1)])]),
-    'f64 scales': lambda m: replaced(m, 'c9', tensor((1, 4), (2, 11), (10, packed(
-        [1, 1, 2, 2], 'd')))),
+    **{f'scales of type {kind}, field {number}': lambda m, of=((2, kind), (number, data)): replaced(
+        m, 'c9', tensor((1, 4), *of)) for kind, number, data in (
+            *[(11, number, packed([1, 1, 2, 2], 'd')) for number in (9, 10)],
+            (16, 9, packed(BF16, 'H')), (16, 5, b''.join(map(varint, BF16))),
+            (6, 9, packed([1, 1, 2, 2], 'i')), (6, 5, bytes([1, 1, 2, 2])))},
+    'slopes of four dimensions': lambda m: replaced(m, 'c2', tensor(
+        *[(1, n) for n in (1, 12, 1, 1)], (2, 1), (9, packed(compact().ops[2][2]['slopes'])))),
+    'pictures of bf16': lambda m: setattr(m, 'kind', 'b') or m.data(),
     'a domain': lambda m: first(m, field(4, 'PRelu'), field(4, 'PRelu') + field(7, 'ai.onnx')),
     'a number': lambda m: told(m, 'value_float', 1, 2, 2.0),
     'numbers': lambda m: told(m, 'value_floats', 6, 7, 2.0),
