@@ -123,7 +123,7 @@ static size_t lowest_free(const struct span *span, struct span *const *placed, s
         const struct span *other = placed[i];
         if (other->last < span->first || span->last < other->first)
             continue;
-        if (other->offset_bytes >= at && other->offset_bytes - at >= span->size_bytes)
+        if (other->offset_bytes >= at + span->size_bytes)
             break;
         at = VRT_MAX(at, other->offset_bytes + other->size_bytes);
     }

@@ -236,23 +236,20 @@ static struct vrt_replica_hold *find_lender(const struct vrt_weights *weights)
 static int copy_from_device(struct vrt_replica_hold *hold, bool *ret_done)
 {
     struct vrt_replica_store *store = hold->seat->store;
-    struct vrt_replica_hold *lender = NULL;
-    bool is_orphan = false;
-    int r = 0;
 
     *ret_done = false;
     if (!vrt_replica_can_receive(hold->seat->device))
         return 0;
     pthread_mutex_lock(&store->lock);
-    lender = find_lender(hold->weights);
+    struct vrt_replica_hold *lender = find_lender(hold->weights);
     if (lender)
         lender->n_loans++;
     pthread_mutex_unlock(&store->lock);
     if (!lender)
         return 0;
-    r = vrt_replica_receive(hold->seat->device, hold->replica, lender->replica);
+    const int r = vrt_replica_receive(hold->seat->device, hold->replica, lender->replica);
     pthread_mutex_lock(&store->lock);
-    is_orphan = --lender->n_loans == 0 && lender->orphan;
+    const bool is_orphan = --lender->n_loans == 0 && lender->orphan;
     pthread_cond_broadcast(&store->changed);
     pthread_mutex_unlock(&store->lock);
     if (is_orphan)
