@@ -309,11 +309,7 @@ static void test_ambiguous(void)
 }
 
 TEST_MAIN(
-    { "tensors", test_tensors },
-    { "opcodes", test_opcodes },
-    { "repetition", test_repetition },
-    { "copies", test_copies },
-    { "search", test_search },
-    { "frame", test_frame },
+    { "tensors", test_tensors }, { "opcodes", test_opcodes }, { "repetition", test_repetition },
+    { "copies", test_copies }, { "search", test_search }, { "frame", test_frame },
     { "ambiguous", test_ambiguous },
 )

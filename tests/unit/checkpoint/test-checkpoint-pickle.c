@@ -109,8 +109,7 @@ static void test_containers(void)
         const char *found;
     } cases[] = {
         { { "params", "params_ema" }, NULL, "params_ema" },
-        { { "optimizer", "state_dict" }, NULL, "state_dict" },
-        { { "anything" }, NULL, "anything" },
+        { { "optimizer", "state_dict" }, NULL, "state_dict" }, { { "anything" }, NULL, "anything" },
         { { "net" }, "module.conv.weight", "conv.weight" },
         { { "net" }, "_orig_mod.module.conv.weight", "conv.weight" },
         { { "net" }, "module.", "module." },
@@ -170,12 +169,10 @@ static void test_other_entries(void)
         size_t n_ops;
     } entries[] = {
 #define ENTRY(what, ops) { what, ops, sizeof(ops) - 1 }
-        ENTRY("none", "N"),
-        ENTRY("a float", "G\x3f\xf0\0\0\0\0\0\0"),
+        ENTRY("none", "N"), ENTRY("a float", "G\x3f\xf0\0\0\0\0\0\0"),
         ENTRY("a negative number", "J\xff\xff\xff\xff"),
         ENTRY("a short negative long", "\x8a\x02\x00\xff"),
-        ENTRY("a long", "\x8b\x09\0\0\0" "123456789"),
-        ENTRY("bytes", "C\x03" "abc"),
+        ENTRY("a long", "\x8b\x09\0\0\0" "123456789"), ENTRY("bytes", "C\x03" "abc"),
         ENTRY("a list", "](K\1K\2e"),
         ENTRY("a list with an append", "]K\1a"),
         ENTRY("a set", "\x8f(K\1K\2\x90"),
@@ -356,14 +353,10 @@ static void test_big_endian(void)
 }
 
 TEST_MAIN(
-    { "strides", test_strides },
-    { "containers", test_containers },
-    { "prefix-of-some", test_prefix_of_some },
-    { "nested-container", test_nested_container },
+    { "strides", test_strides }, { "containers", test_containers },
+    { "prefix-of-some", test_prefix_of_some }, { "nested-container", test_nested_container },
     { "other-entries", test_other_entries },
-    { "ordered-dict-with-state", test_ordered_dict_with_state },
-    { "python2", test_python2 },
-    { "rebuilders", test_rebuilders },
-    { "several-storages", test_several_storages },
+    { "ordered-dict-with-state", test_ordered_dict_with_state }, { "python2", test_python2 },
+    { "rebuilders", test_rebuilders }, { "several-storages", test_several_storages },
     { "big-endian", test_big_endian },
 )

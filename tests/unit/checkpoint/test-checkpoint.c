@@ -232,8 +232,7 @@ static void test_no_files(void)
         const char *part, *path, *text;
         size_t size;
     } cases[] = {
-        { "is empty", .text = "" },
-        { "is not a regular file", .path = "/" },
+        { "is empty", .text = "" }, { "is not a regular file", .path = "/" },
         { "is not a regular file", .path = "/dev/null" },
         { "is a web page", .text = "<!DOCTYPE html>", .size = 15 },
         { "(tar)", .text = tar, .size = sizeof(tar) },
@@ -287,11 +286,7 @@ static void test_builtin_models(void)
 }
 
 TEST_MAIN(
-    { "good-fixtures", test_good_fixtures },
-    { "bad-fixtures", test_bad_fixtures },
-    { "descriptors", test_descriptors },
-    { "look", test_look },
-    { "shorter", test_shorter },
-    { "no-files", test_no_files },
-    { "builtin-models", test_builtin_models },
+    { "good-fixtures", test_good_fixtures }, { "bad-fixtures", test_bad_fixtures },
+    { "descriptors", test_descriptors }, { "look", test_look }, { "shorter", test_shorter },
+    { "no-files", test_no_files }, { "builtin-models", test_builtin_models },
 )

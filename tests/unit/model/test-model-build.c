@@ -477,10 +477,8 @@ static void test_wrong_tensors(void)
         enum vrt_dtype dtype;
         struct vrt_shape in, out;
     } cases[] = {
-        { VRT_DTYPE_F32, { 1, 4, 4, 1 }, good_out },
-        { VRT_DTYPE_F32, good_in, { 1, 8, 9, 3 } },
-        { VRT_DTYPE_F32, good_in, { 2, 8, 8, 3 } },
-        { VRT_DTYPE_BF16, good_in, good_out },
+        { VRT_DTYPE_F32, { 1, 4, 4, 1 }, good_out }, { VRT_DTYPE_F32, good_in, { 1, 8, 9, 3 } },
+        { VRT_DTYPE_F32, good_in, { 2, 8, 8, 3 } }, { VRT_DTYPE_BF16, good_in, good_out },
     };
     struct fixture f = { .seed = 9 };
 
@@ -588,12 +586,7 @@ static void test_graph_sums(void)
 }
 
 TEST_MAIN(
-    { "between", test_between },
-    { "graph-sums", test_graph_sums },
-    { "variants", test_variants },
-    { "padding", test_padding },
-    { "radius", test_radius },
-    { "frames", test_frames },
-    { "chunks", test_chunks },
-    { "wrong-tensors", test_wrong_tensors },
+    { "between", test_between }, { "graph-sums", test_graph_sums }, { "variants", test_variants },
+    { "padding", test_padding }, { "radius", test_radius }, { "frames", test_frames },
+    { "chunks", test_chunks }, { "wrong-tensors", test_wrong_tensors },
 )

@@ -403,13 +403,7 @@ static void test_checksum(void)
 }
 
 TEST_MAIN(
-    { "files", test_files },
-    { "sizes", test_sizes },
-    { "missing", test_missing },
-    { "values", test_values },
-    { "made-values", test_made_values },
-    { "too-large", test_too_large },
-    { "unknown", test_unknown },
-    { "long-names", test_long_names },
-    { "checksum", test_checksum },
+    { "files", test_files }, { "sizes", test_sizes }, { "missing", test_missing },
+    { "values", test_values }, { "made-values", test_made_values }, { "too-large", test_too_large },
+    { "unknown", test_unknown }, { "long-names", test_long_names }, { "checksum", test_checksum },
 )

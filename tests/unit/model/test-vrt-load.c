@@ -257,21 +257,17 @@ static void test_misfits(void)
         int *field, value;
         const char *part;
     } cases[] = {
-        { &vrt.sizes.heads, 3, "3 heads" },
-        { &vrt.sizes.heads, 0, "relative_position_bias_table" },
+        { &vrt.sizes.heads, 3, "3 heads" }, { &vrt.sizes.heads, 0, "relative_position_bias_table" },
         { &vrt.sizes.features, 6, "6 features" },
         { &vrt.sizes.window_frames, 17, "of 1 to 16 frames" },
         { &vrt.sizes.depths[2], 0, "stage3.residual_group1.blocks.0" },
         { &vrt.sizes.depths[1], 1, "stage2.residual_group1.blocks.0" },
         { &vrt.sizes.tail_depth, 0, "stage8.1.residual_group.blocks.0" },
-        { &vrt.sizes.n_tail, 0, "stage8" },
-        { &vrt.sizes.n_tail, 17, "17 groups" },
+        { &vrt.sizes.n_tail, 0, "stage8" }, { &vrt.sizes.n_tail, 17, "17 groups" },
         { &vrt.sizes.offset_groups, 3, "conv_offset.6" },
         { &vrt.sizes.offset_groups, 0, "conv_offset.6" },
-        { &vrt.sizes.distances, 4, "conv_offset.0" },
-        { &vrt.sizes.distances, 0, "linear_fuse" },
-        { &vrt.sizes.frames, 3, "linear_fuse" },
-        { &vrt.sizes.n_up, 4, "upsample.20" },
+        { &vrt.sizes.distances, 4, "conv_offset.0" }, { &vrt.sizes.distances, 0, "linear_fuse" },
+        { &vrt.sizes.frames, 3, "linear_fuse" }, { &vrt.sizes.n_up, 4, "upsample.20" },
     };
 
     for (size_t i = 0; i < VRT_ARRAY_SIZE(cases); i++) {
@@ -284,10 +280,6 @@ static void test_misfits(void)
 }
 
 TEST_MAIN(
-    { "published", test_published },
-    { "sizes", test_sizes },
-    { "every-tensor", test_every_tensor },
-    { "extra", test_extra },
-    { "buffers", test_buffers },
-    { "misfits", test_misfits },
+    { "published", test_published }, { "sizes", test_sizes }, { "every-tensor", test_every_tensor },
+    { "extra", test_extra }, { "buffers", test_buffers }, { "misfits", test_misfits },
 )
