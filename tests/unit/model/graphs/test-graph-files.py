@@ -80,6 +80,8 @@ BROKEN_NCNN = [
     ('is of kind 2 with 2 inputs', lambda n: of_two('0=1 -', '0=2 -')),
     ('is of kind -1 with 2 inputs', lambda n: of_two('0=1 -', '0=-1 -')),
     ('given size', lambda n: of_two('Eltwise', 'Interp ')),
+    *[('factors that are not finite', lambda n, at=at: of_two(f'{at},1.000000e+00', f'{at},inf'))
+      for at in (2, 0)],
     ('is of kind 1 with 1 inputs', lambda n: of_two('2 1 v1_0 v2 ', '1 1 v2 ')),
     ('joins along axis 1', lambda n: changed(lambda n, a, b: n.concat([a, b]), 'v3', 'v3 0=1')),
     ('holds 12 by 2 by 0 ', lambda n: by_memory('_3 0=12', '_3 0=12 1=2')),
