@@ -543,9 +543,8 @@ class Onnx:
             here + 'b', [4], [1, c * r * r, h // r, w // r], 'q')], out)
 
     def value_info(self, name, channels):
-        dims = [field(1, 1), field(1, channels)] + (
-            [field(1, n) for n in self.size] if self.size and not self.has_edge else
-            [field(2, 'h'), field(2, 'w')])
+        size = self.size if self.size and not self.has_edge else ('h', 'w')
+        dims = [field(2 if isinstance(n, str) else 1, n) for n in (1, channels, *size)]
         shape = b''.join(field(1, dim) for dim in dims)
         # Old exporters may tell the type alone.
         return field(1, name) + field(2, field(1, field(1, self.TYPES[self.kind]) + (

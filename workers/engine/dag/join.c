@@ -183,8 +183,7 @@ static bool join_base(struct vrt_dag *dag, struct vrt_dag_node *node, int k)
     struct vrt_dag_node *x = in_of(dag, node, k), *other = in_of(dag, node, 1 - k);
     int base = node->in[1 - k];
 
-    if (!is_free(x, VRT_DAG_SHUFFLE) || x->n_in != 1 || x->is_planar || node->scale != 1 ||
-        node->scale_b != 1)
+    if (!is_free(x, VRT_DAG_SHUFFLE) || x->n_in != 1 || node->scale != 1 || node->scale_b != 1)
         return false;
     if (is_free(other, VRT_DAG_RESIZE) && other->mode == VRT_RESIZE_NEAREST) {
         const struct vrt_dag_node *small = in_of(dag, other, 0);
@@ -334,7 +333,6 @@ static int join_shuffle(struct vrt_dag *dag, struct vrt_dag_node *node)
         r = reorder(dag, x->bias, 1, node->channels, node->r, 1);
     if (r == 0 && x->slopes)
         r = reorder(dag, x->slopes, 1, node->channels, node->r, 1);
-    node->is_planar = false;
     return r;
 }
 

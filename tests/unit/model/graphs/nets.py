@@ -80,6 +80,8 @@ GRAPHS = {
     'squares taken apart': lambda n, a, b: n.shuffle(b, 2, apart=True),
     'twice the same': lambda n, a, b: n.binary('add', b, b),
     'planes': lambda n, a, b: n.shuffle(n.prelu(b, 'slopes'), 2, planar=True),
+    'planes and what is enlarged': lambda n, a, b: n.binary('add', n.shuffle(
+        b, 2, planar=True), n.resize(0, 2)),
     'planes to 3': lambda n, a, b: n.shuffle(conv(n, b, 27), 3, planar=True),
     'to planes': lambda n, a, b: n.shuffle(conv(n, n.unshuffle(0, 2, planar=True)), 2),
     'planes as they are': lambda n, a, b: n.alone('same', n.shuffle(conv(n, b, 3), 1, planar=True)),
