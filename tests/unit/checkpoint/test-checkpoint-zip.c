@@ -106,8 +106,7 @@ static void test_layouts(void)
         for (size_t k = 0; k < sizeof(bytes); k++)
             bytes[k] = ((const char *)floats)[cases[i].order[0] == 'b' ? k ^ 3 : k];
         const struct member members[] = {
-            { "other/thing", "x", 1, 0 },
-            { data_name, bytes, sizeof(bytes), ZIP_CM_DEFLATE },
+            { "other/thing", "x", 1, 0 }, { data_name, bytes, sizeof(bytes), ZIP_CM_DEFLATE },
             { order_name, cases[i].order, strlen(cases[i].order), 0 },
             { tree_name, tree.data, tree.size_bytes, 0 },
         };
@@ -204,8 +203,7 @@ static void test_unreached(void)
         struct vrt_buf tree = make_dict(tensors, VRT_ARRAY_SIZE(tensors));
         const struct member members[] = {
             { "a/data.pkl", tree.data, tree.size_bytes, 0 },
-            { "a/data/0", zeros, size, ZIP_CM_DEFLATE },
-            { "a/other", other, room, ZIP_CM_STORE },
+            { "a/data/0", zeros, size, ZIP_CM_DEFLATE }, { "a/other", other, room, ZIP_CM_STORE },
         };
         struct pth_opened opened;
         open_archive(members, VRT_ARRAY_SIZE(members), &opened);
@@ -225,8 +223,7 @@ static void test_changed(void)
 {
     struct vrt_buf tree = make_tree(N_FLOATS);
     const struct member members[] = {
-        { "a/data.pkl", tree.data, tree.size_bytes, 0 },
-        { "a/data/0", floats, sizeof(floats), 0 },
+        { "a/data.pkl", tree.data, tree.size_bytes, 0 }, { "a/data/0", floats, sizeof(floats), 0 },
         { "a/data/1", floats, sizeof(floats), 0 },
     };
 
@@ -254,6 +251,5 @@ static void test_changed(void)
 
 TEST_MAIN(
     { "layouts", test_layouts },     { "bad", test_bad },
-    { "bomb", test_bomb },           { "unreached", test_unreached },
-    { "changed", test_changed },
+    { "bomb", test_bomb },           { "unreached", test_unreached }, { "changed", test_changed },
 )

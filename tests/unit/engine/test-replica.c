@@ -233,8 +233,7 @@ static void test_faults(void)
         { "cpu:1 pack:1- nomem; cpu:1 replica:1 nomem", VRT_BACKEND_E_NOMEM },
         { "cpu:1 replica:1 fail", VRT_BACKEND_E_FAILED },
         { "cpu:1 copy:1 fail", VRT_BACKEND_E_FAILED },
-        { "cpu:1 copy:1 lost revive=never", VRT_BACKEND_E_LOST },
-        { "cpu:1 copy:1 corrupt", 0 },
+        { "cpu:1 copy:1 lost revive=never", VRT_BACKEND_E_LOST }, { "cpu:1 copy:1 corrupt", 0 },
         { "cpu:1 copy:1- corrupt", VRT_BACKEND_E_FAILED },
         { "cpu:1 checksum:1 lost", VRT_BACKEND_E_LOST },
         { "cpu:1 checksum:1 fail", VRT_BACKEND_E_FAILED },
@@ -260,8 +259,7 @@ static void test_late(void)
         struct far_faults faults;
         int n_received, n_packed;
     } lates[] = {
-        { { .fail_fill = 0 }, 1, N_PARAMS },
-        { { .no_receive = true }, 0, 2 * N_PARAMS },
+        { { .fail_fill = 0 }, 1, N_PARAMS }, { { .no_receive = true }, 0, 2 * N_PARAMS },
         { { .fail_receive = true }, 0, 2 * N_PARAMS },
         { { .corrupt_receive = true }, 1, 2 * N_PARAMS },
     };
@@ -287,8 +285,7 @@ static void test_failures(void)
         int result;
     } failures[] = {
         { { .fail_fill = 2 }, VRT_BACKEND_E_FAILED },
-        { { .fail_begin = true }, VRT_BACKEND_E_NOMEM },
-        { { .corrupt_fill = 1 }, 0 },
+        { { .fail_begin = true }, VRT_BACKEND_E_NOMEM }, { { .corrupt_fill = 1 }, 0 },
         { { .corrupt_fill = 9, .corrupt_fill_twice = 10 }, VRT_BACKEND_E_FAILED },
     };
 
@@ -570,8 +567,7 @@ static void test_churn(void)
 
 TEST_MAIN(
     { "shared", test_shared },         { "faults", test_faults },
-    { "late", test_late },             { "failures", test_failures },
-    { "groups", test_groups },
+    { "late", test_late },             { "failures", test_failures }, { "groups", test_groups },
     { "stuck", test_stuck },           { "forgotten", test_forgotten },
     { "cancelled", test_cancelled },   { "loan", test_loan },
     { "kinds", test_kinds },           { "churn", test_churn },

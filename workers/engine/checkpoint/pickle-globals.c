@@ -157,7 +157,7 @@ static int call_opaque(struct vrt_pickle *pickle, const struct vrt_pickle_items 
 {
     (void)pickle;
     (void)args;
-    *ret_value = (struct vrt_pickle_value){ VRT_PICKLE_OPAQUE, .integer = 0 };
+    *ret_value = (struct vrt_pickle_value){ .type = VRT_PICKLE_OPAQUE };
     return 0;
 }
 

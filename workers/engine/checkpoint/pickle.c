@@ -283,7 +283,7 @@ static int run_collect_marked(struct vrt_pickle *pickle, const struct opcode *op
     if (opcode->type != VRT_PICKLE_OPAQUE)
         return collect(pickle, opcode->type, n);
     pickle->stack.n -= n;
-    return push(pickle, (struct vrt_pickle_value){ VRT_PICKLE_OPAQUE, .integer = 0 });
+    return push(pickle, (struct vrt_pickle_value){ .type = VRT_PICKLE_OPAQUE });
 }
 
 static int run_pop(struct vrt_pickle *pickle, const struct opcode *opcode)
@@ -427,7 +427,7 @@ static int run_line(struct vrt_pickle *pickle, const struct opcode *opcode)
     int r = take_line(pickle, &ignored);
 
     (void)opcode;
-    return r < 0 ? r : push(pickle, (struct vrt_pickle_value){ VRT_PICKLE_OPAQUE, .integer = 0 });
+    return r < 0 ? r : push(pickle, (struct vrt_pickle_value){ .type = VRT_PICKLE_OPAQUE });
 }
 
 /* A state for the object below it: attributes, which none of the data kept here has. */
@@ -453,7 +453,8 @@ static int remember(struct vrt_pickle *pickle, uint64_t number)
     if (!value || number > memo->n + MEMO_SKIP_MAX)
         return vrt_pickle_refuse_damaged(pickle);
     while (memo->n <= number) {
-        r = vrt_pickle_append(pickle, memo, &(struct vrt_pickle_value){ VRT_PICKLE_OPAQUE, {0} });
+        r = vrt_pickle_append(pickle, memo, &(struct vrt_pickle_value){
+            .type = VRT_PICKLE_OPAQUE });
         if (r < 0)
             return r;
     }

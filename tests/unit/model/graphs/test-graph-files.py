@@ -212,6 +212,9 @@ BROKEN_ONNX = [
           ('cubic', lambda m: m.int('exclude_outside', 1)),
           *[(mode, lambda m: m.string('coordinate_transformation_mode', 'asymmetric'))
             for mode in ('cubic', 'linear')])],
+    ('by more than 64 times', lambda m: beside(
+        m, 'Resize', m.result, '', m.constant('k', [4], [1, 1, 40, 40]),
+        attributes=[m.string('mode', 'linear')])),
     ('smooths pictures first',
      lambda m: first(m, field(5, m.string('mode', 'nearest')), field(5, m.int('antialias', 1)))),
     ('resizes along some axes',
