@@ -61,8 +61,7 @@ static int enter(struct vrt_replica_seat *seat, const struct vrt_replica_want *w
     if (!weights)
         weights = make(seat, want);
     if (weights) {
-        if (weights->n_takers++ == 0)
-            weights->progress_ns = vrt_clock_now_ns();
+        weights->n_takers++;
         *hold = (struct vrt_replica_hold){
             .seat = seat,
             .weights = weights,
