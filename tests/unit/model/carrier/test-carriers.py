@@ -202,8 +202,9 @@ BROKEN_SWINIR += [(part, *map(ended, more)) for part, *more in (
     (UNFIT, lambda o, x: o.made('Slice', x, [0], [99], [3], [2]),
      conv(3, pads=[1] * 4), conv(3, 65, pads=[1, 32] * 2), conv(65, 1, pads=[32, 0] * 2),
      *[conv(3, 3, **how) for how in (
-         {'pads': [1, 1]}, {'pads': [-1, 1, 1, 1]}, {'pads': [1, 1, 1, 65]}, {'strides': [1]},
-         {'strides': [0, 1]}, {'strides': [1, 65]})],
+         {'pads': [1, 1]}, *[{'pads': [n if k == i else 1 for k in range(4)]}
+                             for n in (-1, 65) for i in range(4)],
+         *[{'strides': n} for n in ([1], [0, 1], [1, 0], [65, 1], [1, 65])])],
      *[lambda o, x, to=to: conv(3, 3, pads=[1] * 4)(o, o.reshape(x, *to)) for to in (
          (3, 112, 224), (1, 3, 112, 224, 1), (1, 6, 56, 224))],
      *[lambda o, x, n=n: o.made('MatMul', x, o.floats([*n, 1], [1.0] * math.prod(n))) for n in (
