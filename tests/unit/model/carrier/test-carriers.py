@@ -317,8 +317,10 @@ class OnnxCarriers(Files):
             net = Rife(**sizes)
             scales = {'scales': ','.join(map(str, net.scales))}
             wanted = self.result(self.write('a.safetensors', safetensors(net, scales)))
+            # What comes in has nothing to do with the version, but for how it is padded.
+            more = ('stored', 'two', 6, 7, 8, 11) if version == '4.22' else ()
             made = {(version, style): RifeOnnx(net, style).data()
-                    for style in ('three', 'padded', 'stored', 'two', 6, 7, 8, 11)}
+                    for style in ('three', 'padded', *more)}
             if net.n_made > 5:
                 made['split'] = RifeOnnx(net, split=(4, 1, net.n_made - 5), neg=True).data()
             made['cut off'] = RifeOnnx(net, clip=(0.0, 1.0), more='Clip').data()
