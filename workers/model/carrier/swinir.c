@@ -213,14 +213,14 @@ static int put_table(struct walk *w, int constant)
 {
     const struct vrt_sketch_constant pairs = *vrt_sketch_constant(w->sketch, constant);
     const int d = pairs.n_dims - 3;
-    int window = 1;
+    int window = 2;
 
     while (pairs.n_dims >= 3 && window * window < pairs.dims[d + 1] && window < 32)
         window++;
     const int side = 2 * window - 1;
     if (d < 0 || pairs.dims[d + 1] != window * window || pairs.dims[d + 2] != window * window ||
         pairs.n != pairs.dims[d] * pairs.dims[d + 1] * pairs.dims[d + 2] || pairs.dims[d] > 64 ||
-        window < 2 || (w->window && w->window != window)) {
+        (w->window && w->window != window)) {
         refuse(w);
         return 0;
     }

@@ -218,6 +218,8 @@ UNKNOWN = {
         o.number, (0.0, 1.0, 0.0)))),
     'a row of rows': lambda o, x: o.made('Add', x, o.made('Range', floats(o, 0.0, 1.0), *map(
         o.number, (3.0, 1.0)))),
+    'more at once than are held': lambda o, x: o.made('Mul', x, gathered(o, o.made('Add', *[
+        o.made('Expand', o.number(0.5), [1 << 23]) for _ in range(2)]), 0)),
     'filled with several': lambda o, x: o.made('Add', x, o.made('ConstantOfShape', [3], attributes=[
         o.attribute('value', 4, 5, o.tensor('', [2], [1.0, 1.0], 'f'))])),
     'less than nothing': lambda o, x: o.made('Add', x, filled(o, [-3])),
