@@ -320,7 +320,6 @@ static int reorder(struct vrt_dag *dag, float *values, size_t n_blocks, int n_pl
 static int join_shuffle(struct vrt_dag *dag, struct vrt_dag_node *node)
 {
     struct vrt_dag_node *x = in_of(dag, node, 0);
-    int r = 0;
 
     if (!node->is_planar)
         return 0;
@@ -328,11 +327,10 @@ static int join_shuffle(struct vrt_dag *dag, struct vrt_dag_node *node)
         return vrt_dag_refuse(dag, "moves pixels that come in planes (DCR) and not from a "
                               "convolution: vrtd has no op for that");
     const size_t row = (size_t)in_of(dag, x, 0)->channels * (size_t)(x->kernel * x->kernel);
-    r = reorder(dag, x->weight, 1, node->channels, node->r, row);
-    if (r == 0 && x->bias)
-        r = reorder(dag, x->bias, 1, node->channels, node->r, 1);
-    if (r == 0 && x->slopes)
-        r = reorder(dag, x->slopes, 1, node->channels, node->r, 1);
+    float *const by_channel[] = { x->bias, x->slopes };
+    int r = reorder(dag, x->weight, 1, node->channels, node->r, row);
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(by_channel) && r == 0; i++)
+        r = by_channel[i] ? reorder(dag, by_channel[i], 1, node->channels, node->r, 1) : 0;
     return r;
 }
 

@@ -145,6 +145,8 @@ COMPUTED = {
             o.number, (2.0, 5.0, 1.0))))), floats(o, 0.5, 2 / 3, 0.75)),
     'a column': lambda o, x: o.made('Sub', o.made('Add', o.floats([3, 1], [1.0, 2.0, 3.0]), x),
                                     o.made('Expand', o.floats([3, 1], [1.0, 2.0, 3.0]), [3, 3])),
+    'many, one after the other': lambda o, x: o.made('Mul', x, gathered(o, o.made('Neg', o.made(
+        'Neg', o.made('Abs', o.made('Expand', o.number(1.0), [1 << 23])))), 0)),
     'filled': lambda o, x: o.made('Sub', o.made('Add', x, filled(o, shape(o, x), 2.0)),
                                   o.number(2.0)),
     'filled with nothing': lambda o, x: o.made('Add', x, filled(o, [3, 3])),
