@@ -403,6 +403,8 @@ class GraphFiles(Files):
             model = self.write('a.safetensors', safetensors(net))
             wanted = {p: self.result(model, '--precision', p) for p in ('f32', 'bf16')}
             for i, (file, path) in enumerate(self.files(net, (H, W))):
+                if i == 8 and name != 'compact':    # how tensors are stored is no network's matter
+                    break
                 for precision in ('f32', 'bf16') if i < 4 else ('f32',):
                     with self.subTest(net=name, file=file, precision=precision):
                         self.assertEqual(self.result(path, '--precision', precision),
