@@ -65,9 +65,37 @@ static void test_no_device_left(void)
     expect_failure(2, "cpu alloc:4- nomem", "no device is left");
 }
 
+static void test_none_at_admission(void)
+{
+    expect_same(2, "cpu:1 open:1- fail", 0);
+    expect_same(1, "cpu:0 open:1-2 fail", 0);
+    expect_failure(1, "cpu replica:1- fail", "cpu:0");
+}
+
+/* Schedules by seed: whatever happens to two of three devices, the file is the same. */
+static void test_seeds(void)
+{
+    static const char *const effects[] = { "fail", "corrupt=nan", "corrupt=zeros",
+                                           "lost revive=1", "delay=20ms", "black" };
+
+    for (unsigned x = 1, seed = 1; seed <= 6; seed++) {
+        char fault[512];
+        size_t n = 0;
+        for (int i = 0; i < 4; i++) {
+            x = x * 1664525 + 1013904223;
+            n += (size_t)snprintf(fault + n, sizeof(fault) - n, "%scpu:%u submit:%u-%u %s",
+                                  i ? "; " : "", i % 2, 10 + (x >> 8) % 60,
+                                  70 + (x >> 16) % 20, effects[(x >> 24) % 6]);
+        }
+        expect_same(3, fault, 0);
+    }
+}
+
 TEST_MAIN_AFTER(fault_init(),
     { "failing-now-and-then", test_failing_now_and_then },
     { "lost", test_lost },
     { "lying", test_lying },
     { "no-device-left", test_no_device_left },
+    { "none-at-admission", test_none_at_admission },
+    { "seeds", test_seeds },
 )
