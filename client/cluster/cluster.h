@@ -34,5 +34,5 @@ bool vrt_cluster_is_path(const char *operand);
 bool vrt_cluster_take(struct vrt_cli *cli, const char *word, int *ret_exit);
 
 /* Lists the user's films in one of `states`, jobs' (commands/jobs.h), below those if `is_below`,
- * as the options of vrtctl list want it. Slurm is not asked. Return: how many. */
-size_t vrt_cluster_list(const struct vrt_cli *cli, unsigned states, bool is_below);
+ * as the options of vrtctl list want it. Slurm is not asked. Return: whether there are any. */
+bool vrt_cluster_list(const struct vrt_cli *cli, unsigned states, bool is_below);

@@ -187,12 +187,13 @@ static int take(const struct vrt_cli *cli, struct vrt_table *table, const struct
     return is_printed ? 0 : vrt_raise(-ENOMEM);
 }
 
-size_t vrt_cluster_list(const struct vrt_cli *cli, unsigned states, bool is_below)
+bool vrt_cluster_list(const struct vrt_cli *cli, unsigned states, bool is_below)
 {
     VRT_CLEANUP(vrt_freep) struct vrt_film *films = NULL;
     struct vrt_error error = { .id = NULL };
     struct vrt_table table;
-    size_t n = 0, n_listed = 0;
+    bool any = false;
+    size_t n = 0;
     int r = vrt_film_index_read(&films, &n, &error);
 
     if (r != 0)
@@ -206,9 +207,9 @@ size_t vrt_cluster_list(const struct vrt_cli *cli, unsigned states, bool is_belo
         if (!(states & 1U << job_states[look.state]))
             continue;
         r = take(cli, &table, film, &look);
-        n_listed++;
+        any = true;
     }
-    if (r == 0 && n_listed > 0 && !cli->args.json) {
+    if (r == 0 && any && !cli->args.json) {
         printf("%s", is_below ? "\n" : "");
         r = vrt_screen_print_table(&table);
     }
@@ -217,5 +218,5 @@ size_t vrt_cluster_list(const struct vrt_cli *cli, unsigned states, bool is_belo
         vrt_refuse_errno(&error, r, "listing films");
         vrt_cli_complain(cli, NULL, &error);
     }
-    return n_listed;
+    return any;
 }

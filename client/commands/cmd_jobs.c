@@ -197,8 +197,8 @@ static int run_list(struct vrt_cli *cli)
     const bool has_jobs = list.n > 0;
     list_done(&list);
     /* Also where no daemon answers: none takes part in them. */
-    const size_t n_films = vrt_cluster_list(cli, states, has_jobs);
-    if (r == 0 && !args->json && !has_jobs && n_films == 0)
+    const bool has_films = vrt_cluster_list(cli, states, has_jobs);
+    if (r == 0 && !args->json && !has_jobs && !has_films)
         puts(args->all || args->state ? "no such job is remembered" :
              "no job is waiting or running; vrtctl list --all shows those that are over");
     if (r < 0)

@@ -107,11 +107,9 @@ static int show(struct vrt_top *top)
     };
     const struct vrt_watch_params params = { .view = &view, .context = top };
     const struct sigaction action = { .sa_handler = on_stop };
-    struct sigaction before;
 
-    sigaction(SIGTSTP, &action, &before);
+    sigaction(SIGTSTP, &action, NULL);
     int exit = vrt_watch(top->cli, &params);
-    sigaction(SIGTSTP, &before, NULL);
     /* How jobs ended in front of somebody's eyes is no outcome of looking. */
     return top->has_quit ? VRT_EXIT_OK : exit;
 }

@@ -133,12 +133,12 @@ static void select_previous(struct vrt_top *top)
 
 static void page_down(struct vrt_top *top)
 {
-    select_further(top, (long)VRT_MAX(top->n_rows, (size_t)1));
+    select_further(top, (long)top->n_rows);
 }
 
 static void page_up(struct vrt_top *top)
 {
-    select_further(top, -(long)VRT_MAX(top->n_rows, (size_t)1));
+    select_further(top, -(long)top->n_rows);
 }
 
 static void select_first(struct vrt_top *top)

@@ -31,10 +31,12 @@ NUMBER = re.compile(r'(?<![\w.])(\d+)(?![\w.])')
 
 # Numbers of which the neighbour means the same: descriptors that are there, -1 for none, that all
 # went well to those who look for less than 0, the sizes of texts and of what is as simple, how much
-# more room there is than is needed, and no error, which is read once there is one.
+# more room there is than is needed, how large a member of an array is, and no error, which is read
+# once there is one.
 SAME = re.compile(r'\bfds?(?:\[\w+\])? (?:<|>=) 0\b|(?<=[=(?:] )-1\b|\breturn (?:\w+ \? )?0\b|'
                   r'\bchar [^;=]*;|\b(?:u?int\d*(?:_t)?|float|double) \w+\[\d+\](?: = \{ 0 \})?|'
-                  r'\bcapacity = [^;]*;|\bstruct vrt_error [^;]*= \{ 0 \}')
+                  r'\bcapacity = [^;]*;|\bstruct vrt_error [^;]*= \{ 0 \}|'
+                  r'\bsizeof\([\w.>-]+\[\d+\]\)')
 
 
 def masked(text):

@@ -40,16 +40,20 @@ class Request:
 
 
 class FakeVrtd:
-    """`respond(request)` returns bytes, or yields them piece by piece; None closes at once."""
+    """`respond(request)` returns bytes, or yields them piece by piece; None closes at once. Without
+    a folder for its socket it is at a port of this machine's."""
 
     def __init__(self, folder, respond):
-        self.path = os.path.join(folder, 'fake.sock')
         self.respond, self.requests, self.connections = respond, [], []
-        if os.path.exists(self.path):
-            os.unlink(self.path)
-        self.listener = socket.socket(socket.AF_UNIX)
-        self.listener.bind(self.path)
-        self.listener.listen(16)
+        if folder:
+            self.path = os.path.join(folder, 'fake.sock')
+            if os.path.exists(self.path):
+                os.unlink(self.path)
+            self.listener = socket.socket(socket.AF_UNIX)
+            self.listener.bind(self.path)
+            self.listener.listen(16)
+        else:
+            self.listener = socket.create_server(('127.0.0.1', 0))
         threading.Thread(target=self.accept, daemon=True).start()
 
     def close(self):

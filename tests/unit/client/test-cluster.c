@@ -59,6 +59,7 @@ static json_t *parsed(const char *text)
 /* Slurm 22.05's shape, then 24.11's, of the same jobs. */
 static const char *const answers[] = {
     "{'errors': [], 'jobs': ["
+    "{'user_name': 'you', 'comment': 'vrtd:1.a', 'job_id': 4, 'job_state': 'RUNNING'},"
     OURS "1, 'array_job_id': 0, 'array_task_id': null, 'job_state': 'RUNNING', 'nodes': 'node1',"
     " 'state_reason': 'None', 'current_working_directory': '/f', 'array_task_string': ''},"
     OURS "9, 'array_job_id': 8, 'array_task_id': 0, 'job_state': 'RUNNING',"
@@ -66,7 +67,6 @@ static const char *const answers[] = {
     OURS "8, 'array_job_id': 8, 'array_task_id': null, 'job_state': 'PENDING',"
     " 'state_reason': 'Dependency', 'array_task_string': '10-11,7%2'},"
     OURS "5, 'job_state': 'TIMEOUT'},"
-    "{'user_name': 'you', 'comment': 'vrtd:1.a', 'job_id': 4, 'job_state': 'RUNNING'},"
     "{'user_name': 'me', 'comment': 'vrtd:', 'job_id': 3, 'job_state': 'RUNNING'},"
     "{'user_name': 'me', 'comment': null, 'job_id': 2, 'job_state': 'RUNNING'}]}",
     "{'errors': [], 'jobs': ["

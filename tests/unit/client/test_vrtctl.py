@@ -75,7 +75,7 @@ class Broken(Case):
         for path, body in [('list', {}), ('list', {'jobs': 3}), ('list', {'jobs': [3]}),
                            ('list', {'jobs': [job(frames_done='many')]}), ('devices', {}),
                            ('devices', {'devices': ['cpu']}), ('models', {'models': [{'name': 1}]}),
-                           ('show 1', {'id': []}), ('devices --trim', {})]:
+                           ('show 1', {'id': []}), ('devices --trim', {}), ('devices cpu:0', {})]:
             with self.subTest(path=path, body=str(body)[:60]):
                 self.serve(lambda _, body=body: answer(body))
                 self.complaint(*path.split(), status=3, says='')
@@ -148,6 +148,7 @@ class Shown(Case):
                               'devices: cpu:0 busy, cpu:1 ready\n')
         self.assertEqual(json.loads(self.run_it('status', '--json')[0]), STATUS)
         self.assertIn('vrtd 9.9', self.run_it('version')[0])
+        self.assertEqual(json.loads(self.run_it('version', '--json')[0])['vrtd'], '9.9')
         waiting = dict(STATUS, jobs={'paused': 1, 'needs_input': 3, 'fetching': 0})
         self.serve(lambda _: answer(waiting))
         self.assertIn('jobs: 0 running, 0 queued, 1 paused, 3 needs_input, 0 done, 0 failed, 0 '
@@ -208,20 +209,26 @@ class Shown(Case):
         self.complaint('devices', '--trim', *['cuda:1000'] * 30, status=2, says='name their kinds')
 
     def test_card_that_is_several_devices(self):
-        cards = [dict(CUDA, name=f'cuda:{card}.{worker}',
-                      card=dict(CARD, number=card, runtime_version=''))
-                 for card in (0, 1) for worker in (0, 1)]
+        cards = [dict(CUDA, name=f'cuda:{card}.{worker}', sensors=dict.fromkeys(SENSORS),
+                      card=dict(CARD, number=card, **{lacks: ''}))
+                 for card, lacks in enumerate(('runtime_version', 'driver_version'))
+                 for worker in (0, 1)]
         third = dict(CUDA, name='cuda:3', card=dict(CARD, number=3), state='quarantined',
                      last_error='hot', retry_in_s=7.6,
                      sensors=dict(SENSORS, memory_utilization_percent=8))
         del third['threads']
         self.serve(lambda _: answer({'devices': cards + [third]}))
-        out, _ = self.run_it('devices', 'cuda:0')
-        self.assertEqual([line for line in out.splitlines() if not line.startswith(' ')],
-                         ['cuda:0.0: ready', 'cuda:0.1: ready'])
-        self.assertIn('  Card         number 0, shared with cuda:0.1\n', out)
-        self.assertIn('  Card         number 0, shared with cuda:0.0\n', out)
-        self.assertIn('  Driver       13.0\n', out)
+        model = ('  UUID         GPU-01020304-0506-0708-090a-0b0c0d0e0f10\n'
+                 '  PCI address  0000:01:00.0\n'
+                 '  Capability   8.6\n')
+        use = ('  Memory       - of 8.0 GiB free\n'
+               '               2.0 MiB held: models 1.0 MiB, workspace 1.0 MiB; 3.0 MiB at most\n'
+               '  Shards       40 done, 1 failed, 0.2 s each\n')
+        for card, driver in ((0, '  Driver       13.0\n'), (1, '')):
+            self.assertEqual(self.run_it('devices', f'cuda:{card}')[0], ''.join(
+                f'cuda:{card}.{worker}: ready\n  Description  A card\n'
+                f'  Card         number {card}, shared with cuda:{card}.{1 - worker}\n'
+                f'{model}{driver}{use}' for worker in (0, 1)))
         lines = self.run_it('devices', '--json', 'cuda:0.1', 'cuda:1')[0].splitlines()
         self.assertEqual([json.loads(line)['name'] for line in lines],
                          ['cuda:0.1', 'cuda:1.0', 'cuda:1.1'])
@@ -229,19 +236,12 @@ class Shown(Case):
                          'cuda:3: quarantined, and asked again in 8 s\n'
                          '  Description  A card\n'
                          '  Last error   hot\n'
-                         '  Card         number 3\n'
-                         '  UUID         GPU-01020304-0506-0708-090a-0b0c0d0e0f10\n'
-                         '  PCI address  0000:01:00.0\n'
-                         '  Capability   8.6\n'
+                         '  Card         number 3\n' + model +
                          '  CUDA         12.4; the driver is for 13.0 and older\n'
                          '  Utilization  computing 97%, memory 8% of the time\n'
                          '  Temperature  71 C\n'
                          '  Power        320 of 350 W\n'
-                         '  Throttling   power limit\n'
-                         '  Memory       - of 8.0 GiB free\n'
-                         '               2.0 MiB held: models 1.0 MiB, workspace 1.0 MiB; 3.0 MiB '
-                         'at most\n'
-                         '  Shards       40 done, 1 failed, 0.2 s each\n')
+                         '  Throttling   power limit\n' + use)
         third.update(state='ready', last_error=None)
         self.assertTrue(self.run_it('devices')[0].endswith('  A card, 97% busy, 71 C, 320 W\n'))
         self.complaint('devices', 'cuda:0.', status=1, says='there is no device cuda:0.;')
@@ -573,17 +573,19 @@ class Submit(Case):
                 return refusal(503, 'job.queue_full', 'as many jobs wait as are allowed')
             taken.append(request)
             return answer(job(len(taken), 'queued'), 201)
-        self.serve(respond)
-        names = [f'{i}.mp4' for i in range(300)]
-        for name in names:
-            shutil.copy(self.path('video.mp4'), self.path(name))
-        out, err = self.run_it('submit', *names, status=1)
-        self.assertEqual(len(out.splitlines()), 2)
-        self.assertEqual(err, 'vrtctl: 2.mp4: as many jobs wait as are allowed\n'
-                              'vrtctl: 297 files were not submitted, from 3.mp4 on; submit them '
-                              'when there is room\n')
-        self.assertEqual(len(self.server.requests), 3)
-        self.assertFalse(os.path.exists(self.path('2.restored.mp4')))
+        for n, rest in ((4, '1 file was'), (300, '297 files were')):
+            taken.clear()
+            self.serve(respond)
+            names = [f'{n}.{i}.mp4' for i in range(n)]
+            for name in names:
+                shutil.copy(self.path('video.mp4'), self.path(name))
+            out, err = self.run_it('submit', *names, status=1)
+            self.assertEqual(len(out.splitlines()), 2)
+            self.assertEqual(err, f'vrtctl: {n}.2.mp4: as many jobs wait as are allowed\n'
+                                  f'vrtctl: {rest} not submitted, from {n}.3.mp4 on; submit them '
+                                  'when there is room\n')
+            self.assertEqual(len(self.server.requests), 3)
+            self.assertFalse(os.path.exists(self.path(f'{n}.2.restored.mp4')))
 
     def test_unprintable_names(self):
         self.serve(self.accepts)

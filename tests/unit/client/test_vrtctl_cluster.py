@@ -12,7 +12,7 @@ import subprocess
 import time
 import unittest
 
-from fake_vrtd import answer
+from fake_vrtd import FakeVrtd, answer
 from vrtctl_case import PATIENCE_S, Case
 
 # It notes how it is called, and by what environment. NAME.fails is what it says then.
@@ -114,8 +114,9 @@ class Submit(Cluster):
         self.assertEqual(request['input'], {'fd': None, 'name': 'video.mp4', 'url': None,
                                             'path': self.path('video.mp4'), 'upload': None})
         self.assertIn(f"\nfolder='{folder}'\n", self.text_of('out.mp4.vrtd/task.sh'))
-        self.assertEqual([oct(os.stat(self.path('out.mp4.vrtd', name)).st_mode)[-3:] for name in
-                          ('', 'slurm.json', 'request.json')], ['700', '600', '600'])
+        self.assertEqual([oct(os.stat(self.path('out.mp4.vrtd', name)).st_mode)[-3:] for name in (
+            '', 'slurm.json', 'request.json', '../state-home/vrtd', '../state-home/vrtd/films')],
+            ['700', '600', '600', '700', '700'])
         self.assertIn('is there already', self.submit('--overwrite', status=1)[1])
 
     def test_cards(self):
@@ -135,6 +136,7 @@ class Submit(Cluster):
                 self.assertIn('--array=0-0', asked[1])
                 self.ctl('cluster', 'remove', 'out.mp4')
                 self.assertFalse(os.path.exists(self.path('out.mp4')))
+                self.assertEqual(os.listdir(self.path('state-home/vrtd/films')), [])
                 self.asked()
 
     def test_misused(self):
@@ -253,19 +255,21 @@ class Looked(Cluster):
                                                'segments_done', 'error')], ['done', 20, 20, 3, ''])
 
     def test_verbs(self):
-        jobs = [(12, 12, 'RUNNING', 'None'), (15, 12, 'PENDING', 'Priority'),
-                (16, 12, 'PENDING', 'Priority'), (13, 13, 'PENDING', 'Dependency')]
+        jobs = [(11, 11, 'RUNNING', 'None'), (12, 12, 'RUNNING', 'None'),
+                (15, 12, 'PENDING', 'Priority'), (16, 12, 'PENDING', 'Priority'),
+                (13, 13, 'PENDING', 'Dependency')]
         self.queue(*jobs)
         for word, says, asked in (
                 ('hold', 'is paused: tasks that run go on',
                  ['scontrol|hold|12', 'scontrol|hold|13']),
                 ('release', 'goes on', ['scontrol|release|12', 'scontrol|release|13']),
-                ('cancel', 'was cancelled', ['scancel|--quiet|12', 'scancel|--quiet|13'])):
+                ('cancel', 'was cancelled',
+                 ['scancel|--quiet|11', 'scancel|--quiet|12', 'scancel|--quiet|13'])):
             self.assertEqual(self.show(word)[0], f'out.mp4 {says}\n')
             self.assertEqual(['|'.join(a) for a in self.asked()], asked)
         self.assertTrue(self.record()['is_cancelled'])
         self.assertEqual(self.show('retry', status=1)[1],
-                         'vrtctl: out.mp4: it is restoring: there is nothing to try again\n')
+                         'vrtctl: out.mp4: it is planning: there is nothing to try again\n')
         self.queue()
         self.record(submissions=2, excluded='node9')
         self.note('0', node='node1', error_id='device.failed', error='hot')
@@ -275,6 +279,8 @@ class Looked(Cluster):
                                                   'plan')], [1, 'node1', False, 15])
         self.assertFalse(os.path.exists(self.path('out.mp4.vrtd/tasks')))
         self.assertIn('--exclude=node1', self.asked()[0])
+        self.assertEqual(self.ctl('cluster', 'release', 'out.mp4', 'out.mp4')[0],
+                         2 * 'out.mp4 goes on\n')
         self.note('join', state='done')
         self.assertIn('nothing to try again', self.show('retry', status=1)[1])
         self.assertEqual(json.loads(self.ctl('cluster', 'hold', '-j', 'out.mp4')[0])['state'],
@@ -343,13 +349,14 @@ class Looked(Cluster):
         self.serve(lambda _: answer({'jobs': []}))
 
         def listed(*options):
-            return [[*line.split()[:3], line.split('/')[-1]]
-                    for line in self.ctl('list', *options)[0].splitlines()[1:]]
+            out, err = self.ctl('list', *options)
+            self.assertEqual(err, '')
+            return [[*line.split()[:3], line.split('/')[-1]] for line in out.splitlines()[1:]]
         self.plan(1)
         self.note('1', state='running')
-        self.note('0', error='no room')
-        first, second = ['restoring', '40%', '1/3', 'out.mp4: no room'], ['waiting', '-', '-',
-                                                                         'se|ond.mp4']
+        self.note('0', error='x')
+        first, second = ['restoring', '40%', '1/3', 'out.mp4: x'], ['waiting', '-', '-',
+                                                                    'se|ond.mp4']
         self.assertEqual(listed(), [first, second])
         self.assertEqual(listed('--reverse'), [second, first])
         self.assertEqual(listed('--state', 'running,done'), [first])
@@ -397,7 +404,7 @@ class Followed(Cluster):
             self.assertIn(f'vrtctl: out.mp4: {says}', err)
             self.assertEqual(self.follow('wait', status=1), ('', err))
         self.note('join', state='done', warnings=['no seat', 7])
-        out, err = self.follow('wait')
+        out, err = self.ctl('wait', 'out.mp4')
         self.assertEqual(out, 'out.mp4: done, 100% of it done\n')
         self.assertEqual(err, 'vrtctl: out.mp4: warning: no seat\nvrtctl: out.mp4: warning: \n')
         self.assertFalse(os.path.exists(self.path('out.mp4.vrtd')))
@@ -418,20 +425,21 @@ class Followed(Cluster):
                               "isn't done; vrtctl cluster retry goes on behind what is made\n")
         self.assertEqual(len(self.asked()), 4)
         self.record(submissions=1)
-        out, _ = self.follow(status=1)
+        self.note('1', error='x', error_id='store.full')
+        out, err = self.follow(status=1)
+        self.assertIn("and it isn't done: x; vrtctl cluster retry", err)
         self.assertEqual(out.splitlines(), [
-            'out.mp4: lost, 0% of it done', 'out.mp4: Slurm has no jobs of it any more: submitted '
-            'again, without node1'])
+            'out.mp4: lost, 0% of it done; x',
+            'out.mp4: Slurm has no jobs of it any more: submitted again, without node1'])
         self.assertEqual(self.record()['submissions'], 2)
 
     def begin(self, *options):
-        """Follows it; it has been looked at once."""
+        """Follows it."""
         self.queue((12, 12, 'RUNNING', 'None'))
         process = subprocess.Popen(
             self.command('cluster', 'follow', *options, 'out.mp4'), env=self.environment, text=True,
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=self.folder)
         self.addCleanup(lambda: process.poll() is None and process.kill())
-        self.assertIn('restoring', process.stdout.readline())
         return process
 
     def test_others(self):
@@ -440,6 +448,7 @@ class Followed(Cluster):
         for options, made, status in (((), 'result', 0), (('--json',), 'result', 0), ((), '', 1)):
             shutil.copytree(self.path('out.mp4.vrtd'), self.path('kept'))
             process = self.begin(*options)
+            self.assertIn('restoring', process.stdout.readline())
             self.write('out.mp4', made)
             shutil.rmtree(self.path('out.mp4.vrtd'))
             out, err = process.communicate(timeout=PATIENCE_S)
@@ -454,15 +463,19 @@ class Followed(Cluster):
             os.rename(self.path('kept'), self.path('out.mp4.vrtd'))
 
     def test_silence(self):
-        """A Slurm that doesn't answer is told of once."""
-        process = self.begin()
+        """A Slurm that doesn't answer is told of once each time."""
         self.write('squeue.fails', 'away')
+        process = self.begin()
         self.assertEqual(process.stderr.readline(), 'vrtctl: out.mp4: squeue: away\n')
         os.remove(self.path('asked'))
         deadline = time.monotonic() + PATIENCE_S
         while not os.path.exists(self.path('asked')) or self.text_of('asked').count('\n') < 2:
             self.assertLess(time.monotonic(), deadline)
             time.sleep(0.05)
+        os.remove(self.path('squeue.fails'))
+        self.assertIn('restoring', process.stdout.readline())
+        self.write('squeue.fails', 'away')
+        self.assertEqual(process.stderr.readline(), 'vrtctl: out.mp4: squeue: away\n')
         self.note('join', state='done')
         out, err = process.communicate(timeout=PATIENCE_S)
         self.assertEqual((process.returncode, err), (0, ''))
@@ -488,12 +501,13 @@ class Rest(Cluster):
     def setUp(self):
         super().setUp()
         self.token, self.asks, self.replies = [], [], {}
-        self.jobs, self.version = [], 'v0.0.38'
+        self.jobs, self.version, self.versions = [], 'v0.0.38', []
 
         def respond(request):
             self.token.append((request.headers.get('x-slurm-user-token'),
                                request.headers.get('x-slurm-user-name')))
             _, _, version, path = request.path.split('/', 3)
+            self.versions.append(version)
             if version != self.version:
                 return answer('no such page', 404)
             self.asks.append((request.method, path, json.loads(request.body or 'null')))
@@ -502,12 +516,24 @@ class Rest(Cluster):
             return answer({'jobs': self.jobs} if path == 'jobs' else
                           {'job_id': 10 + len(self.asks)})
         self.serve(respond)
-        self.environment['VRTD_SLURM_URL'] = 'unix:' + self.server.path
+        self.environment.update(VRTD_SLURM_URL='unix:' + self.server.path,
+                                http_proxy='http://127.0.0.1:1', no_proxy='')
+
+    def test_newer(self):
+        self.version = 'v0.0.42'
+        server = FakeVrtd(None, self.server.respond)
+        self.addCleanup(server.close)
+        self.environment.update(
+            VRTD_SLURM_URL='http://127.0.0.1:%d' % server.listener.getsockname()[1], no_proxy='*')
+        self.submit()
+        self.assertEqual(self.versions, 5 * ['v0.0.42'])
+        self.assertEqual(self.asks[1][2]['job']['open_mode'], ['APPEND'])
 
     def test_film(self):
-        self.environment['SLURM_JWT'] = 'secret'
+        self.environment['SLURM_JWT'] = 's'
         self.submit('-d', 'cuda')
-        self.assertEqual(set(self.token), {('secret', getpass.getuser().lower())})
+        self.assertEqual(set(self.token), {('s', getpass.getuser().lower())})
+        self.assertEqual(self.versions, 5 * ['v0.0.42', 'v0.0.40', 'v0.0.38'])
         self.assertEqual([ask[:2] for ask in self.asks],
                          [('GET', 'jobs')] + [('POST', 'job/submit')] * 4)
         tag = self.record()['tag']

@@ -486,7 +486,7 @@ class Series(Answered):
 
     def setUp(self):
         super().setUp()
-        self.posted, self.known = [], []
+        self.posted, self.known, self.room = [], [], 100
 
         def respond(request):
             path = request.path
@@ -497,6 +497,8 @@ class Series(Answered):
             q = request.json()
             if q['dry_run']:
                 return answer({})
+            if len(self.posted) == self.room:
+                return refusal(503, 'job.queue_full', 'no more')
             self.posted.append(tuple(os.path.relpath(q[key]['path'], self.folder)
                                      for key in ('input', 'output')))
             return answer(job(9, 'queued'), 201)
@@ -563,6 +565,10 @@ class Series(Answered):
             'vrtctl: b.mkv: warning: left out, since job 5 was cancelled: vrtctl retry 5 tries it '
             'again, vrtctl clean 5 forgets it\n', left_out(1, 0)])
         self.assertEqual(self.posted, [])
+        # Where there is no more room, those that are left out aren't among the rest.
+        self.known, self.room = [dict(self.known[1], id=1)], 0
+        self.assertEqual(self.submit('--skip-done', status=1)[1],
+                         left_out(2, 0) + 'vrtctl: two.MKV: no more\n')
 
     def test_misused(self):
         for arguments, says in (

@@ -166,15 +166,17 @@ class Case(unittest.TestCase):
 
     def on_terminal(self, columns, *arguments, status=0, err='', locale='C.UTF-8', rows=24,
                     kind='xterm', on_output=lambda output: None):
-        """What it prints on a terminal of that size; on_output() is told what it is by then."""
+        """What it prints on a terminal of that size, errors too where `err` is None; on_output()
+        is told what it is by then."""
         try:
             terminal, end = pty.openpty()
         except OSError as e:            # a bare container
             self.skipTest(str(e))
         self.addCleanup(os.close, terminal)
         fcntl.ioctl(end, termios.TIOCSWINSZ, struct.pack('HHHH', rows, columns, 0, 0))
-        process = subprocess.Popen(self.command(*arguments), stdout=end, stderr=subprocess.PIPE,
-                                   cwd=self.folder, stdin=subprocess.DEVNULL,
+        process = subprocess.Popen(self.command(*arguments), cwd=self.folder, stdout=end,
+                                   stderr=end if err is None else subprocess.PIPE, text=True,
+                                   stdin=subprocess.DEVNULL,
                                    env=dict(os.environ, TERM=kind, LC_ALL=locale))
         os.close(end)
         out = b''
@@ -184,7 +186,7 @@ class Case(unittest.TestCase):
                 on_output(out.decode(errors='replace'))
         except OSError:                 # the other end is closed
             pass
-        said = process.communicate(timeout=PATIENCE_S)[1].decode()
+        said = process.communicate(timeout=PATIENCE_S)[1]
         self.assertEqual((process.returncode, said), (status, err))
         return out.decode().replace('\r\n', '\n')
 
