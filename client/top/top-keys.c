@@ -117,7 +117,7 @@ static void select_further(struct vrt_top *top, long by)
 {
     const long last = (long)top->n_jobs - 1, i = (long)vrt_top_selected(top) + by;
 
-    if (last >= 0)
+    if (top->n_jobs)
         top->selected_id = top->jobs[VRT_MIN(VRT_MAX(i, 0), last)]->id;
 }
 

@@ -77,7 +77,6 @@ static struct vrt_watched *add(struct vrt_watch *w, long long id)
     }
     struct vrt_watched *f = &w->jobs[w->n_jobs++];
     *f = (struct vrt_watched){ .said_state = VRT_UNKNOWN };
-    vrt_job_info_init(&f->job);
     f->job.id = id;
     f->job.state = VRT_UNKNOWN;
     return f;

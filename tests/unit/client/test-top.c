@@ -237,6 +237,14 @@ static const struct page {
       INVERSE " 8  paused     0    0%    -     -  other.mp4" PLAIN "\n"
       BOLD "cancel job 9, and remove what is done of ..." PLAIN "\n"
       INVERSE "q quit  p r c  + -  s sort  ? help          " PLAIN "\n" },
+    { 40, 10, VRT_TOP_JOBS, 8, false, "1 queued, 2 running, 1 paused, 12.3 ...\n"
+      BOLD "DEVICE  STATE  FPS   MEMORY  DESCRIP..." PLAIN "\n"
+      "cuda:0  busy   4.2  3.0 GiB  A card?\n"
+      "cpu:0   ready    -        -  Two cores\n"
+      "cpu:1   lost     -        -  \n\n"
+      BOLD "ID  STATE   DONE  FPS  LEFT  INPUT" PLAIN "\n"
+      INVERSE " 8  paused    0%    -     -  other.mp4 " PLAIN "\n\n"
+      INVERSE "q quit  p r c  + -  s sort  ? help     " PLAIN "\n" },
     { 67, 6, VRT_TOP_HELP, 8, false, HEAD "\n"
       "up down, k j      select a job; page up, page down, home, end\n"
       "p                 pause it\n\n"
@@ -252,6 +260,8 @@ static const struct page {
     { 5, 4, VRT_TOP_JOBS, 9, false, "1...\n\n\n" INVERSE "q..." PLAIN "\n" },
     { 66, 2, VRT_TOP_JOBS, 9, false, "\n"
       INVERSE KEYS PLAIN "\n" },
+    { 65, 1, VRT_TOP_JOBS, 9, false, INVERSE "q quit  p r c  + -  s sort  ? help"
+      "                              " PLAIN "\n" },
     { 1, 1, VRT_TOP_JOBS, 9, false, INVERSE "q" PLAIN "\n" },
 };
 
@@ -267,6 +277,8 @@ static void expect_page(struct vrt_top *top, const struct page *page)
     top->mode = page->mode;
     top->selected_id = page->selected_id;
     top->is_there = !page->is_away;
+    top->first = top->n_jobs;
+    top->drawn_ns = INT64_MAX;      /* one of another size isn't put off */
     vrt_top_draw(top);
     dup2(before, STDOUT_FILENO);
     close(before);

@@ -276,13 +276,13 @@ class Shown(Case):
         """The sentence stands below the table, whole; the rows stay as narrow as they were."""
         why = 'https://models.example.org/other.pth: ' + 18 * 'there is no such file, '
         failed = dict(MODEL, name='other', state='failed', error=why + '\x1b', is_default=False,
-                      size_bytes=3 << 20)
+                      size_bytes=3 << 20, description='x')
         self.serve(lambda _: answer({'models': [failed, dict(MODEL, state='ready')]}))
         lines = self.run_it('models')[0].splitlines()
         self.assertEqual(len(lines), 5)
         column = lines[0].index('PLACE')
         self.assertEqual([line[column:] for line in lines[1:3]],
-                         ['pull failed, 3.0 MiB  MIT      for any video',
+                         ['pull failed, 3.0 MiB  MIT      x',
                           'built in              MIT      for any video'])
         self.assertEqual(lines[3:], ['other: ' + why + '?',
                                      "to fetch what isn't here: vrtctl models pull MODEL"])

@@ -391,6 +391,8 @@ class Preview(Answered):
             self.answers['GET /v1/jobs/7'] = dict(self.job, **more)
             self.complaint('preview', '-o', 'x.png', 7, status=1, says=says)
         self.complaint('preview', 'x', status=2, says="not a job's number")
+        self.answers['GET /v1/jobs/7'] = refusal(404, 'job.not_found', 'there is no job 7')
+        self.complaint('preview', 7, status=4, says='there is no job 7')
 
 
 class Lists(Answered):

@@ -298,6 +298,8 @@ class Compared(Case):
         self.serve(lambda r: answer({'devices': devices}) if r.method == 'GET' else
                    refusal(404, 'model.not_found', 'no model is called so'))
         self.complaint('profile', '-d', 'xpu,cpu', 'none', status=1, says='called so')
+        del devices[:]
+        self.complaint('profile', '-d', 'all', 'none', status=1, says='no device could be timed')
 
 
 class Tune(Case):
