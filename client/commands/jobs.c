@@ -107,9 +107,6 @@ int vrt_jobs_named(struct vrt_cli *cli, unsigned states, const char *nothing, lo
     if (!cli->args.all)
         return vrt_cli_job_ids(cli, cli->args.n_operands, ret_ids);
     int r = vrt_jobs_each(cli, states, take_number, &numbers, &error);
-    if (r == 0 && !numbers.ids)
-        r = (numbers.ids = calloc(1, sizeof(*numbers.ids))) ? 0 :
-            vrt_refuse_errno(&error, vrt_raise(-ENOMEM), "listing jobs");
     if (r != 0) {
         free(numbers.ids);
         return vrt_cli_fail(cli, NULL, r, &error);

@@ -197,15 +197,10 @@ class Cluster(harness.Case):
         self.wait_until(lambda: self.look(target)['state'] == 'cancelled')
         self.assertEqual(self.slurm.say('squeue', '-h'), '')
         self.assertIn('rest-cancelled.mp4 was removed', self.ctl('cluster', 'remove', target))
-        for says, where, *options in (
-                ('nvalid partition', url, '--partition', 'none'),
-                ('--time: expected', url, '--time', '1:2:3:4'),
-                ("doesn't answer", 'unix:/nowhere.sock'),
-                ('unix:/PATH', 'rest.sock')):
-            said = self.ctl('submit', '--cluster', '-d', 'cpu', '-o', target, *options,
-                            '--slurm-url', where, self.source, status=1)
-            self.assertIn(says, said)
-            self.assertFalse(os.path.exists(target + '.vrtd'), says)
+        said = self.ctl('submit', '--cluster', '-d', 'cpu', '-o', target, '--partition', 'none',
+                        '--slurm-url', url, self.source, status=1)
+        self.assertIn('nvalid partition', said)
+        self.assertFalse(os.path.exists(target + '.vrtd'))
         if self.slurm.has_tokens:
             self.by_token(self.slurm.start_rest_for_tokens(), end)
 
@@ -387,27 +382,11 @@ class Cluster(harness.Case):
         self.assertIn('without node1', said)
 
     def test_refused(self):
-        target, source = self.path('refused.mp4'), self.source
-        for says, status, *options in (
-                ('Invalid partition', 1, '--cluster', '--partition', 'none'),
-                ('say --cluster too', 2, '--nodes', 2),
-                ('--nodes', 2, '--cluster', '--nodes', 0),
-                ('this machine', 2, '--cluster', '--dry-run'),
-                ('no daemon takes part', 2, '--cluster', '--priority', 5),
-                ('--target-size', 2, '--cluster', '--target-size', '1M'),
-                ('--alpha network', 2, '--cluster', '--alpha', 'network'),
-                ('expected from 1', 1, '--cluster', '--account', '')):
-            said = self.ctl('submit', *options, '-d', 'cpu', '-o', target, source, status=status)
-            self.assertIn(says, said)
-            self.assertFalse(os.path.exists(target + '.vrtd'), options)
-            self.assertFalse(os.path.exists(target), options)
-        self.assertIn('backslash', self.ctl('submit', '--cluster', '-o', self.path('a\\b.mp4'),
-                                            source, status=1))
-        self.assertIn('no URL', self.ctl('submit', '--cluster', '-o', target, 'http://x/y.mp4',
-                                         status=1))
-        self.assertIn('no cluster restores', self.ctl('cluster', 'show', target, status=1))
-        self.assertIn('which film', self.ctl('cluster', 'show', status=2))
-        self.assertIn('expected list', self.ctl('cluster', 'what', target, status=2))
+        target = self.path('refused.mp4')
+        self.assertIn('Invalid partition', self.ctl(
+            'submit', '--cluster', '--partition', 'none', '-d', 'cpu', '-o', target, self.source,
+            status=1))
+        self.assertFalse(os.path.exists(target + '.vrtd') or os.path.exists(target))
 
     @unittest.skipUnless(LONG, 'Slurm takes its time')
     def test_node_killed(self):

@@ -264,8 +264,8 @@ class Shown(Case):
         self.serve(lambda _: answer({'models': [MODEL], 'replicas': [held, brought, later]}))
         lines = self.run_it('models')[0].splitlines()
         self.assertTrue(lines.pop().startswith("a replica is a model's weights in a device's"))
-        self.assertEqual([line.split() for line in lines[-4:]], [
-            ['DEVICE', 'REPLICA', 'OF', 'PRECISION', 'SIZE', 'STATE'],
+        self.assertEqual([line.split() for line in lines[-5:]], [
+            [], ['DEVICE', 'REPLICA', 'OF', 'PRECISION', 'SIZE', 'STATE'],
             ['cpu:0', 'compact-x2', 'f32', '3.0', 'MiB', 'in_use'],
             ['cuda:1', 16 * '1', 'bf16', '3.0', 'MiB', 'packing'],
             ['cpu:0', 'compact-x2', 'f32', '3.0', 'MiB', 'unknown']])

@@ -6,6 +6,7 @@ usage: test_vrtctl_follow.py VRTCTL [unittest arguments]
 """
 import json
 import os
+import queue
 import re
 import signal
 import socket
@@ -405,21 +406,6 @@ class Follow(FollowCase):
         self.assertEqual(process.stdout.readline(), 'no job waits or runs; Ctrl-C ends this\n')
         self.assertEqual(self.stop(process), ('', ''))
 
-    def test_watch_everything(self):
-        def stream():
-            yield STREAM + event('device', dict(DEVICE, state='quarantined', last_error='hot'))
-            yield event('job', job(3, 'running')) + event('job', job(4, 'queued'))
-            yield event('job', job(3, 'done'))
-            time.sleep(PATIENCE_S)
-        self.serve(lambda r: stream() if 'events' in r.path else answer(job(3, 'done')))
-        process = self.start('watch')
-        lines = [process.stdout.readline() for _ in range(3)]
-        _, err = self.stop(process)
-        self.assertIn('3 video.mp4: 84 of 200', lines[0])
-        self.assertEqual(lines[1], '4 video.mp4: queued\n')
-        self.assertIn('3 video.mp4 -> video.restored.mp4', lines[2])
-        self.assertEqual(err, 'device cpu:0 is quarantined: hot\n')
-
 
 FULL, EMPTY = '\u2588\u2591'    # parts of a bar
 
@@ -461,20 +447,15 @@ class Terminal(FollowCase):
 
     def test_what_is_said_meanwhile(self):
         """It stands above the bars, which are drawn again below it."""
-        changed, shown, expected, instance = threading.Condition(), [''], ['84/200'], ['a']
+        outputs, expected, instance = queue.Queue(), ['84/200'], ['a']
         lost = dict(DEVICE, state='lost', last_error='hot')
         bad = job(8, 'failed', error={'id': 'x', 'message': 'it is bad', 'field': None})
-
-        def take(output):
-            with changed:
-                shown[0] = output
-                changed.notify()
 
         def drawn(*said):
             """Until what is said is there, and behind it the bar of a job."""
             expected.extend([*said, '84/200'] if said else [])
-            with changed:
-                changed.wait_for(lambda: re.search('.*'.join(expected), shown[0], re.S), PATIENCE_S)
+            while not re.search('.*'.join(expected), outputs.get(timeout=PATIENCE_S), re.S):
+                pass
 
         def stream():
             yield STREAM + event('job', job(7)) + event('job', dict(bad, state='queued'))
@@ -483,12 +464,13 @@ class Terminal(FollowCase):
                 instance[0] = 'b'
                 return
             drawn()
-            yield event('device', lost)
-            drawn('is lost')
-            yield event('job', job(7, warnings_total=1))
-            drawn('too hot')
-            yield event('job', bad)
-            drawn('is bad')
+            for said, sent in (
+                    ('is lost', event('device', lost)),
+                    ('quarantined', event('device', dict(lost, state='quarantined'))),
+                    ('too hot', event('job', job(7, warnings_total=1))),
+                    ('is bad', event('job', bad))):
+                yield sent
+                drawn(said)
             self.server.close()
             drawn('went away')
             self.serve(respond)
@@ -498,9 +480,11 @@ class Terminal(FollowCase):
                 answer(bad if request.path.endswith('8') else
                        dict(job(7, warnings=['too hot']), instance=instance[0]))
         self.serve(respond)
-        output = self.on_terminal(70, 'watch', status=3, err=None, on_output=take)
+        output = self.on_terminal(70, 'watch', status=3, err=None,
+                                  on_output=outputs.put)
         self.assertEqual(seen(output)[:-2], [
             'device cpu:0 is lost: hot',
+            'device cpu:0 is quarantined: hot',
             'vrtctl: video.mp4: warning: too hot',
             'vrtctl: video.mp4: it is bad',
             'vrtctl: vrtd went away; its jobs go on when it is back, and are followed then',

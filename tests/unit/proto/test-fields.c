@@ -142,7 +142,7 @@ static void test_refusals(void)
         { "{\"count\":1000000000000000000000000000000}", "count", "got 1e+30" },
         { "{\"count\":null}", "count", "got null" },
         { "{\"ratio\":-0.5}", "ratio", "ratio: expected a number from 0 to 1, got -0.5" },
-        { "{\"ratio\":true}", "ratio", "got true" },
+        { "{\"ratio\":\"1\"}", "ratio", "from 0 to 1, got a string" },
         { "{\"when\":\"yesterday\"}", "when", "when: expected a time such as" },
         { "{\"when\":\"2026-01-02T03:04:05\"}", "when", "got \"2026-01-02T03:04:05\"" },
         { "{\"when\":7}", "when", "got an integer" },
