@@ -349,13 +349,12 @@ static int refuse_unknown(const struct decoding *d, const struct vrt_field *fiel
     const struct place place = { .outer = outer, .key = name, .index = SIZE_MAX };
     place_print(&place, where, sizeof(where));
     for (const struct vrt_field *f = fields; f->key; f++)
-        if (n + strlen(f->key) < sizeof(known) - sizeof(", and 99 others"))
+        if (n + strlen(f->key) < sizeof(known) - sizeof(", and 99 more"))
             n += (size_t)snprintf(known + n, sizeof(known) - n, "%s%s", n ? ", " : "", f->key);
         else
             n_others++;
     if (n_others > 0)
-        snprintf(known + n, sizeof(known) - n, " and %zu other%s", n_others,
-                 n_others == 1 ? "" : "s");
+        snprintf(known + n, sizeof(known) - n, " and %zu more", n_others);
     int r = vrt_refuse(d->error, -EINVAL, VRT_E(REQUEST_FIELD),
                        "%s: no such field; there are %s", where, known);
     vrt_error_set_field(d->error, where);

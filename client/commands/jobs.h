@@ -25,7 +25,8 @@ int vrt_jobs_each(struct vrt_cli *cli, unsigned states,
 /*
  * The numbers that the operands are; with --all those of the user's own jobs in one of `states`,
  * which may be none: that was said then, as `nothing`.
- * Return: VRT_EXIT_OK, *ret_ids is the caller's (not NULL); another enum vrt_exit, all was said.
+ * Return: VRT_EXIT_OK, *ret_ids is the caller's (NULL: there are none); another enum vrt_exit, all
+ * was said.
  */
 int vrt_jobs_named(struct vrt_cli *cli, unsigned states, const char *nothing, long long **ret_ids,
                    int *ret_n);

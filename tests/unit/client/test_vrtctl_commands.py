@@ -406,8 +406,8 @@ class Lists(Answered):
         self.jobs[1]['error'] = {'id': 'x', 'message': 'c.mp4 is broken', 'field': None}
         self.jobs[2]['finished_at'] = '2026-01-02T03:05:00Z'
         self.answers = {
-            'GET /v1/jobs?active=false&after=0': {'jobs': self.jobs[:3], 'next': 3},
-            'GET /v1/jobs?active=false&after=3': {'jobs': self.jobs[3:], 'next': None},
+            'GET /v1/jobs?active=false&after=0': {'jobs': self.jobs[:1], 'next': 1},
+            'GET /v1/jobs?active=false&after=1': {'jobs': self.jobs[1:], 'next': None},
             'GET /v1/jobs?active=true&after=0': {'jobs': [self.jobs[3]], 'next': None},
             **{f'POST /v1/jobs/{i}/forget': {'id': i} for i in range(1, 6)}}
 

@@ -245,7 +245,7 @@ static void test_request_refusals(void)
         { "{" FILES ",\"streams\":[0]}", "streams", "streams: expected a string" },
         { "{" FILES ",\"pictures\":7}", "pictures", "pictures: expected" },
         { "{" FILES ",\"strict\":\"yes\"}", "strict", "expected true or false" },
-        { "{" FILES ",\"frobnicate\":1}", "frobnicate", "no such field; there are input, output" },
+        { "{" FILES ",\"frobnicate\":1}", "frobnicate", ", times and 9 more" },
     };
 
     expect_refusals(refused, VRT_ARRAY_SIZE(refused));
