@@ -258,6 +258,8 @@ static void test_program(void)
     expect_int(setitimer(ITIMER_REAL, &never, NULL), 0);
     expect_str(out.data, "in b\n");
     expect_str(err.data, "no\n");
+    expect_int(vrt_program_run(&(struct vrt_program){ (char *[]){ "sh", "-c", "kill -9 $$", NULL },
+                                                      environment }, &out, &err, &error), 128 + 9);
     expect_int(vrt_program_run(&(struct vrt_program){ (char *[]){ "sleep", "600", NULL },
                                                       environment, .interrupt = &n_signals },
                                &out, &err, &error), -EINTR);

@@ -43,8 +43,19 @@ class Unreachable(Case):
         for arguments in (['help'], ['--help'], ['help', '--json']):
             self.assertIn('restore', self.run_it(*arguments)[0])
         self.assertRegex(self.run_it('--version')[0], '^vrtctl [0-9.]+\n$')
-        for arguments in (['lits'], ['help', 'lits']):
-            self.complaint(*arguments, status=2, says='"lits" (did you mean list?); see vrtctl')
+        for arguments in (['sumbit'], ['help', 'sumbit']):
+            self.complaint(*arguments, status=2, says='"sumbit" (did you mean submit?); see vrtctl')
+        self.assertEqual(self.run_it('logs', '--help')[0], '''\
+usage: vrtctl logs [OPTION]... ID
+
+Show what vrtd logged about a job.
+
+  -s, --socket PATH           the daemon's socket
+      --timeout SECONDS       how long to wait for an answer (default: 60)
+  -j, --json                  print the daemon's JSON objects, one a line
+  -h, --help                  print this
+      --version               print the version
+''')
         self.complaint(status=2, says='a command is missing')
         self.complaint('wait', '--all', 7, status=2, says='--all names the jobs: leave "7" out')
         self.complaint('status', 7, status=2, says='"7" is one too many; see vrtctl status --help')
@@ -197,13 +208,14 @@ class Shown(Case):
             self.assertEqual((request.method, request.path), ('POST', '/v1/devices'))
             sent = json.loads(request.body)
             self.assertEqual((sent['device'] or '', sent['trim'], sent['reset_peak']), body)
-        reply[:] = [dict(trimmed, former_peak_bytes=None), lost]
+        del trimmed['former_peak_bytes']
+        reply[:] = [trimmed, lost]
         out, err = self.run_it('devices', '--trim', status=1)
         self.assertEqual(out, 'cpu:0: 1.0 MiB freed, 1.0 MiB in use\n')
         self.assertEqual(err, 'vrtctl: cpu:1: not done: it is? lost\n')
         out, _ = self.run_it('devices', '--trim', '--json', status=1)
         self.assertEqual([json.loads(line) for line in out.splitlines()], reply)
-        reply[:] = [dict(trimmed, freed_bytes=None)]
+        reply[:] = [dict(trimmed, freed_bytes=None, former_peak_bytes=3 << 20)]
         self.assertEqual(self.run_it('devices', '--reset-peak')[0],
                          'cpu:0: 1.0 MiB in use; the peak was 3.0 MiB, and is 1.0 MiB now\n')
         self.complaint('devices', '--trim', *['cuda:1000'] * 30, status=2, says='name their kinds')

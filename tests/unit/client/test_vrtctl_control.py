@@ -6,6 +6,7 @@ usage: test_vrtctl_control.py VRTCTL [unittest arguments]
 """
 import json
 import os
+import time
 import unittest
 
 from fake_vrtd import answer, refusal
@@ -32,11 +33,15 @@ class Simple(Case):
                                             ('POST', '/v1/jobs/8/pause', '')])
 
     def test_cancel(self):
-        self.answers(answer(job(7, 'cancelled')), answer(job(8, 'running')))
+        made = self.write('made.mp4', '')
+        at_s = os.stat(made).st_mtime
+        self.answers(answer(job(7, 'cancelled', output_path=made, created_at=time.strftime(
+            '%Y-%m-%dT%H:%M:%SZ', time.gmtime(at_s)))), answer(job(8, 'running')))
         out, _ = self.run_it('cancel', 7, 8)
         self.assertEqual(out, 'job 7 (video.mp4) was cancelled\n'
                               'job 8 (video.mp4) is being cancelled\n')
         self.assertEqual(self.asked()[0], ('DELETE', '/v1/jobs/7', ''))
+        self.assertFalse(os.path.exists(made))
 
     def test_priority(self):
         self.answers(answer(job(7, 'paused', priority=-3)), answer(job(7, priority=100)),
@@ -142,7 +147,9 @@ class Revive(Case):
         self.assertEqual([self.posted.json()[part]['path']
                           for part in ('input', 'output', 'model')],
                          [self.path(name) for name in ('moved.mp4', 'else.mp4', 'x4.pth')])
-        self.complaint('resume', 7, 'gone.mp4', status=1, says='gone.mp4: No such file')
+        for named in (['gone.mp4'], ['-o', 'x.mp4'], ['-m', 'x4.pth'], ['--reference', 'moved.mp4']):
+            self.assertNotIn('say where', self.complaint('resume', 7, *named, status=1,
+                                                         says='.mp4: No such file'))
         self.lost(model_path='/nowhere/x4.pth')
         self.complaint('resume', 7, status=1, says='No such file or directory; there is no '
                        'folder /nowhere/; say where it is: vrtctl resume 7 --model FILE')
@@ -223,7 +230,7 @@ class Revive(Case):
     def test_wrong_state(self):
         """Of a job that cannot be revived the daemon says so, whatever became of its files."""
         self.write('video.restored.mp4', 'the result')
-        for verb, state in (('retry', 'done'), ('retry', 'running'), ('resume', 'done')):
+        for verb, state in (('retry', 'done'), ('retry', 'queued'), ('resume', 'done')):
             with self.subTest(verb=verb, state=state):
                 self.lost(state)
                 said = f'job 7 is {state}: there is nothing to {verb}'
