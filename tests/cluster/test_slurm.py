@@ -223,22 +223,6 @@ class Cluster(harness.Case):
         end()
         self.expect_restored(target)
 
-    def test_failed(self):
-        """One sentence, from the node to who submitted it."""
-        source = self.path('no-video.mp4')
-        with open(source, 'w', encoding='utf-8') as f:
-            f.write('this is no video')
-        target = self.submit('failed.mp4', source=source)
-        self.assertIn('no-video.mp4', self.ctl('cluster', 'follow', target, status=1))
-        self.assertEqual(self.look(target)['state'], 'failed')
-        if os.geteuid() == 0:
-            os.chown(target + '.vrtd', 65534, -1)
-            self.assertIn("another user's", self.ctl('cluster', 'remove', target, status=1))
-            os.chown(target + '.vrtd', 0, -1)
-        self.ctl('cluster', 'remove', target)
-        self.assertFalse(os.path.exists(target + '.vrtd'))
-        self.assertFalse(os.path.exists(target))
-
     def test_process_killed(self):
         """Of a plan: what waits for that waits on, and it is begun again."""
         end = self.hang()

@@ -314,8 +314,8 @@ class Shown(Case):
 
     def test_pausing(self):
         """As long as devices have something of it, it isn't paused yet."""
-        busy = job(12, 'paused')
-        idle = job(13, 'paused', devices=[dict(busy['devices'][0], shards_running=0)])
+        busy, idle = (job(12 + i, 'paused', devices=[dict(job()['devices'][0], shards_running=n)])
+                      for i, n in enumerate((1, 0)))
         self.serve(lambda request: answer(busy if request.path.endswith('/12') else idle
                                           if request.path.endswith('/13')
                                           else {'jobs': [busy, idle], 'next': None}))
@@ -347,10 +347,31 @@ class Shown(Case):
         self.assertEqual(len(self.server.requests), 2)
 
     def test_show(self):
-        out, _ = self.run_it('show', 12)
-        self.assertEqual([line[2:12].strip() for line in out.splitlines()], [
-            'b 12: runn', 'Input', '', 'Output', '', 'Model', '', 'Requested', 'Progress', 'Stages',
-            'Bottleneck', 'Devices', '', 'Recipe', '', 'Created', 'Started'])
+        bare = job(15, 'failed', recipe=None, stages=None, bottleneck=None, devices=[], n_starts=1,
+                   segments_done=2, frames_total=None,
+                   model={'name': 'm', 'architecture': 'a', 'scale': 1, 'checksum': 'c'},
+                   video=dict(job()['video'], pixel_format='x', output_width=None))
+        self.serve(lambda _: answer(bare))
+        self.assertEqual(self.run_it('show', 15)[0], '''\
+Job 15: failed
+  Next       vrtctl retry 15 tries again, from what is stored
+  Input      video.mp4
+             640x360, 25.0 fps, 0:08, h264 x
+  Output     video.restored.mp4
+  Model      m
+             a x1, checksum c
+  Requested  device auto, priority 0
+  Progress   84 frames (-), 12.3 fps, 0:07 elapsed
+  Stored     2 segments of the result; begun 1 time
+  Created    2026-01-02 03:04:05
+  Started    2026-01-02 03:04:06
+''')
+        self.serve(lambda _: answer({'id': 15, 'state': 'queued', 'device': 'auto'}))
+        self.assertEqual(self.run_it('show', 15)[0],
+                         'Job 15: queued\n  Input      -\n  Output     -\n  Model      -\n'
+                         '  Requested  device auto, priority 0\n'
+                         '  Progress   0 frames (-), - fps, - elapsed\n')
+        self.serve(self.respond)
         self.assertEqual(self.run_it('show', 14)[0], SHOWN)
         self.assertEqual(json.loads(self.run_it('show', '--json', 12)[0]), job(12))
         self.complaint('show', 13, status=4, says='there is no job 13')
@@ -367,17 +388,17 @@ class Shown(Case):
 
     def test_history(self):
         """A line for each point; plots where there is a terminal, as wide as that is."""
-        points = [{'elapsed_s': i / 5, 'frames': i * i / 10, 'fps': (2 * i - 1) / 2,
+        points = [{'elapsed_s': i, 'frames': i * i / 10, 'fps': (2 * i - 1) / 2,
                    'memory_bytes': None if i < 3 else 5 << 30} for i in range(1, 101)]
-        history = {'period_s': 0.2, 'points': points}
+        history = {'period_s': 1, 'points': points}
         self.serve(lambda r: answer({'period_s': 0, 'points': []} if '/13/' in r.path else
                                     history if r.path == '/v1/jobs/12/history' else 'no'))
         out, _ = self.run_it('show', '--history', 12)
         lines = [line.split() for line in out.splitlines()]
         self.assertEqual(lines[:3], [['ELAPSED_S', 'FRAMES', 'FPS', 'MEMORY_BYTES'],
-                                     ['0.200', '0.100', '0.500', '-'],
-                                     ['0.400', '0.400', '1.500', '-']])
-        self.assertEqual(lines[100], ['20.000', '1000.000', '99.500', str(5 << 30)])
+                                     ['1.000', '0.100', '0.500', '-'],
+                                     ['2.000', '0.400', '1.500', '-']])
+        self.assertEqual(lines[100], ['100.000', '1000.000', '99.500', str(5 << 30)])
         self.assertEqual(json.loads(self.run_it('show', '--history', '--json', 12)[0]), history)
         self.assertEqual(self.run_it('show', '--history', 13)[0], 'job 13 has not run yet\n')
         for columns in (30, 80, 200):
@@ -385,6 +406,7 @@ class Shown(Case):
                 lines = self.on_terminal(columns, 'show', '--history', 12,
                                          locale=locale).splitlines()
                 self.assertEqual(len(lines), 14, lines)
+                self.assertEqual(lines[0], 'Job 12: frames a second in the 1:40 that it ran')
                 self.assertEqual(len(lines[6]), columns - 1, lines)
                 self.assertRegex(lines[1], f'^ *9[0-9]\\.[0-9] .*{cell}$')
                 self.assertRegex(lines[6], f'^ *0 .*{cell}$')

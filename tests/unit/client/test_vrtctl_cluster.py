@@ -328,7 +328,9 @@ class Looked(Cluster):
         self.assertIn('not running', err)
         self.asked()
         for arguments, says in ((['cancel', 'none.mp4', 'out.mp4'], "is not a job's number, nor"),
-                                (['resume', 'out.mp4', '-m', 'x'], "is a cluster's film: --out")):
+                                (['resume', 'out.mp4', '-m', 'x'], "is a cluster's film: --out"),
+                                (['retry', '-o', 'x', 'out.mp4'], "is a cluster's film: --out"),
+                                (['show', '--history', 'out.mp4'], "is a cluster's film")):
             self.complaint(*arguments, status=2, says=says)
         self.assertEqual(self.asked(), [])
 
@@ -346,6 +348,10 @@ class Looked(Cluster):
                          ['se|ond.mp4', 'out.mp4'])
         self.assertEqual(len(err.splitlines()), 1)
         self.assertIn('no cluster restores', err)
+        os.remove(self.path('asked'))
+        out, err = self.ctl('list', status=3)       # also where no daemon is
+        self.assertEqual(out.count('waiting'), 2)
+        self.assertIn('not running', err)
         self.serve(lambda _: answer({'jobs': []}))
 
         def listed(*options):
@@ -380,6 +386,7 @@ class Looked(Cluster):
         shutil.rmtree(self.path('se|ond.mp4.vrtd'))
         self.assertIn('no job is waiting', self.ctl('list')[0])
         self.assertEqual(os.listdir(index), [])
+        self.assertFalse(os.path.exists(self.path('asked')))        # Slurm is not
 
 
 class Followed(Cluster):

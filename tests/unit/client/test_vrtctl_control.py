@@ -147,7 +147,7 @@ class Revive(Case):
         self.assertEqual([self.posted.json()[part]['path']
                           for part in ('input', 'output', 'model')],
                          [self.path(name) for name in ('moved.mp4', 'else.mp4', 'x4.pth')])
-        for named in (['gone.mp4'], ['-o', 'x.mp4'], ['-m', 'x4.pth'], ['--reference', 'moved.mp4']):
+        for named in (['gone.mp4'], ['-o', 'x.mp4'], ['-m', 'x4.pth'], ['--reference', 'x4.pth']):
             self.assertNotIn('say where', self.complaint('resume', 7, *named, status=1,
                                                          says='.mp4: No such file'))
         self.lost(model_path='/nowhere/x4.pth')

@@ -120,22 +120,24 @@ class DryRun(Told):
         streams = [{'index': i, **more} for i, more in enumerate((
             {'kind': 'video', 'codec': 'h264', 'width': 640, 'height': 360, 'fps': 25,
              'bitrate': 1500400, 'fate': 'restored'},
-            {'kind': 'audio', 'codec': 'aac', 'sample_rate': 48000, 'channels': 2,
-             'language': 'eng', 'title': 'a\x1bb', 'disposition': 'default', 'fate': 'copied'},
+            {'kind': 'audio', 'codec': 'aac', 'sample_rate': 1, 'channels': 1,
+             'language': 'e', 'title': 'a\x1bb', 'disposition': 'default', 'fate': 'copied'},
             {'kind': 'subtitles', 'codec': 'ass', 'fate': 'no_place'},
-            {'kind': 'video', 'codec': 'png', 'width': 64, 'height': 48, 'fate': 'not_chosen'},
+            {'kind': 'video', 'codec': 'png', 'width': 64, 'height': 1, 'fate': 'not_chosen'},
             {'kind': 'data', 'codec': 'x', 'fate': 'new'}))]
         plan = dict(PLAN, streams=streams, streams_total=6)
         self.serve(lambda _: answer(plan))
-        lines = self.run_it('info', 'video.mp4')[0].splitlines()
+        out, err = self.run_it('info', 'video.mp4')
+        self.assertEqual(err, 'vrtctl: video.mp4: warning: no seat for the sound\n')
+        lines = out.splitlines()
         self.assertEqual(lines[0], 'video.mp4: 0:08, about 240 frames; as video.restored.mp4:')
         self.assertEqual([re.split('  +', line.strip()) for line in lines[2:]], [
             ['0', 'video', 'h264', '640x360, 25.0 fps', '1500 kbit/s', '-', '-', '-',
              'restored, to 1280x720 h264'],
-            ['1', 'audio', 'aac', '48000 Hz, 2 channels', '-', 'eng', 'a?b', 'default', 'copied'],
+            ['1', 'audio', 'aac', '1 Hz, 1 channel', '-', 'e', 'a?b', 'default', 'copied'],
             ['2', 'subtitles', 'ass', '-', '-', '-', '-', '-',
              'left out: .mp4 files have no place for it'],
-            ['3', 'video', 'png', '64x48', '-', '-', '-', '-', 'left out by --streams'],
+            ['3', 'video', 'png', '64x1', '-', '-', '-', '-', 'left out by --streams'],
             ['4', 'data', 'x', '-', '-', '-', '-', '-', '-'],
             ['and 1 more, of which nothing is told']])
         self.assertEqual(json.loads(self.run_it('info', '--json', 'video.mp4')[0]), plan)
@@ -159,6 +161,9 @@ class DryRun(Told):
         self.complaint('submit', '--dry-run', '--follow', 'video.mp4', status=2,
                        says='--dry-run makes no job')
         self.run_it('submit', '--dry-run', '-o', 'old.mp4', '--overwrite', 'video.mp4')
+        self.write('made/1.png')
+        self.serve(lambda _: answer(PLAN))
+        self.run_it('submit', '--dry-run', '-o', 'made', '.')       # a folder is looked at later
         self.serve(lambda _: refusal(422, 'input.not_media', 'video.mp4 is not a video'))
         self.complaint('submit', '--dry-run', '-o', 'old.mp4', 'video.mp4', status=1,
                        says='is not a video')

@@ -248,7 +248,8 @@ class Top(TopCase):
         terminal = self.top()
         terminal.wait_for('99 queued')
         for keys, number, last in ((b'\x1b[F', 100, 100), (UP, 99, 100), (PAGE_UP, 85, 98),
-                                   (b'\x1b[H', 1, 8), (PAGE_DOWN, 9, 14), (PAGE_DOWN, 23, 23)):
+                                   (b'\x1b[H', 1, 8), (PAGE_DOWN, 9, 14), (PAGE_DOWN, 23, 23),
+                                   (DOWN, 24, 24)):
             terminal.type(keys)
             terminal.wait(lambda n=number: terminal.selected().split()[:1] == [str(n)])
             terminal.wait(lambda n=last: self.numbers(terminal)[-1] == n)
