@@ -99,15 +99,15 @@ static void test_order(void)
         vrt_job_info_init(&jobs[i]);
         jobs[i].id = i + 1;
         jobs[i].state = states[i];
-        jobs[i].frames_total = i == 1 ? VRT_UNKNOWN : 100;
-        jobs[i].frames_done = 10 * i;
+        jobs[i].frames_total = i == 0 ? VRT_UNKNOWN : i == 1 ? 1 : 100;
+        jobs[i].frames_done = i == 1 ? 0 : 10 * i;
         jobs[i].priority = i % 2;
         listed[7 - i] = &jobs[i];
     }
     expect_order(&top, VRT_TOP_BY_STATE, "43572186");
     expect_int(top.selected_id, 4);
     expect_order(&top, VRT_TOP_BY_PRIORITY, "24681357");
-    expect_order(&top, VRT_TOP_BY_PROGRESS, "87654312");
+    expect_order(&top, VRT_TOP_BY_PROGRESS, "87654321");
     expect_int(top.selected_id, 8);
     top.selected_id = 4;
     top.has_typed = true;
@@ -321,6 +321,7 @@ static void test_pages(void)
     jobs[2].devices = &device;
     jobs[2].n_devices = 1;
     jobs[2].left_s = 9.4;
+    jobs[1].fps = 5;                /* before it was paused */
     for (int i = 0; i < 12; i++) {
         jobs[2].fps = 12.34 * i / 11;
         jobs[2].frames_done = 7 * i;

@@ -464,47 +464,39 @@ class Submit(Case):
             'webhook': None})
         self.assertEqual(self.text_of('video.restored.mp4'), 'result')
 
-    def test_clips(self):
+    def test_options(self):
+        """How they are written, and what is asked for by them."""
         self.serve(self.accepts)
-        for cuts, wanted in (('off', 0), ('on', 0.08), ('0.3', 0.3)):
-            self.run_it('submit', '--clip', 16, '--clip-overlap', 0, '--tiling', 'official',
-                        '--sigma', 12.5, '--scene-cuts', cuts, '--overwrite', 'video.mp4')
+        for options, wanted in (
+                ('--clip 16 --clip-overlap 0 --tiling official --sigma 12.5 --scene-cuts off',
+                 {'clip': 16, 'clip_overlap': 0, 'tiling': 'official', 'sigma': 12.5,
+                  'scene_cuts': 0}),
+                ('--scene-cuts on', {'scene_cuts': 0.08}),
+                ('--scene-cuts 0.3', {'scene_cuts': 0.3}),
+                ('--codec auto --bitrate 8M --pix-fmt yuv420p10le --enc tune=film --enc bf=2',
+                 {'codec': 'auto', 'bitrate': 8000000, 'pixel_format': 'yuv420p10le',
+                  'encoder_options': 'tune=film bf=2'}),
+                ('--bitrate 2500k', {'bitrate': 2500000}), ('--bitrate 1e6', {'bitrate': 1000000}),
+                ('--target-size 700M', {'target_size_bytes': 700000000}),
+                ('--target-size 4Gi', {'target_size_bytes': 4 << 30}),
+                ('--target-size 1.5k', {'target_size_bytes': 1500}),
+                ('--start 1:00 --end 1:30.5', {'start_s': 60, 'duration_s': 30.5}),
+                ('--end 8', {'start_s': None, 'duration_s': 8}),
+                ('--start 2 --duration 3', {'start_s': 2, 'duration_s': 3})):
+            self.run_it('submit', *options.split(), '--overwrite', 'video.mp4')
             seen = self.seen.json()
-            self.assertEqual([seen['clip'], seen['clip_overlap'], seen['tiling'], seen['sigma'],
-                              seen['scene_cuts']], [16, 0, 'official', 12.5, wanted])
-
-    def test_encoding(self):
-        self.serve(self.accepts)
-        for rate, wanted in (('8M', 8000000), ('2500k', 2500000), ('1e6', 1000000)):
-            self.run_it('submit', '--codec', 'auto', '--bitrate', rate, '--pix-fmt', 'yuv420p10le',
-                        '--enc', 'tune=film', '--enc', 'bf=2', '--overwrite', 'video.mp4')
-            seen = self.seen.json()
-            self.assertEqual([seen['codec'], seen['bitrate'], seen['pixel_format'],
-                              seen['encoder_options']],
-                             ['auto', wanted, 'yuv420p10le', 'tune=film bf=2'])
-        for rate in ('8X', '1', 'nan', '3000M', 'M'):
-            self.complaint('submit', '--bitrate', rate, '--overwrite', 'video.mp4', status=2,
-                           says='--bitrate: expected a number from 1000 to 2000000000')
-        for size, wanted in (('700M', 700000000), ('4Gi', 4 << 30), ('1.5k', 1500)):
-            self.run_it('submit', '--target-size', size, '--overwrite', 'video.mp4')
-            self.assertEqual(self.seen.json()['target_size_bytes'], wanted)
-        for size in ('12', '-7M', '7MB', 'Mi', '9999T'):
-            self.complaint('submit', '--target-size', size, '--overwrite', 'video.mp4', status=2,
-                           says='--target-size: expected a number')
-
-    def test_parts(self):
-        self.serve(self.accepts)
-        for options, wanted in ((['--start', '1:00', '--end', '1:30.5'], (60, 30.5)),
-                                (['--end', 8], (None, 8)),
-                                (['--start', 2, '--duration', 3], (2, 3))):
-            self.run_it('submit', *options, '--overwrite', 'video.mp4')
-            seen = self.seen.json()
-            self.assertEqual((seen['start_s'], seen['duration_s']), wanted)
-        for options, says in ((['--duration', 3, '--end', 9], 'leave one of them out'),
-                              (['--start', 9, '--end', 9], 'would end before it begins'),
-                              (['--end', 0], 'would end before it begins'),
-                              (['--duration', 0], '--duration: nothing lasts so long')):
-            self.complaint('submit', *options, '--overwrite', 'video.mp4', status=2, says=says)
+            self.assertEqual({key: seen[key] for key in wanted}, wanted)
+        for option, values, says in (
+                ('--bitrate', '8X 1 nan 3000M M', ': expected a number from 1000 to 2000000000'),
+                ('--target-size', '12 -7M 7MB Mi 9999T', ': expected a number'),
+                ('--scene-cuts', '0 1.5 0.5x nan often', ': expected off, on or a number'),
+                ('--end', '0 9', ': the part would end before it begins'),
+                ('--duration', '0', ': nothing lasts so long')):
+            for value in values.split():
+                self.complaint('submit', '--start', 9, option, value, '--overwrite', 'video.mp4',
+                               status=2, says=option + says)
+        self.complaint('submit', '--duration', 3, '--end', 9, 'video.mp4', status=2,
+                       says='leave one of them out')
 
     def test_warnings(self):
         """Who leaves after submitting is told what was found so far."""
@@ -547,9 +539,6 @@ class Submit(Case):
                          ['video.restored.mp4', 'b.restored.mkv'])
         self.assertIn('missing.mp4: No such file or directory; nothing is called so in '
                       + self.folder, err)
-        for cuts in ('0', '1.5', '0.5x', 'nan', 'often'):
-            self.complaint('submit', '--scene-cuts', cuts, 'video.mp4', status=2,
-                           says='--scene-cuts: expected off, on or a number')
         self.complaint('submit', '-o', 'new/', 'b.avi', status=1, says='make it first')
         self.complaint('submit', '-o', 'x.mkv', 'video.mp4', 'b.avi', status=2,
                        says='--output names one file, and there are 2 inputs')

@@ -130,7 +130,7 @@ static void test_request(void)
         "\"device\":\"cpu:1\",\"precision\":\"bf16\",\"tile\":256,\"overlap\":0,\"clip\":16,"
         "\"clip_overlap\":4,\"tiling\":\"official\",\"scene_cuts\":0.25,\"strength\":0.5,"
         "\"denoise\":0.75,\"sigma\":12.5,\"codec\":\"ffv1\",\"quality\":51,\"preset\":\"slow\","
-        "\"bitrate\":null,\"target_size_bytes\":null,\"scale\":\"1080p\","
+        "\"bitrate\":null,\"target_size_bytes\":null,\"scale\":\"2\","
         "\"pixel_format\":\"yuv420p\",\"encoder_options\":\"a=b\",\"streams\":\"v:1,-s\","
         "\"start_s\":1.5,\"duration_s\":2.5,\"pictures\":\"%d.png\",\"fps\":24.5,"
         "\"deinterlace\":\"field\",\"times\":4,\"alpha\":\"drop\",\"tonemap\":\"mobius\","
