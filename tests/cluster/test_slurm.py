@@ -188,10 +188,6 @@ class Cluster(harness.Case):
         self.wait_until(lambda: self.look(target)['state'] == 'cancelled')
         self.assertEqual(self.slurm.say('squeue', '-h'), '')
         self.assertIn('rest-cancelled.mp4 was removed', self.ctl('cluster', 'remove', target))
-        said = self.ctl('submit', '--cluster', '-d', 'cpu', '-o', target, '--partition', 'none',
-                        '--slurm-url', url, self.source, status=1)
-        self.assertIn('nvalid partition', said)
-        self.assertFalse(os.path.exists(target + '.vrtd'))
         if self.slurm.has_tokens:
             self.by_token(self.slurm.start_rest_for_tokens(), end)
 
@@ -350,13 +346,6 @@ class Cluster(harness.Case):
         self.addCleanup(self.slurm.set_prolog, '')
         said = self.expect_restored(self.submit('disk.mp4'))
         self.assertIn('without node1', said)
-
-    def test_refused(self):
-        target = self.path('refused.mp4')
-        self.assertIn('Invalid partition', self.ctl(
-            'submit', '--cluster', '--partition', 'none', '-d', 'cpu', '-o', target, self.source,
-            status=1))
-        self.assertFalse(os.path.exists(target + '.vrtd') or os.path.exists(target))
 
     @unittest.skipUnless(LONG, 'Slurm takes its time')
     def test_node_killed(self):

@@ -56,6 +56,23 @@ class Simple(Case):
             self.complaint('priority', 7, value, status=2, says='an integer from -100 to 100')
         self.complaint('priority', 7, status=2, says='needs ID N')
 
+    def test_all(self):
+        """One word for all of a user's own jobs that it is for."""
+        states = ('queued', 'fetching', 'running', 'paused', 'needs_input', 'disk_full', 'done',
+                  'failed', 'cancelled')
+        jobs = [job(i, state) for i, state in enumerate(states, 1)]
+        hidden = [dict(j, id=j['id'] + 9, input_name=None) for j in jobs]
+        self.serve(lambda r: answer({'jobs': jobs + hidden} if '?' in r.path else
+                                    jobs[int(r.path.split('/')[3]) - 1]))
+        for word, method, numbers in (('pause', 'POST', '123'), ('resume', 'POST', '456'),
+                                      ('retry', 'POST', '8'), ('cancel', 'DELETE', '123456')):
+            del self.server.requests[:]
+            self.run_it(word, '--all')
+            self.assertEqual(''.join(r.path.split('/')[3] for r in self.server.requests
+                                     if r.method == method), numbers)
+        del jobs[:]
+        self.assertEqual(self.run_it('wait', '--all')[0], 'no job of yours waits or runs\n')
+
     def test_refused(self):
         """One that is refused doesn't hold up the others; the last that went wrong decides."""
         said = 'job 7 is done: there is nothing left to pause'

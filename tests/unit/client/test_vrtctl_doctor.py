@@ -7,13 +7,11 @@ usage: test_vrtctl_doctor.py VRTCTL [unittest arguments]
 import grp
 import json
 import os
-import re
 import socket
-import subprocess
 import unittest
 
 from fake_vrtd import answer, refusal
-from vrtctl_case import PATIENCE_S, Case
+from vrtctl_case import Case
 
 
 def check(check_id, subject=None, status='ok', result='all is well', cure=None):
@@ -135,11 +133,6 @@ skipped  cpu:1 kernel         all is well
         self.complaint('doctor', status=1, says='too old to examine anything')
         self.serve(lambda _: answer({'checks': 7}))
         self.complaint('doctor', status=3, says="vrtd's answer is not understood")
-
-    def test_wrong_usage(self):
-        self.complaint('doctor', '--colour', status=2, says='unknown option --colour')
-        self.complaint('doctor', 'cpu:0', status=2, says='one too many')
-        self.complaint('doctor', '--device', status=2, says='--device')
 
     def expect_own(self, says, cure, **options):
         out, _ = self.run_it('doctor', '--json', status=1, **options)

@@ -217,17 +217,6 @@ class Follow(FollowCase):
         self.assertEqual(process.returncode, 0, said + err)
         return out, said + err
 
-    def test_restart(self):
-        """Jobs outlast the daemon; so does who follows them."""
-        for command in (['wait', 7], ['watch', 7], ['submit', '-f', '--overwrite', 'video.mp4']):
-            with self.subTest(command=command):
-                self.restarted('running')
-                out, err = self.run_restarted(*command)
-                self.assertEqual(err.splitlines()[:2], [
-                    'vrtctl: vrtd went away; its jobs go on when it is back, and are followed then',
-                    'vrtctl: vrtd is back'])
-                self.assertIn('200 frames in 0:07', out)
-
     def test_restart_without_files(self):
         """Who follows what he submitted has the files at hand."""
         posted = self.restarted('needs_input')
@@ -449,7 +438,6 @@ class Terminal(FollowCase):
         """It stands above the bars, which are drawn again below it."""
         outputs, expected, instance = queue.Queue(), ['84/200'], ['a']
         lost = dict(DEVICE, state='lost', last_error='hot')
-        bad = job(8, 'failed', error={'id': 'x', 'message': 'it is bad', 'field': None})
 
         def drawn(*said):
             """Until what is said is there, and behind it the bar of a job."""
@@ -458,7 +446,7 @@ class Terminal(FollowCase):
                 pass
 
         def stream():
-            yield STREAM + event('job', job(7)) + event('job', dict(bad, state='queued'))
+            yield STREAM + event('job', job(7))
             if 'went away' in expected:
                 drawn('is back')
                 instance[0] = 'b'
@@ -467,8 +455,7 @@ class Terminal(FollowCase):
             for said, sent in (
                     ('is lost', event('device', lost)),
                     ('quarantined', event('device', dict(lost, state='quarantined'))),
-                    ('too hot', event('job', job(7, warnings_total=1))),
-                    ('is bad', event('job', bad))):
+                    ('too hot', event('job', job(7, warnings_total=1)))):
                 yield sent
                 drawn(said)
             self.server.close()
@@ -477,8 +464,7 @@ class Terminal(FollowCase):
 
         def respond(request):
             return stream() if 'events' in request.path else \
-                answer(bad if request.path.endswith('8') else
-                       dict(job(7, warnings=['too hot']), instance=instance[0]))
+                answer(job(7, warnings=['too hot'], instance=instance[0]))
         self.serve(respond)
         output = self.on_terminal(70, 'watch', status=3, err=None,
                                   on_output=outputs.put)
@@ -486,7 +472,6 @@ class Terminal(FollowCase):
             'device cpu:0 is lost: hot',
             'device cpu:0 is quarantined: hot',
             'vrtctl: video.mp4: warning: too hot',
-            'vrtctl: video.mp4: it is bad',
             'vrtctl: vrtd went away; its jobs go on when it is back, and are followed then',
             'vrtctl: vrtd is back',
             f'video.mp4  {5 * FULL}{9 * EMPTY}   42%   84/200   12.3 fps  0:09 left  cpu:0'])

@@ -499,9 +499,6 @@ class Tune(Case):
         self.complaint('tune', 'video.mp4', status=1, says='the queue is full')
         self.plan = {'frames_total': 'many'}
         self.complaint('tune', 'video.mp4', status=3, says='not understood')
-        for option, name in (('-d', 'device'), ('-m', 'model')):
-            self.complaint('tune', option, 1000 * 'x', 'video.mp4', status=1,
-                           says=f'--{name}: too long')
         self.complaint('tune', 'none.mp4', status=1, says='none.mp4: No such file')
         self.complaint('tune', '-m', './none.pth', 'video.mp4', status=1, says='none.pth: No such')
 
