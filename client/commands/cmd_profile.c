@@ -59,8 +59,8 @@ static int take_size(const char *text, struct vrt_profile_request *q, struct vrt
     long width = text[0] >= '0' && text[0] <= '9' ? strtol(text, &end, 10) : 0;
     long height = width > 0 && *end == 'x' && end[1] >= '0' && end[1] <= '9' ?
                   strtol(end + 1, &end, 10) : 0;
-    if (height <= 0 || *end || VRT_MIN(width, height) < VRT_API_PROFILE_SIDE_MIN ||
-        VRT_MAX(width, height) > VRT_API_PROFILE_SIDE_MAX)
+    if (VRT_MIN(width, height) < VRT_API_PROFILE_SIDE_MIN ||
+        VRT_MAX(width, height) > VRT_API_PROFILE_SIDE_MAX || *end)
         return vrt_refuse(error, -EINVAL, "usage", "--size: expected WIDTHxHEIGHT, such as "
                           "640x360, each from %d to %d, got \"%s\"", VRT_API_PROFILE_SIDE_MIN,
                           VRT_API_PROFILE_SIDE_MAX,

@@ -381,6 +381,7 @@ class Looked(Cluster):
         shutil.rmtree(self.path('se|ond.mp4.vrtd'))
         self.assertIn('no job is waiting', self.ctl('list')[0])
         self.assertEqual(os.listdir(index), [])
+        self.assertEqual(listed(), [])
         self.assertFalse(os.path.exists(self.path('asked')))        # Slurm is not
 
 

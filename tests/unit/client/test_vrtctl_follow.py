@@ -121,12 +121,11 @@ class Follow(FollowCase):
         self.assertEqual(json.loads(out), self.final)
 
     def test_failure(self):
-        self.final = job(7, 'failed', error={'id': 'job.input', 'message': 'the file is truncated',
-                                             'field': None})
+        self.final = job(7, 'failed', error={'id': 'job.input', 'message': 'x', 'field': None})
         self.leave_output_empty = True
         self.serve(self.respond)
         _, err = self.run_it('submit', '--follow', 'video.mp4', status=1)
-        self.assertEqual(err, 'vrtctl: video.mp4: the file is truncated\n')
+        self.assertEqual(err, 'vrtctl: video.mp4: x\n')
         self.assertFalse(os.path.exists(self.path('video.restored.mp4')))
         self.leave_output_empty = False
         self.run_it('submit', '--follow', 'video.mp4', status=1)
@@ -173,6 +172,8 @@ class Follow(FollowCase):
             self.serve(lambda r, sent=sent: iter([STREAM + sent]) if 'events' in r.path else
                        answer({'id': 'x'}))
             self.complaint('wait', 7, status=status, says=says)
+            self.assertEqual(sum('events' in r.path for r in self.server.requests),
+                             1 if sent else 3)
         self.serve(lambda r: None)
         self.complaint('wait', 7, status=3, says='closed')
 

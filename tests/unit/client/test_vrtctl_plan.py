@@ -220,7 +220,7 @@ class Profile(Told):
     def test_request(self):
         self.serve(self.tells)
         self.write('x4.pth', 'weights')
-        out, _ = self.run_it('profile', '--json', '-d', 'cuda:1', '--size', '1920x1080', '-n', 7,
+        out, _ = self.run_it('profile', '--json', '-d', 'cuda:1', '--size', '16384x8', '-n', 7,
                              '--precision', 'f16', '--tile', 512, '--overlap', 0, '--batch', 8,
                              './x4.pth')
         self.assertEqual(json.loads(out), PROFILE)
@@ -228,7 +228,7 @@ class Profile(Told):
         self.assertEqual(self.seen.json(), {
             'model': {'fd': 0, 'name': 'x4.pth', 'path': None}, 'device': 'cuda:1',
             'precision': 'f16',
-            'width': 1920, 'height': 1080, 'tile': 512, 'overlap': 0, 'clip': None,
+            'width': 16384, 'height': 8, 'tile': 512, 'overlap': 0, 'clip': None,
             'batch': 8, 'keep': False, 'frames': 7})
 
     def test_wrong_usage(self):
