@@ -89,15 +89,13 @@ struct vrt_fetch_file *vrt_fetch_file_free(struct vrt_fetch_file *file)
 /* Whether NAME.from says that what is there came from the same address, and which version it is. */
 static bool read_note(struct vrt_fetch_file *file)
 {
-    char text[VRT_API_LINK_BYTES + VRT_FETCH_VERSION_BYTES + 8];
+    char text[VRT_API_LINK_BYTES + VRT_FETCH_VERSION_BYTES + 8] = "";
     VRT_CLEANUP(vrt_closep) int fd = openat(file->params.folder_fd, file->note_name,
                                             O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
     size_t url_length = strlen(file->url);
 
-    ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
-    if (n < 0)
+    if (read(fd, text, sizeof(text) - 1) < 0)
         return false;
-    text[n] = '\0';
     char *line = strchr(text, '\n'), *end = line ? strchr(line + 1, '\n') : NULL;
     if (!end || (size_t)(line - text) != url_length || memcmp(text, file->url, url_length) != 0 ||
         (size_t)(end - line - 1) >= sizeof(file->version))
@@ -106,12 +104,20 @@ static bool read_note(struct vrt_fetch_file *file)
     return file->version[0];
 }
 
+static int remove_note(const struct vrt_fetch_file *file)
+{
+    if (unlinkat(file->params.folder_fd, file->note_name, 0) < 0 && errno != ENOENT)
+        return vrt_raise(-errno);
+    return 0;
+}
+
 static int write_note(const struct vrt_fetch_file *file)
 {
     char text[VRT_API_LINK_BYTES + VRT_FETCH_VERSION_BYTES + 8];
 
-    if (unlinkat(file->params.folder_fd, file->note_name, 0) < 0 && errno != ENOENT)
-        return vrt_raise(-errno);
+    int r = remove_note(file);
+    if (r < 0)
+        return vrt_fold(r);
     int n = snprintf(text, sizeof(text), "%s\n%s\n", file->url, file->version);
     if (!file->version[0] || n >= (int)sizeof(text))
         return 0;
@@ -160,7 +166,9 @@ static int open_file(struct vrt_fetch_file *file)
     if (!is_known && !file->params.keeps_any)
         return vrt_fold(empty_file(file));
     file->size = st.st_size;
-    return file->params.wants_digest ? vrt_fold(digest_file(file)) : 0;
+    if (file->params.wants_digest)
+        return vrt_fold(digest_file(file));
+    return 0;
 }
 
 static int write_buffer(struct vrt_fetch_file *file)
@@ -180,8 +188,9 @@ static int finish_file(struct vrt_fetch_file *file)
 {
     if (fsync(file->fd) < 0)
         return vrt_raise(-errno);
-    if (unlinkat(file->params.folder_fd, file->note_name, 0) < 0 && errno != ENOENT)
-        return vrt_raise(-errno);
+    int r = remove_note(file);
+    if (r < 0)
+        return vrt_fold(r);
     return fsync(file->params.folder_fd) < 0 ? vrt_raise(-errno) : 0;
 }
 
