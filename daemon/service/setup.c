@@ -126,7 +126,9 @@ static int check_fault(const struct vrt_setup *setup, const struct vrt_conf *con
     const char *text = conf->devices.fault;
 
     (void)setup;
-    int r = text[0] ? vrt_fault_schedule_new(text, &schedule, error) : 0;
+    int r = 0;
+    if (text[0])
+        r = vrt_fault_schedule_new(text, &schedule, error);
     vrt_fault_schedule_free(schedule);
     return vrt_fold(r);
 }

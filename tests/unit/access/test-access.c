@@ -24,6 +24,7 @@
 #define BERT 61002
 #define ADMINS 61100
 #define HURRIED 61200
+#define OWN 61300         /* who vrtd would run as */
 
 static void write_file(const char *path, const char *text, size_t size)
 {
@@ -109,33 +110,51 @@ static void test_peer(void)
     expect_int(vrt_peer_init(fds[0], &peer), -EBADF);
 }
 
+/* What each may who is somebody, or in a group. */
 static void test_rights(void)
 {
-    gid_t groups[] = { 5, ADMINS, 0 };
-    const struct vrt_peer anna = { .uid = ANNA, .gids = groups, .n_gids = 1 };
-    const struct vrt_peer admin = { .uid = BERT, .gids = groups, .n_gids = 3 };
-    const struct vrt_peer root = { .uid = 0 }, own = { .uid = geteuid() };
+    static gid_t admins[] = { 5, ADMINS, 0 }, hurried[] = { HURRIED };
+    const uid_t self = geteuid(), own = self ? self : OWN;
+    const struct {
+        struct vrt_peer peer;
+        bool is_admin, may_hurry, controls_annas, sees_berts, is_admin_without_groups;
+    } rows[] = {
+        { { .uid = ANNA, .gids = admins, .n_gids = 1 }, false, false, true, true, false },
+        { { .uid = BERT, .gids = admins, .n_gids = 3 }, true, true, true, true, false },
+        { { .uid = BERT, .gids = hurried, .n_gids = 1 }, false, true, false, true, false },
+        { { .uid = 0 }, true, true, true, true, true },
+        { { .uid = own }, true, true, true, true, true },
+        { { .uid = own + 1 }, false, false, false, true, false },
+        { { .uid = VRT_WEB_UID + 1 }, false, false, false, false, false },
+        { { .uid = VRT_WEB_UID + 1, .is_admin = true }, true, true, true, true, true },
+    };
     struct vrt_accounts *accounts = NULL;
     struct vrt_access *access = NULL;
 
     vrt_log_set_level(VRT_LOG_ERROR);
     expect_int(vrt_accounts_new("/nonexistent", &accounts), 0);
+    expect_int(seteuid(own), 0);
     expect_int(vrt_access_new(accounts, &access), 0);
-    expect_true(!vrt_access_is_admin(access, &admin));
-    vrt_access_set_admin_group(access, "61100");
-    expect_true(vrt_access_is_admin(access, &admin));
-    expect_true(vrt_access_is_admin(access, &root) && vrt_access_is_admin(access, &own));
-    expect_true(!vrt_access_is_admin(access, &anna));
-    expect_true(vrt_access_may_control(access, &anna, ANNA));
-    expect_true(!vrt_access_may_control(access, &anna, BERT));
-    expect_true(!vrt_access_may_control(access, &anna, 0));
-    expect_true(vrt_access_may_control(access, &admin, ANNA));
-    expect_true(vrt_access_may_control(access, &root, ANNA));
+    expect_int(seteuid(self), 0);
+    expect_true(!vrt_access_may_hwaccel(access));
+    vrt_access_set_hwaccel(access, true);
+    expect_true(vrt_access_may_hwaccel(access));
     /* A group that there isn't takes the right away from the one before. */
-    vrt_access_set_admin_group(access, "nobody's group");
-    expect_true(!vrt_access_is_admin(access, &admin) && vrt_access_is_admin(access, &root));
-    vrt_access_set_admin_group(access, "");
-    expect_true(!vrt_access_is_admin(access, &admin));
+    static const char *const groups[] = { "", "61100", "nobody's group", "61100", "" };
+    for (size_t g = 0; g < VRT_ARRAY_SIZE(groups); g++) {
+        const bool is_there = groups[g][0] == '6';
+        vrt_access_set_admin_group(access, groups[g]);
+        vrt_access_set_priority_group(access, is_there ? "61200" : groups[g]);
+        for (size_t i = 0; i < VRT_ARRAY_SIZE(rows); i++) {
+            const struct vrt_peer *peer = &rows[i].peer;
+            const bool is_admin = is_there ? rows[i].is_admin : rows[i].is_admin_without_groups;
+            expect_int(vrt_access_is_admin(access, peer), is_admin);
+            expect_int(vrt_access_may_hurry(access, peer), is_there ? rows[i].may_hurry : is_admin);
+            expect_int(vrt_access_may_control(access, peer, ANNA),
+                       is_there ? rows[i].controls_annas : is_admin || peer->uid == ANNA);
+            expect_int(vrt_access_may_see(access, peer, BERT), rows[i].sees_berts);
+        }
+    }
     vrt_access_free(access);
     vrt_accounts_free(accounts);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* daemon/pulls: what is refused before anything is fetched, and what is said then. */
+/* daemon/pulls: what is refused before anything is fetched, and what is told. */
 
 #include "tests/unit/test.h"
 
@@ -196,9 +196,115 @@ static void test_kept(void)
     tear_down(pulls, &loop);
 }
 
+#define OF_HELLO "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824"
+#define OF_NOTHING "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+#define FULL(name, sha256) \
+    "{\"name\": \"" name "\", \"scale\": 2, \"architecture\": \"compact\", " \
+    "\"url\": \"http://x/" name ".pth\", \"size_bytes\": 7, \"sha256\": \"" sha256 "\", " \
+    "\"description\": \"of " name "\", \"license\": \"MIT\"}"
+
+/* All that is told of models: those that are there, those of the catalogue, and what is pulled. */
+static void expect_reports(const struct vrt_pulls *pulls, const char *wanted)
+{
+    static const char *const there[] = { "mine", "known", "other", "loose" };
+    size_t n = VRT_ARRAY_SIZE(there), used = 0;
+    struct vrt_model_report *reports = calloc(n, sizeof(*reports));
+    char text[2048];
+
+    for (size_t i = 0; i < n; i++) {
+        vrt_model_report_init(&reports[i]);
+        snprintf(reports[i].name, sizeof(reports[i].name), "%s", there[i]);
+    }
+    expect_int(vrt_pulls_report(pulls, &reports, &n), 0);
+    for (size_t i = 0; i < n; i++) {
+        const struct vrt_model_report *m = &reports[i];
+        used += (size_t)snprintf(text + used, sizeof(text) - used,
+                                 "%s: %s %s %d, %s %s <%s> %s %d, %d of %d, %d: %s\n", m->name,
+                                 vrt_model_state_names[m->state], m->architecture, (int)m->scale,
+                                 m->description, m->license, m->url, m->sha256, m->verified,
+                                 (int)m->done_bytes, (int)m->size_bytes, (int)m->parameters,
+                                 m->error);
+    }
+    expect_str(text, wanted);
+    free(reports);
+}
+
+/* Pulls that are asked for while others go on: what is told of all then, and when they are over.
+ * Files that stand there already are looked at, and stay. */
+static void test_there_already(void)
+{
+    static const struct {
+        struct vrt_model_request request;
+        const char *says;           /* where it is refused */
+    } rows[] = {
+        { { .name = "known" }, NULL },
+        { { .name = "other" }, NULL },
+        { { .url = "http://y/loose.pth?a" }, NULL },
+        { { .name = "known", .sha256 = OF_NOTHING },
+          "known.pth is being pulled from elsewhere, or with another SHA-256" },
+        { { .url = "http://y/known.pth", .sha256 = OF_HELLO },
+          "known.pth is being pulled from elsewhere, or with another SHA-256" },
+        { { .url = "http://y/gone.pth", .sha256 = OF_HELLO }, NULL },
+        { { .name = "third" }, "4 models are being pulled, which is as many as are allowed: try "
+          "again when one of them is there" },
+        { { .name = "known" }, NULL },
+    };
+    static const char entries[] = "{\"models\": [" FULL("known", OF_HELLO) ", "
+        FULL("other", OF_NOTHING) ", " FULL("third", OF_HELLO) "]}";
+    char folder[] = "/tmp/vrt-pulls-XXXXXX", command[200];
+    struct vrt_catalogue *catalogue = NULL;
+    struct vrt_error error = { .id = NULL };
+    struct vrt_model_report report;
+    struct vrt_pulls *pulls;
+    uv_loop_t loop;
+
+    expect_true(mkdtemp(folder));
+    snprintf(command, sizeof(command), "cd %s && mkdir third.pth && "
+             "for x in known other loose gone; do printf hello >$x.pth; done", folder);
+    expect_int(system(command), 0);
+    expect_int(vrt_catalogue_parse(entries, strlen(entries), "x", &catalogue, &error), 0);
+    set_up((struct vrt_pulls_params){ .folder = folder, .catalogue = catalogue }, &loop, &pulls);
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(rows); i++) {
+        error = (struct vrt_error){ .id = NULL };
+        expect_int(vrt_pulls_start(pulls, &rows[i].request, &report, &error),
+                   rows[i].says ? -EBUSY : 0);
+        expect_str(error.id ? error.id : "", rows[i].says ? "model.busy" : "");
+        expect_str(error.message, rows[i].says ? rows[i].says : "");
+    }
+    expect_reports(pulls,
+        "mine: ready  -1,   <>  0, -1 of -1, -1: \n"
+        "known: pulling  -1, of known MIT <http://x/known.pth>  0, 0 of 7, -1: \n"
+        "other: pulling  -1, of other MIT <http://x/other.pth>  0, 0 of 7, -1: \n"
+        "loose: pulling  -1,   <http://y/loose.pth?a>  0, 0 of -1, -1: \n"
+        "third: available compact 2, of third MIT <http://x/third.pth> " OF_HELLO
+        " 0, -1 of 7, -1: \n"
+        "gone: pulling  -1,   <http://y/gone.pth>  0, 0 of -1, -1: \n");
+    uv_run(&loop, UV_RUN_DEFAULT);
+    expect_int(vrt_pulls_start(pulls, &rows[6].request, &report, &error), 0);
+    uv_run(&loop, UV_RUN_DEFAULT);
+    expect_reports(pulls,
+        "mine: ready  -1,   <>  0, -1 of -1, -1: \n"
+        "known: ready  -1, of known MIT <http://x/known.pth> " OF_HELLO " 1, 5 of 5, -1: \n"
+        "other: ready  -1, of other MIT <http://x/other.pth>  0, 0 of 7, -1: "
+        "other.pth is in the folder of models already, and is another file: remove it first\n"
+        "loose: ready  -1,   <http://y/loose.pth?a>  0, 0 of -1, -1: "
+        "loose.pth is in the folder of models already: remove it first\n"
+        "third: failed compact 2, of third MIT <http://x/third.pth> " OF_HELLO
+        " 0, 0 of 7, -1: "
+        "third.pth is in the folder of models already, and is another file: remove it first\n");
+    /* What would have to be fetched isn't any more. */
+    expect_int(vrt_pulls_start(pulls, &(struct vrt_model_request){ .url = "http://y/new.pth" },
+                               &report, &error), 0);
+    tear_down(pulls, &loop);
+    vrt_catalogue_free(catalogue);
+    snprintf(command, sizeof(command), "rm -r %s", folder);
+    expect_int(system(command), 0);
+}
+
 TEST_MAIN(
     { "no-catalogue", test_no_catalogue },
     { "catalogue", test_catalogue },
     { "addresses", test_addresses },
     { "kept", test_kept },
+    { "there-already", test_there_already },
 )

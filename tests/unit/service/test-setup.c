@@ -186,42 +186,110 @@ static void conf_of(const char *text, struct vrt_conf *ret_conf)
         test_fail("%s", error.message);
 }
 
+/* Whether that is right, for a file called x that holds `file`, and what is said of it. */
+static void expect_check(const char *text, const char *file, mode_t mode, const char *says)
+{
+    struct vrt_setup setup = { .models_dir = "" };
+    struct vrt_error error = { .id = NULL };
+    struct vrt_conf conf;
+    char whole[512], wanted[512];
+    FILE *x = fopen(in_folder("x.pth"), "w");
+
+    expect_true(x && fputs(file, x) >= 0 && fchmod(fileno(x), mode) == 0 && fclose(x) == 0);
+    snprintf(setup.models_dir, sizeof(setup.models_dir), "%s", folder);
+    snprintf(whole, sizeof(whole), text, folder);
+    snprintf(wanted, sizeof(wanted), says, folder);
+    conf_of(whole, &conf);
+    expect_int(vrt_setup_check(&setup, &conf, &error) < 0, says[0] != '\0');
+    if (strcmp(error.message, wanted) != 0)
+        test_fail("%s: %s, not %s", whole, error.message, wanted);
+    unlink(in_folder("x.pth"));
+}
+
 /* What of a configuration is refused, and what it says of that. */
 static void test_check(void)
 {
     static const struct {
-        const char *text, *says;        /* says "": it is right */
+        const char *text, *says;        /* says "": it is right; %s: the folder */
     } cases[] = {
         { "", "" },
         { "[devices]\nfault = cpu:0 submit:3 fail\n", "" },
-        { "[devices]\nfault = x\n", "rule 1 of the fault schedule is not understood at \"x\"" },
+        { "[devices]\nfault = x\n", "rule 1 of the fault schedule is not understood at \"x\": a "
+          "rule begins with a device like cpu:1 or cpu, or a call like submit:3" },
         { "[daemon]\nwall_clock = 5\n", "" },
-        { "[daemon]\nwall_clock = n\n", "[daemon] wall_clock: \"n\" is neither" },
-        { "[log]\nlevel = loud\n", "[log] level: " },
-        { "[log]\nfile = /none/such/file\n", "[log] file: " },
-        { "[jobs]\npreset = sloth\n", "[jobs] preset: there is no sloth" },
+        { "[daemon]\nwall_clock = n\n", "test:2: [daemon] wall_clock: \"n\" is neither OFFSET "
+          "nor OFFSET,JUMP,PERIOD in seconds, up to a thousand million" },
+        { "[log]\nlevel = loud\n", "test:2: [log] level: \"loud\" is no level, only error, "
+          "warning, info and debug, and behind one of the others, perhaps, those of topics: "
+          "info, pool=debug" },
+        { "[log]\nfile = %s/none/x\n", "test:2: [log] file: %s/none/x can't be written: No such "
+          "file or directory" },
+        { "[jobs]\npreset = sloth\n", "test:2: [jobs] preset: there is no sloth: they go from "
+          "ultrafast over medium to veryslow and placebo" },
         { "[jobs]\npreset = ultrafast\n", "" },
         { "[jobs]\ndevice = cuda:9\n", "" },
-        { "[jobs]\ndevice = cuda:\n", "[jobs] device: " },
+        { "[jobs]\ndevice = cpu,all\n", "test:2: [jobs] device: auto, all and cpu:-1 stand "
+          "alone, not in a list of devices" },
         { "[devices]\nmemory_fraction = 0.5, cpu=0.5, cuda:9=0.25\n", "" },
-        { "[devices]\nmemory_fraction = toaster=0.5\n", "[devices] memory_fraction: \"toaster\" is "
-          "neither a kind of devices nor one of them: write cuda=0.5 or cuda:1=0.5" },
-        { "[devices]\nmemory_fraction = cpu:x=0.5\n", "\"cpu:x\" is neither" },
-        { "[access]\nmedia_roots = not/absolute\n", "not/absolute" },
-        { "[remote]\ncatalogue = ftp://x/y\n", "[remote] " },
-        { "[web]\nlisten = 0.0.0.0:80\n", "[web] listen: " },
+        { "[devices]\nmemory_fraction = 1, toaster=0.5\n", "test:2: [devices] memory_fraction: "
+          "\"toaster\" is neither a kind of devices nor one of them: write cuda=0.5 or "
+          "cuda:1=0.5" },
+        { "[devices]\nmemory_fraction = cpu:x=0.5\n", "test:2: [devices] memory_fraction: "
+          "\"cpu:x\" is neither a kind of devices nor one of them: write cuda=0.5 or cuda:1=0.5" },
+        { "[access]\nmedia_roots = not/absolute\n", "media_roots: not/absolute: a path must "
+          "begin with /" },
+        { "[remote]\ncatalogue = %s/x\n", "[remote] %s/x: No such file or directory" },
+        { "[remote]\nproxy = proxy.example.org\n", "[remote] proxy: proxy.example.org: expected "
+          "an address such as http://proxy.example.org:3128" },
+        { "[remote]\nca_file = %s/x\n", "[remote] %s/x: No such file or directory" },
+        { "[remote]\nca_file = %s/x.pth\n", "[remote] ca_file: %s/x.pth has no certificate in "
+          "PEM form within its first 16 KiB" },
+        { "[remote]\nwebhooks = on\n", "[remote] webhooks = on needs a webhook_secret_file, "
+          "with which they are signed" },
+        { "[remote]\nwebhooks = on\nwebhook_secret_file = %s/x\n",
+          "[remote] %s/x: No such file or directory" },
+        { "[web]\nlisten = 0.0.0.0:80\n", "test:2: [web] listen: others can reach 0.0.0.0:80, "
+          "and what they say to vrtd would be read on the way: have a proxy with TLS lead to "
+          "127.0.0.1 (docs/web.md), or set insecure = yes" },
         { "[jobs]\nmodel = compact-x2\n", "" },
-        { "[jobs]\nmodel = nothing\n", "[jobs] model: there is no nothing in /none/models" },
+        { "[jobs]\nmodel = nothing\n", "test:2: [jobs] model: there is no nothing in %s, and "
+          "none that is built in has that name" },
+        { "[jobs]\nmodel = x\n", "test:2: [jobs] model: x.pth is neither a .pth nor a "
+          ".safetensors file, or it is cut short or damaged" },
     };
-    const struct vrt_setup setup = { .models_dir = "/none/models" };
 
-    for (size_t i = 0; i < VRT_ARRAY_SIZE(cases); i++) {
-        struct vrt_error error = { .id = NULL };
-        struct vrt_conf conf;
-        conf_of(cases[i].text, &conf);
-        int r = vrt_setup_check(&setup, &conf, &error);
-        if ((r < 0) != (cases[i].says[0] != 0) || !strstr(error.message, cases[i].says))
-            test_fail("%s: %d, %s", cases[i].text, r, error.message);
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(cases); i++)
+        expect_check(cases[i].text, "no checkpoint", 0600, cases[i].says);
+}
+
+/* The secret that messages are signed with: how long it may be, and who may read it. */
+static void test_secret(void)
+{
+    static const char conf[] = "[remote]\nwebhooks = on\nwebhook_secret_file = %s/x.pth\n";
+    static const char says_size[] = "[remote] %s/x.pth: a secret has from 16 to 4095 bytes";
+    static const char says_mode[] = "[remote] %s/x.pth holds a secret that everybody may read: "
+                                    "chmod o= it";
+    const struct {
+        int size;
+        const char *ending;
+        mode_t mode;
+        const char *says;
+    } rows[] = {
+        { 16, "", 0600, "" },
+        { 16, "\r\n", 0600, "" },
+        { 15, "", 0600, says_size },
+        { 15, "\n\n", 0600, says_size },
+        { 4095, "", 0600, "" },
+        { 4096, "", 0600, says_size },
+        { 16, "", 0640, "" },
+        { 16, "", 0604, says_mode },
+        { 16, "", 0602, says_mode },
+    };
+    char secret[5000];
+
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(rows); i++) {
+        snprintf(secret, sizeof(secret), "%0*d%s", rows[i].size, 0, rows[i].ending);
+        expect_check(conf, secret, rows[i].mode, rows[i].says);
     }
 }
 
@@ -316,6 +384,7 @@ static void test_read(void)
     setup.options.log_level--;
     error = (struct vrt_error){ .id = NULL };
     expect_int(vrt_setup_read(&setup, &conf, NULL, &error), -ENAMETOOLONG);
+    expect_str(error.message, "--log-level is too long: at most 255 bytes");
     unlink(in_folder("conf"));
     /* Nobody says where one is. */
     set_environment((const char *[]){ "HOME=/none", NULL });
@@ -368,12 +437,17 @@ static void test_limits(void)
 
     for (size_t i = 0; i < VRT_ARRAY_SIZE(cases); i++) {
         struct vrt_quota_limit limits[VRT_QUOTA_KIND_COUNT];
+        const struct vrt_quota_limit wanted[VRT_QUOTA_KIND_COUNT] = {
+            { 256, 1024 }, { 64, 1024 }, { 32 << 20, 128 << 20 },
+            { cases[i].jobs_per_user, cases[i].jobs }, { cases[i].spool_per_user, INT64_MAX },
+        };
         struct vrt_conf conf;
         conf_of(cases[i].text, &conf);
         vrt_limits_fill(&conf, limits);
-        expect_int(limits[VRT_QUOTA_JOBS].per_uid, cases[i].jobs_per_user);
-        expect_int(limits[VRT_QUOTA_JOBS].all, cases[i].jobs);
-        expect_int(limits[VRT_QUOTA_SPOOL_BYTES].per_uid, cases[i].spool_per_user);
+        for (int kind = 0; kind < VRT_QUOTA_KIND_COUNT; kind++) {
+            expect_int(limits[kind].per_uid, wanted[kind].per_uid);
+            expect_int(limits[kind].all, wanted[kind].all);
+        }
     }
 }
 
@@ -455,7 +529,9 @@ static void test_listen(void)
     expect_int(vrt_claim_take(longer, "the thing", &claim, NULL), -ENAMETOOLONG);
     expect_int(vrt_claim_folder(longer, &fd, NULL), -ENAMETOOLONG);
     longer[sizeof(((struct sockaddr_un *)0)->sun_path)] = '\0';
-    expect_int(vrt_claim_listen(longer, &fd, NULL), -ENAMETOOLONG);
+    error = (struct vrt_error){ .id = NULL };
+    expect_int(vrt_claim_listen(longer, &fd, &error), -ENAMETOOLONG);
+    expect_contains(error.message, "... has over 107 bytes: give a shorter one with --socket");
     error = (struct vrt_error){ .id = NULL };
     expect_int(vrt_claim_listen(in_folder("none/socket"), &fd, &error), -ENOENT);
 }
@@ -467,6 +543,8 @@ static void test_folders(void)
 
     expect_int(vrt_claim_folder(in_folder("a/b/state"), &fd, &error), 0);
     expect_int(mode_of(in_folder("a/b/state")), 0700);
+    expect_int(mode_of(in_folder("a/b")), 0755);
+    errno = EPERM;
     expect_int(vrt_claim_folder_in(fd, "spool", &spool, &error), 0);
     expect_int(mode_of(in_folder("a/b/state/spool")), 0700);
     close(spool);
@@ -499,6 +577,7 @@ int main(int argc, char **argv)
         { "paths", test_paths },
         { "config-path", test_config_path },
         { "check", test_check },
+        { "secret", test_secret },
         { "folders-of", test_folders_of },
         { "read", test_read },
         { "once", test_once },
