@@ -278,13 +278,14 @@ void vrt_task_segment_stored(void *ctx, struct vrt_job *job,
     vrt_cluster_note_write(&task->folder, task->note_name, &task->note);
 }
 
-/* Keeps the warnings of the job. */
+/* Keeps the warnings of the job, where an earlier attempt told of none. */
 static void take_warnings(struct vrt_task_state *task, const struct vrt_job_info *info)
 {
     const size_t bytes = info->n_warnings * sizeof(*info->warnings);
 
-    if (!info->n_warnings || task->note.warnings)
+    if (!info->n_warnings || task->note.n_warnings)
         return;
+    free(task->note.warnings);
     task->note.warnings = malloc(bytes);
     if (!task->note.warnings)
         return;

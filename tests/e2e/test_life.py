@@ -59,14 +59,6 @@ class Life(harness.FolderCase):
         self.assertEqual(done.returncode, 1)
         self.assertIn('bad.conf:5', done.stderr)
         self.assertIn('threds', done.stderr)
-        with open(bad, 'w', encoding='utf-8') as f:
-            f.write('[devices]\nfault = submit:1 fail; nonsense\n')
-        done = self.vrtd('--check-config', '--config', bad)
-        self.assertEqual(done.returncode, 1)
-        self.assertIn('rule 2 of the fault schedule', done.stderr)
-        done = self.vrtd('--check-config', '--config', self.path('none.conf'))
-        self.assertEqual(done.returncode, 1)
-        self.assertIn('none.conf', done.stderr)
 
     def installed(self, source):
         """Where the build would install one of its files."""

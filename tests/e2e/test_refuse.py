@@ -83,11 +83,6 @@ class RefusedOutput(harness.Case):
                      says="model's own file")
         self.assertEqual(harness.digest(model), before)
 
-    def test_unknown_container(self):
-        line = self.refused('submit', '--output', self.path('x.exe'), self.source, says='mkv')
-        self.assertIn('x.exe', line)
-        self.assertFalse(os.path.exists(self.path('x.exe')))
-
     def test_unknown_device(self):
         self.refused('submit', '--device', 'tpu:0', '--output', self.path('d.mp4'), self.source,
                      says='tpu:0')

@@ -156,10 +156,13 @@ static void test_notes(void)
         expect_all(&p, 0, "2", NULL);
         tear_down(&p);
     }
-    set_up(&p, false);
-    expect_int(mkfifoat(p.folder_fd, "x", 0600), 0);
-    step(&p, VRT_FETCH_FILE_OPEN, NULL, -EEXIST);
-    tear_down(&p);
+    for (int is_link = 0; is_link < 2; is_link++) {
+        set_up(&p, false);
+        expect_int(is_link ? symlinkat("y", p.folder_fd, "x") : mkfifoat(p.folder_fd, "x", 0600),
+                   0);
+        step(&p, VRT_FETCH_FILE_OPEN, NULL, is_link ? -ELOOP : -EEXIST);
+        tear_down(&p);
+    }
 }
 
 /* Return: as vrt_fetch_file_append(). Each piece is of other bytes. */

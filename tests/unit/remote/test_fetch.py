@@ -137,11 +137,6 @@ class FetchTest(unittest.TestCase):
         self.assertEqual(sorted(os.listdir(self.folder)), ['x', 'x.from'])
         self.fetched('/file', data, 'digest')
         self.assertEqual(self.ranges(), [None, f'bytes={size}-'])
-        # What came from another address is no beginning.
-        self.server.files['/other'] = data
-        self.fetch('/other', 'cancel=1000000')
-        self.fetched('/file', data)
-        self.assertEqual(self.ranges()[2:], [None, None])
 
     def test_what_is_there_already(self):
         """All of it, more than that, the beginning, the beginning of something else."""
@@ -400,13 +395,6 @@ class FetchTest(unittest.TestCase):
         result = json.loads(done.stdout)
         self.assertEqual(result['error'], 'internal')
         self.assertIn('File too large', result['message'])
-
-    def test_not_a_file(self):
-        self.server.files['/file'] = b'x'
-        os.mkfifo(self.path('pipe'))
-        os.symlink('/etc/passwd', self.path('link'))
-        for name in ('pipe', 'link'):
-            self.assertEqual(self.fetch('/file', name=name)['error'], 'internal')
 
 
 if __name__ == '__main__':

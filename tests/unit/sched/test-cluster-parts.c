@@ -4,11 +4,15 @@
 #include "tests/unit/test.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdbool.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/macro.h"
 #include "daemon/cluster/task-impl.h"
+#include "daemon/jobs/job.h"
 
 #define N_MAX 2000
 #define W VRT_CLUSTER_READ_WHOLE
@@ -16,7 +20,7 @@
 struct film {
     struct vrt_segment_plan segments[N_MAX];
     size_t n;
-    int64_t n_frames, largest;
+    int64_t n_frames;
     int64_t read_share;
 };
 
@@ -37,7 +41,6 @@ static struct film film_of(int64_t n_frames, int64_t most, int64_t read_share, u
         expect_true(film.n < N_MAX);
         film.segments[film.n++].n_frames = n;
         film.n_frames += n;
-        film.largest = VRT_MAX(film.largest, n);
     }
     return film;
 }
@@ -65,42 +68,6 @@ static double played(const struct film *film, int64_t n)
     }
     expect_int(at, film->n);
     return end;
-}
-
-/* The same, if frames could be divided: nothing is shorter. */
-static double fluid(const struct film *film, int64_t n)
-{
-    double less = 0, enough = (double)film->n_frames * (W + (double)film->read_share);
-
-    for (int step = 0; step < 200; step++) {
-        const double middle = (less + enough) / 2;
-        double frame = 0;
-        for (int64_t i = 0; i < n; i++)
-            frame += VRT_MAX(0, (middle - (double)film->read_share * frame) / W);
-        if (frame >= (double)film->n_frames)
-            enough = middle;
-        else
-            less = middle;
-    }
-    return enough;
-}
-
-/* All parts together are the film, in order, and none is longer than whole segments make it. */
-static void test_bound(void)
-{
-    static const int64_t shares[] = { 0, 1, 20, 80, 300, 1000 };
-
-    for (uint64_t seed = 0; seed < 40; seed++)
-        for (size_t s = 0; s < VRT_ARRAY_SIZE(shares); s++) {
-            const struct film film = film_of(1 + 97 * (int64_t)seed, 30, shares[s], seed);
-            for (int64_t n = 1; n < 80; n += 1 + n / 4) {
-                const double bound = fluid(&film, n) + (double)(W * film.largest);
-                const double end = played(&film, n);
-                if (end > bound)
-                    test_fail("%lld parts of %lld frames take %.0f, not %.0f", (long long)n,
-                              (long long)film.n_frames, end, bound);
-            }
-        }
 }
 
 /* Where the plan knows how to begin to read at each part, reading counts nothing; where it does up
@@ -200,25 +167,70 @@ static void remove_folder(const char *folder)
     expect_int(system(command), 0);
 }
 
+/* A segment that was made: its file gets its place in the film, if it is as planned. */
+static void store_segment(struct vrt_task_state *task, const struct vrt_segment_record *segment)
+{
+    char name[32];
+
+    snprintf(name, sizeof(name), "%s/0000%d.seg", VRT_TASK_JOB_FOLDER, (int)segment->number);
+    expect_int(mkdirat(task->attempt_fd, VRT_TASK_JOB_FOLDER, 0700), 0);
+    const int fd = openat(task->attempt_fd, name, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    expect_int(write(fd, "abc", 3), 3);
+    close(fd);
+    vrt_task_segment_stored(task, NULL, segment);
+    expect_int(vrt_cluster_segment_bytes(&task->folder, segment->number),
+               task->error.id ? -1 : 3);
+    expect_int(task->is_over, task->error.id != NULL);
+}
+
+/* What is told of the job, which began, and is done or failed. */
+static void tell_job(struct vrt_task_state *task, const struct task *row)
+{
+    static char warnings[][VRT_API_TEXT_BYTES] = { "one", "two" };
+    struct vrt_job job = {
+        .info = { .state = VRT_JOB_RUNNING, .warnings = warnings, .n_warnings = 2 },
+        .n_segments = 1,
+    };
+
+    vrt_task_job_changed(task, &job);
+    expect_true(!task->is_over && !task->note.n_warnings);
+    job.info.state = row->is_done ? VRT_JOB_DONE : VRT_JOB_FAILED;
+    job.info.has_error = row->fails;
+    snprintf(job.info.error.id, sizeof(job.info.error.id), "%s", row->fails ? row->fails : "");
+    snprintf(job.info.error.message, sizeof(job.info.error.message), "so it went");
+    job.info.has_comparison = row->is_done;
+    job.info.comparison.width = 7;
+    vrt_task_job_changed(task, &job);
+    expect_true(task->is_over);
+}
+
 static void try_task(const char *folder, const struct task *row)
 {
     const char *note_name = strcmp(row->name, "0/1") == 0 ? "rest" :
                             strcmp(row->name, "1/3") == 0 ? "1" : row->name;
+    const bool is_told = row->is_done || row->fails;
     struct vrt_error error = { .id = NULL }, fails = { .id = row->fails };
     struct vrt_cluster_folder film;
     struct vrt_cluster_note note;
     struct vrt_task_state *task;
-    char name[32];
+    char name[64], state_dir[1024];
 
     expect_int(vrt_cluster_folder_open(folder, &film, &error), 0);
     FILE *file = open_in(folder, "plan.json");
     fputs(row->plan ? row->plan : PLAN("2", THREE), file);
     fclose(file);
+    snprintf(name, sizeof(name), "%s/plan.json", folder);
+    expect_int(row->plan && !row->plan[0] ? unlink(name) : 0, 0);
     for (const char *made = row->made; *made; made++) {
         snprintf(name, sizeof(name), "segments/0000%c.seg", *made);
         fclose(open_in(folder, name));
     }
-    vrt_cluster_note_write(&film, note_name, &(struct vrt_cluster_note){ .starts = row->starts });
+    /* Of what was told when it began last nothing counts, but that it is done. */
+    note = (struct vrt_cluster_note){ .starts = row->starts, .error_id = "input.codec" };
+    snprintf(note.error, sizeof(note.error), "%s", row->starts == 3 ? "" : "so it was");
+    snprintf(note.state, sizeof(note.state), "%s", row->end ? "failed" : row->state);
+    vrt_cluster_note_write(&film, note_name, &note);
+    vrt_cluster_note_write(&film, "plan", &note);
     expect_int(vrt_task_begin(folder, row->name, &task, &error), row->result);
     expect_contains(error.message, row->says ? row->says : "");
     expect_int(vrt_task_is_due(task), row->result == -ELOOP || row->end > 0);
@@ -227,18 +239,47 @@ static void try_task(const char *folder, const struct task *row)
         expect_int(vrt_task_part(task)->end_segment, row->end);
         expect_int(vrt_task_part(task)->prime_shard, row->first ? 2 * row->first - 1 : 0);
     }
-    task->is_done = row->is_done;
-    /* Its video, or what restores it, is another. */
+    vrt_cluster_note_read(&film, note_name, &note);
+    if (row->end && !row->result) {
+        expect_str(note.state, "running");
+        expect_str(note.error_id, "");
+        expect_str(note.error, "");
+    }
+    vrt_cluster_note_done(&note);
+    /* Its video, or what restores it, is another; or a segment is as it was planned. */
     if (strcmp(row->id, "input.other") == 0)
-        vrt_task_segment_stored(task, NULL, &(struct vrt_segment_record){
+        store_segment(task, &(struct vrt_segment_record){
             .number = row->first, .n_frames = 8 + row->starts, .next_shard = 3 - row->starts,
         });
+    else if (row->exit == VRT_CLUSTER_MORE)
+        store_segment(task, &(struct vrt_segment_record){
+            .number = row->first, .n_frames = 8, .next_shard = 2 + 2 * row->first,
+        });
+    if (is_told)
+        tell_job(task, row);
+    /* Another attempt at it was quicker. */
+    if (row->fails && row->exit == VRT_CLUSTER_DONE)
+        vrt_cluster_note_write(&film, note_name, &(struct vrt_cluster_note){ .state = "done" });
+    snprintf(state_dir, sizeof(state_dir), "%s", vrt_task_state_dir(task));
+    expect_int(access(state_dir, F_OK) == 0, row->result == 0 && row->end > 0);
+    /* What failed beside the job, which is done. */
     snprintf(fails.message, sizeof(fails.message), "%s", row->fails ? "so it went" : "");
-    expect_int(vrt_task_end(task, row->result ? &error : &fails), row->exit);
+    expect_int(vrt_task_end(task, row->result ? &error : row->is_done ? &fails : NULL), row->exit);
+    expect_true(access(state_dir, F_OK) < 0);
+    snprintf(name, sizeof(name), "%s/attempts", folder);
+    expect_int(rmdir(name), 0);
     vrt_cluster_note_read(&film, note_name, &note);
     expect_str(note.state, row->state);
     expect_str(note.error_id, row->id);
+    if (row->id[0] && row->fails)
+        expect_str(note.error, "so it went");
     expect_int(note.starts, row->n_starts);
+    if (is_told && row->exit != VRT_CLUSTER_MORE) {
+        expect_int(note.n_warnings, 2);
+        expect_str(note.warnings[1], "two");
+        expect_int(note.has_comparison, row->is_done);
+        expect_int(note.comparison.width, row->is_done ? 7 : 0);
+    }
     /* What is joined goes. */
     expect_int(vrt_cluster_segment_bytes(&film, 0), row->made[0] == '0' &&
                (strcmp(row->name, "join") != 0 || row->exit) ? 0 : -1);
@@ -261,24 +302,31 @@ static void test_tasks(void)
     static const struct task rows[] = {
 #define AGAIN VRT_CLUSTER_AGAIN, "interrupted"
         { "0/1", "", 0, 0, NULL, NULL, false, AGAIN, "job.parked", 1, 0, 3 },
-        { "0/1", "1", 0, 0, "device.lost", NULL, false, AGAIN, "device.lost", 1, 0, 1 },
-        { "0/1", "0", 1, 0, "media.failed", NULL, false, AGAIN, "media.failed", 2, 1, 3 },
+        { "0/1", "1", 0, 0, "device.failed", NULL, false, AGAIN, "device.failed", 1, 0, 1 },
+        { "0/1", "0", 1, 0, "media.crashed", NULL, false, AGAIN, "media.crashed", 2, 1, 3 },
         { "0/1", "01", 0, 0, "spool.full", NULL, false, AGAIN, "spool.full", 1, 2, 3 },
         { "1/3", "02", 0, 0, "store.full", NULL, false, AGAIN, "store.full", 1, 1, 2 },
         { "0/1", "", 0, 0, "output.full", NULL, false, AGAIN, "output.full", 1, 0, 3 },
         { "0/1", "", 0, 0, "out_of_memory", NULL, false, AGAIN, "out_of_memory", 1, 0, 3 },
         { "0/1", "", 0, 0, "cluster.folder", NULL, true, AGAIN, "cluster.folder", 1, 0, 3 },
         { "0/1", "", 0, 0, "shutting_down", NULL, false, AGAIN, "shutting_down", 1, 0, 3 },
-        { "0/1", "", 0, 0, "output.job", NULL, false, 1, "failed", "output.job", 1, 0, 3 },
-        { "0/1", "", 2, 0, "device.lost", NULL, false, 1, "failed", "device.lost", 3, 0, 3 },
-        { "0/1", "", 0, 0, NULL, NULL, true, 1, "failed", "input.other", 1, 0, 3 },
-        { "0/1", "", 1, 0, NULL, NULL, true, 1, "failed", "input.other", 2, 0, 3 },
+        { "0/1", "", 0, 0, "output.write", NULL, false, 1, "failed", "output.write", 1, 0, 3 },
+        { "0/1", "", 2, 0, "device.failed", NULL, false, 1, "failed", "device.failed", 3, 0, 3 },
+        { "0/1", "", 0, 0, NULL, NULL, false, 1, "failed", "input.other", 1, 0, 3 },
+        { "0/1", "", 1, 0, NULL, NULL, false, 1, "failed", "input.other", 2, 0, 3 },
         { "0/1", "", 0, 0, NULL, NULL, false, AGAIN, "job.parked", 1, 0, 3, PLAN("1", THREE) },
         { "0/1", "", 3, -ELOOP, NULL, "task rest was begun 3 times and got nothing done; last: its "
           "node or its process ended without a word", false, 1, "failed", "job.crash_loop", 3 },
-        { "0/1", "0", 0, 0, NULL, NULL, true, VRT_CLUSTER_MORE, "running", "", 1, 1, 3 },
+        { "0/1", "0", 1, 0, NULL, NULL, true, VRT_CLUSTER_MORE, "running", "", 0, 1, 3 },
         { "0/1", "012", 7, 0, NULL, NULL, false, VRT_CLUSTER_DONE, "done", "", 7 },
+        { "0/1", "", 2, 0, "device.failed", NULL, false, VRT_CLUSTER_DONE, "done", "", 3, 0, 3 },
+        { "join", "", 7, 0, NULL, NULL, false, VRT_CLUSTER_DONE, "done", "", 7 },
+        { "0/1", "", 3, -ENOENT, NULL, "the film has no plan: its first task hasn't made it", false,
+          1, "failed", "cluster.folder", 3, 0, 0, "" },
+        { "join", "", 1, -ENOENT, NULL, "the film has no plan: so it was", false, 1, "failed",
+          "input.codec", 1, 0, 0, "" },
         { "join", "012", 0, 0, NULL, NULL, true, VRT_CLUSTER_DONE, "done", "", 1, 0, 3 },
+        { "join", "012", 0, 0, "cluster.segment", NULL, false, AGAIN, "cluster.segment", 1, 0, 3 },
         { "join", "01", 0, -ENOENT, NULL, "segment 2 of the result is not there: see what its ",
           false, 1, "failed", "cluster.segment", 0, 0, 3 },
         { "join", "2", 0, -ENOENT, NULL, "segment 0 and others of the result are not there: see ",
@@ -346,7 +394,6 @@ TEST_MAIN(
     { "survey", test_survey },
     { "names", test_names },
     { "tasks", test_tasks },
-    { "bound", test_bound },
     { "bookmarks", test_bookmarks },
     { "best", test_best },
     { "huge", test_huge },

@@ -186,88 +186,62 @@ static void conf_of(const char *text, struct vrt_conf *ret_conf)
         test_fail("%s", error.message);
 }
 
-/* Whether that is right, for a file called x that holds `file`, and what is said of it. */
-static void expect_check(const char *text, const char *file, mode_t mode, const char *says)
+/* The line as it is meant: "|" ends one of the configuration, "$" is the folder. */
+static const char *meant(const char *line, char text[1024])
+{
+    char *at = text;
+
+    for (; *line && *line != '\n'; line++) {
+        if (*line == '$')
+            at = stpcpy(at, folder);
+        else
+            *at++ = *line == '|' ? '\n' : *line;
+    }
+    *at = '\0';
+    return text;
+}
+
+/* Whether that is right, beside a file x.pth that holds `file`, and what is said of it. */
+static void expect_check(const char *line, const char *file, mode_t mode, const char *says)
 {
     struct vrt_setup setup = { .models_dir = "" };
     struct vrt_error error = { .id = NULL };
     struct vrt_conf conf;
-    char whole[512], wanted[512];
+    char text[1024], wanted[1024];
     FILE *x = fopen(in_folder("x.pth"), "w");
 
     expect_true(x && fputs(file, x) >= 0 && fchmod(fileno(x), mode) == 0 && fclose(x) == 0);
     snprintf(setup.models_dir, sizeof(setup.models_dir), "%s", folder);
-    snprintf(whole, sizeof(whole), text, folder);
-    snprintf(wanted, sizeof(wanted), says, folder);
-    conf_of(whole, &conf);
-    expect_int(vrt_setup_check(&setup, &conf, &error) < 0, says[0] != '\0');
+    int r = vrt_conf_parse(meant(line, text), "test", vrt_backend_section_at, &conf, &error);
+    if (r == 0)
+        r = vrt_setup_check(&setup, &conf, &error);
+    expect_int(r < 0, meant(says, wanted)[0] != '\0');
     if (strcmp(error.message, wanted) != 0)
-        test_fail("%s: %s, not %s", whole, error.message, wanted);
+        test_fail("%s: %s, not %s", text, error.message, wanted);
     unlink(in_folder("x.pth"));
 }
 
-/* What of a configuration is refused, and what it says of that. */
+/* What of a configuration is refused, and what is said of that: checks.txt. */
 static void test_check(void)
 {
-    static const struct {
-        const char *text, *says;        /* says "": it is right; %s: the folder */
-    } cases[] = {
-        { "", "" },
-        { "[devices]\nfault = cpu:0 submit:3 fail\n", "" },
-        { "[devices]\nfault = x\n", "rule 1 of the fault schedule is not understood at \"x\": a "
-          "rule begins with a device like cpu:1 or cpu, or a call like submit:3" },
-        { "[daemon]\nwall_clock = 5\n", "" },
-        { "[daemon]\nwall_clock = n\n", "test:2: [daemon] wall_clock: \"n\" is neither OFFSET "
-          "nor OFFSET,JUMP,PERIOD in seconds, up to a thousand million" },
-        { "[log]\nlevel = loud\n", "test:2: [log] level: \"loud\" is no level, only error, "
-          "warning, info and debug, and behind one of the others, perhaps, those of topics: "
-          "info, pool=debug" },
-        { "[log]\nfile = %s/none/x\n", "test:2: [log] file: %s/none/x can't be written: No such "
-          "file or directory" },
-        { "[jobs]\npreset = sloth\n", "test:2: [jobs] preset: there is no sloth: they go from "
-          "ultrafast over medium to veryslow and placebo" },
-        { "[jobs]\npreset = ultrafast\n", "" },
-        { "[jobs]\ndevice = cuda:9\n", "" },
-        { "[jobs]\ndevice = cpu,all\n", "test:2: [jobs] device: auto, all and cpu:-1 stand "
-          "alone, not in a list of devices" },
-        { "[devices]\nmemory_fraction = 0.5, cpu=0.5, cuda:9=0.25\n", "" },
-        { "[devices]\nmemory_fraction = 1, toaster=0.5\n", "test:2: [devices] memory_fraction: "
-          "\"toaster\" is neither a kind of devices nor one of them: write cuda=0.5 or "
-          "cuda:1=0.5" },
-        { "[devices]\nmemory_fraction = cpu:x=0.5\n", "test:2: [devices] memory_fraction: "
-          "\"cpu:x\" is neither a kind of devices nor one of them: write cuda=0.5 or cuda:1=0.5" },
-        { "[access]\nmedia_roots = not/absolute\n", "media_roots: not/absolute: a path must "
-          "begin with /" },
-        { "[remote]\ncatalogue = %s/x\n", "[remote] %s/x: No such file or directory" },
-        { "[remote]\nproxy = proxy.example.org\n", "[remote] proxy: proxy.example.org: expected "
-          "an address such as http://proxy.example.org:3128" },
-        { "[remote]\nca_file = %s/x\n", "[remote] %s/x: No such file or directory" },
-        { "[remote]\nca_file = %s/x.pth\n", "[remote] ca_file: %s/x.pth has no certificate in "
-          "PEM form within its first 16 KiB" },
-        { "[remote]\nwebhooks = on\n", "[remote] webhooks = on needs a webhook_secret_file, "
-          "with which they are signed" },
-        { "[remote]\nwebhooks = on\nwebhook_secret_file = %s/x\n",
-          "[remote] %s/x: No such file or directory" },
-        { "[web]\nlisten = 0.0.0.0:80\n", "test:2: [web] listen: others can reach 0.0.0.0:80, "
-          "and what they say to vrtd would be read on the way: have a proxy with TLS lead to "
-          "127.0.0.1 (docs/web.md), or set insecure = yes" },
-        { "[jobs]\nmodel = compact-x2\n", "" },
-        { "[jobs]\nmodel = nothing\n", "test:2: [jobs] model: there is no nothing in %s, and "
-          "none that is built in has that name" },
-        { "[jobs]\nmodel = x\n", "test:2: [jobs] model: x.pth is neither a .pth nor a "
-          ".safetensors file, or it is cut short or damaged" },
-    };
+    char text[512], says[512];
+    int n = 0;
+    FILE *file = fopen(CHECKS_PATH, "r");
 
-    for (size_t i = 0; i < VRT_ARRAY_SIZE(cases); i++)
-        expect_check(cases[i].text, "no checkpoint", 0600, cases[i].says);
+    expect_true(file);
+    for (; fgets(text, sizeof(text), file); n += text[0] == '>')
+        if (text[0] == '>' && fgets(says, sizeof(says), file))
+            expect_check(text + strlen("> "), "no checkpoint", 0600, says);
+    fclose(file);
+    expect_true(n > 60);
 }
 
 /* The secret that messages are signed with: how long it may be, and who may read it. */
 static void test_secret(void)
 {
-    static const char conf[] = "[remote]\nwebhooks = on\nwebhook_secret_file = %s/x.pth\n";
-    static const char says_size[] = "[remote] %s/x.pth: a secret has from 16 to 4095 bytes";
-    static const char says_mode[] = "[remote] %s/x.pth holds a secret that everybody may read: "
+    static const char conf[] = "[remote]|webhooks = on|webhook_secret_file = $/x.pth";
+    static const char says_size[] = "[remote] $/x.pth: a secret has from 16 to 4095 bytes";
+    static const char says_mode[] = "[remote] $/x.pth holds a secret that everybody may read: "
                                     "chmod o= it";
     const struct {
         int size;
