@@ -83,13 +83,6 @@ class RefusedOutput(harness.Case):
                      says="model's own file")
         self.assertEqual(harness.digest(model), before)
 
-    def test_unknown_device(self):
-        self.refused('submit', '--device', 'tpu:0', '--output', self.path('d.mp4'), self.source,
-                     says='tpu:0')
-        self.refused('submit', '--device', 'cpu:7', '--output', self.path('d.mp4'), self.source,
-                     says='cpu:7')
-        self.assertFalse(os.path.exists(self.path('d.mp4')))
-
 
 class RefusedModel(harness.Case):
     def setUp(self):
@@ -104,9 +97,6 @@ class RefusedModel(harness.Case):
         self.assertIn(os.path.basename(model), line)
         self.assertFalse(os.path.exists(target))
 
-    def test_unknown_name(self):
-        self.model('no-such-model', 'vrtctl models')
-
     def test_evil_checkpoint_runs_nothing(self):
         self.model(os.path.join(DATA, 'pth', 'evil-reduce.pth'), 'refused')
 
@@ -115,9 +105,6 @@ class RefusedModel(harness.Case):
 
     def test_wrong_network(self):
         self.model(os.path.join(DATA, 'pth', 'zip-bare.pth'), 'network')
-
-    def test_video_as_model(self):
-        self.model(self.source, '.safetensors')
 
     def test_good_checkpoint_by_path(self):
         target = self.path('good.mp4')

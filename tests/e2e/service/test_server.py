@@ -259,36 +259,6 @@ class Server(harness.FolderCase):
         self.assertEqual(self.plan(daemon, source)['recipe']['codec'], 'h264')
         self.assertEqual(daemon.stop(), 0)
 
-    def test_reload_lets_more_jobs_run(self):
-        held = self.path('held')
-        daemon = self.start({'cpu': {'threads': 1}, 'jobs': {'max_running': 1},
-                             'devices': {'fault': f'submit:1- hang={held}'}})
-        source = clip(self.path('s.mp4'), frames=2)
-        self.plan(daemon, source)       # which has the device timed
-        open(held, 'w', encoding='utf-8').close()
-        for i in (1, 2):
-            done = self.vrtctl(daemon, 'submit', '--output', self.path(f'{i}.mp4'), source)
-            self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertEqual(daemon.job(2)['state'], 'queued')
-        self.reload(daemon, '[cpu]\nthreads = 1\n[jobs]\nmax_running = 2\n'
-                    f'[devices]\nfault = submit:1- hang={held}\n', 'read again: 1')
-        self.assertEqual([daemon.job(i)['state'] for i in (1, 2)], ['running'] * 2)
-        os.unlink(held)
-        self.assertEqual(daemon.stop(), 0)
-
-    def test_many_reloads(self):
-        """However they come, the last configuration is the one in force."""
-        daemon = self.start({'jobs': {'codec': 'h264'}})
-        source = clip(self.path('s.mkv'), frames=2)
-        for i in range(50):
-            self.configure(f'[jobs]\nhistory = {i + 1}\n' + ('codec = ffv1\n' if i == 49 else ''))
-            daemon.process.send_signal(signal.SIGHUP)
-        deadline = time.monotonic() + harness.PATIENCE_S
-        while self.plan(daemon, source)['recipe']['codec'] != 'ffv1':
-            self.assertLess(time.monotonic(), deadline, daemon.log_text())
-        daemon.process.send_signal(signal.SIGHUP)
-        self.assertEqual(daemon.stop(), 0)
-
     def test_wall_clock_jumps(self):
         """Dates are wrong then, and nothing else."""
         plain = self.start({'cpu': {'threads': 1}})

@@ -118,8 +118,6 @@ class Web(WebCase):
         self.assertRegex(self.token('tom', '--admin'), r'^vrtd_[A-Za-z0-9_-]{43}$')
         self.assertRegex(self.vrtctl('token', 'list').stdout, r'tom +yes .* never')
         self.assertEqual(self.vrtctl('token', 'new', 'tom', status=1).returncode, 1)
-        for time_ in ('0', 'x', '-1d', '11y', '4000w', '1.5h'):
-            self.vrtctl('token', 'new', 'other', '--expires', time_, status=2)
         self.vrtctl('token', 'revoke', 'tom')
         self.vrtctl('token', 'revoke', 'tom', status=4)
         self.assertNotIn('tom', self.vrtctl('token', 'list').stdout)

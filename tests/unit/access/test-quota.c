@@ -27,25 +27,6 @@ static const struct vrt_quota_limit limits[VRT_QUOTA_KIND_COUNT] = {
     [VRT_QUOTA_JOBS] = { .per_uid = 1, .all = 4 },
 };
 
-static void test_limits(void)
-{
-    VRT_CLEANUP(vrt_quota_freep) struct vrt_quota *quota = NULL;
-
-    expect_int(vrt_quota_new(limits, &quota), 0);
-    for (int i = 0; i < 3; i++)
-        expect_int(vrt_quota_take(quota, VRT_QUOTA_CONNECTIONS, 0), 0);
-    expect_int(vrt_quota_take(quota, VRT_QUOTA_CONNECTIONS, 0), VRT_QUOTA_E_USER);
-    expect_int(vrt_quota_take(quota, VRT_QUOTA_JOBS, 0), 0);
-    for (uid_t uid = 1; uid <= 7; uid++)
-        expect_int(vrt_quota_take(quota, VRT_QUOTA_CONNECTIONS, uid), 0);
-    expect_int(vrt_quota_take(quota, VRT_QUOTA_CONNECTIONS, 1), VRT_QUOTA_E_ALL);
-    expect_int(vrt_quota_held(quota, VRT_QUOTA_CONNECTIONS, 0), 3);
-    vrt_quota_give(quota, VRT_QUOTA_CONNECTIONS, 0);
-    expect_int(vrt_quota_take(quota, VRT_QUOTA_CONNECTIONS, 1), 0);
-    expect_int(vrt_quota_held(quota, VRT_QUOTA_JOBS, 0), 1);
-    expect_int(vrt_quota_held(quota, VRT_QUOTA_JOBS, 99), 0);
-}
-
 static void test_other_limits(void)
 {
     VRT_CLEANUP(vrt_quota_freep) struct vrt_quota *quota = NULL;
@@ -327,7 +308,6 @@ static void test_uploads(void)
 }
 
 TEST_MAIN_AFTER(signal(SIGXFSZ, SIG_IGN),
-    { "limits", test_limits },
     { "other-limits", test_other_limits },
     { "amounts", test_amounts },
     { "random", test_random },
