@@ -226,10 +226,8 @@ static void test_users(void)
     expect_int(play_ask(&play, "DELETE", "/v1/jobs/1", "", &body), 403);
     expect_contains(body, "job.forbidden");
     expect_true(!strstr(body, "hang"));
-    expect_int(play_ask(&play, "DELETE", "/v1/jobs/2", "", &body), 404);
     /* What is everybody's, and no job: administrators ask it of devices, as of models. */
     expect_int(play_ask(&play, "POST", "/v1/devices", trim, &body), 403);
-    expect_contains(body, "device.forbidden");
     expect_contains(body, "by administrators only: root, the user that vrtd runs as, and");
     expect_int(play_ask(&play, "GET", "/v1/devices", "", &body), 200);
 

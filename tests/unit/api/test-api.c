@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/log.h"
 #include "base/macro.h"
 #include "daemon/models/models.h"
 #include "msg_event.h"
@@ -160,7 +161,9 @@ static void test_answers(void)
     struct vrt_job_info info;
     struct rlimit limit;
 
+    vrt_log_keep(500);
     play_start(&play, "[jobs]\nmax_running = 1\n");
+    vrt_log_set_level(VRT_LOG_INFO);
     expect_int(play_submit(&play, "run-4", ""), 1);
     expect_int(play_submit(&play, "fail", ""), 2);
     expect_int(play_submit(&play, "refuse", ""), -422);
