@@ -50,7 +50,7 @@ struct vrt_cluster_range vrt_cluster_part(const struct vrt_segment_plan *segment
                                           int64_t n)
 {
     struct film film = { segments, n_segments, read_share, VRT_CLUSTER_READ_WHOLE };
-    struct vrt_cluster_range part = { 0, 0 };
+    struct vrt_cluster_range part = { .end = 0 };
     int64_t n_frames = 0, frame = 0;
 
     for (size_t k = 0; k < n_segments; k++)

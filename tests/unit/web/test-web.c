@@ -227,8 +227,13 @@ static void test_page(void)
     expect_true(!vrt_page_find("/../index.html", true) && !vrt_page_find("//index.html", true));
     expect_true(!vrt_page_find("/%2e%2e/index.html", true) && !vrt_page_find("index.html", true));
     expect_true(!vrt_page_find("", true) && !vrt_page_find("/page/index.html", true));
-    for (size_t i = 0; i < vrt_n_page_files; i++)
-        expect_true(strcmp(vrt_page_type(&vrt_page_files[i]), "application/octet-stream") != 0);
+    expect_str(vrt_page_type(index), "text/html; charset=utf-8");
+    for (size_t i = 0; i < vrt_n_page_files; i++) {
+        const struct vrt_page_file *file = &vrt_page_files[i];
+        snprintf(etag, sizeof(etag), "/%s", file->name);
+        expect_true(vrt_page_find(etag, false) == file);
+        expect_true(strcmp(vrt_page_type(file), "application/octet-stream") != 0);
+    }
 }
 
 TEST_MAIN(
