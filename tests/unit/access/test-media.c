@@ -423,6 +423,34 @@ static bool opens_beneath(const struct vrt_peer *peer, int folder_fd, const char
     return fd >= 0;
 }
 
+/* What is said of a folder in which files may not be made, whatever its mode is. */
+static void expect_refusals(const struct disk *disk, int fd)
+{
+    struct vrt_error error = { .id = NULL };
+
+    /* As /tmp is: who isn't its owner could replace others' files by way of the daemon. */
+    expect_int(fchmod(fd, 01777), 0);
+    expect_true(opens_beneath(&peers[0], fd, "new", VRT_MEDIA_WRITE));
+    unlinkat(fd, "new", 0);
+    expect_int(vrt_media_check_folder(&peers[0], fd, "d", &error), 0);
+    expect_true(!opens_beneath(&peers[1], fd, "new", VRT_MEDIA_WRITE));
+    expect_int(vrt_media_check_folder(&peers[1], fd, "d", &error), -EACCES);
+    expect_str(error.message, "d: the folder is shared (its sticky bit is set), and others' files "
+               "in it are not yours to replace: name a folder of your own");
+    /* Nor does it help him that he may, if the daemon's own user may not. */
+    expect_int(fchmod(fd, 0700), 0);
+    expect_int(seteuid(BERT), 0);
+    error = (struct vrt_error){ .id = NULL };
+    expect_int(vrt_media_check_folder(&peers[0], fd, "d", &error), -EACCES);
+    expect_str(error.message, "d: vrtd's own user may not make files in this folder: let it "
+               "(setfacl -m u:vrtd:rwx), or start a vrtd of your own");
+    expect_int(seteuid(0), 0);
+    run_shell(disk, "rm -r root/d");
+    error = (struct vrt_error){ .id = NULL };
+    expect_int(vrt_media_open_beneath(&peers[0], fd, "new", VRT_MEDIA_WRITE, &error), -ENOENT);
+    expect_str(error.message, "new: there is no such file");
+}
+
 /* The same of what is beneath a folder that was handed over, whatever lies above it. */
 static void test_beneath(void)
 {
@@ -466,27 +494,7 @@ static void test_beneath(void)
     for (size_t i = 0; i < VRT_ARRAY_SIZE(outside); i++)
         expect_true(!opens_beneath(&peers[0], fd, outside[i], VRT_MEDIA_READ));
     expect_true(!opens_beneath(&peers[0], fd, "f", VRT_MEDIA_WRITE));
-    /* As /tmp is: who isn't its owner could replace others' files by way of the daemon. */
-    expect_int(fchmod(fd, 01777), 0);
-    expect_true(opens_beneath(&peers[0], fd, "new", VRT_MEDIA_WRITE));
-    unlinkat(fd, "new", 0);
-    expect_int(vrt_media_check_folder(&peers[0], fd, "d", &error), 0);
-    expect_true(!opens_beneath(&peers[1], fd, "new", VRT_MEDIA_WRITE));
-    expect_int(vrt_media_check_folder(&peers[1], fd, "d", &error), -EACCES);
-    expect_str(error.message, "d: the folder is shared (its sticky bit is set), and others' files "
-               "in it are not yours to replace: name a folder of your own");
-    /* Nor does it help him that he may, if the daemon's own user may not. */
-    expect_int(fchmod(fd, 0700), 0);
-    expect_int(seteuid(BERT), 0);
-    error = (struct vrt_error){ .id = NULL };
-    expect_int(vrt_media_check_folder(&peers[0], fd, "d", &error), -EACCES);
-    expect_str(error.message, "d: vrtd's own user may not make files in this folder: let it "
-               "(setfacl -m u:vrtd:rwx), or start a vrtd of your own");
-    expect_int(seteuid(0), 0);
-    run_shell(&disk, "rm -r root/d");
-    error = (struct vrt_error){ .id = NULL };
-    expect_int(vrt_media_open_beneath(&peers[0], fd, "new", VRT_MEDIA_WRITE, &error), -ENOENT);
-    expect_str(error.message, "new: there is no such file");
+    expect_refusals(&disk, fd);
     close(fd);
     disk_done(&disk);
 }

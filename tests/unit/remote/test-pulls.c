@@ -199,33 +199,35 @@ static void expect_reports(const struct vrt_pulls *pulls, const char *wanted)
     free(reports);
 }
 
+/* One after the other, and what comes of it. */
+static const struct {
+    struct vrt_model_request request;
+    int result;
+    const char *id, *says;      /* where it is refused */
+} asked[] = {
+    { { .name = "known" }, 0, "", "" },
+    { { .name = "other" }, 0, "", "" },
+    { { .url = "http://y/loose.pth?a" }, 0, "", "" },
+    { { .name = "known", .sha256 = OF_NOTHING }, BUSY,
+      "known.pth is being pulled from elsewhere, or with another SHA-256" },
+    { { .url = "http://y/known.pth", .sha256 = OF_HELLO }, BUSY,
+      "known.pth is being pulled from elsewhere, or with another SHA-256" },
+    { { .url = "http://y/gone.pth", .sha256 = OF_HELLO }, 0, "", "" },
+    { { .name = "third" }, BUSY, "4 models are being pulled, which is as many as are allowed: "
+      "try again when one of them is there" },
+    { { .name = "known" }, 0, "", "" },
+    { { .name = "../known" }, -ENOENT, "model.not_found", "the catalogue has no model called "
+      "../known: see vrtctl models, or give its address" },
+    { { .url = "https://y/" }, NO_MODEL },
+    { { .url = "https://y/model.zip" }, NO_MODEL },
+    { { .url = "file:///etc/model.pth" }, -EINVAL, "remote.url", "file:///etc/model.pth: an "
+      "address here begins with http:// or https://" },
+};
+
 /* Pulls that are asked for while others go on: what is told of all then, and when they are over.
  * Files that stand there already are looked at, and stay. */
 static void test_there_already(void)
 {
-    static const struct {
-        struct vrt_model_request request;
-        int result;
-        const char *id, *says;      /* where it is refused */
-    } rows[] = {
-        { { .name = "known" }, 0, "", "" },
-        { { .name = "other" }, 0, "", "" },
-        { { .url = "http://y/loose.pth?a" }, 0, "", "" },
-        { { .name = "known", .sha256 = OF_NOTHING }, BUSY,
-          "known.pth is being pulled from elsewhere, or with another SHA-256" },
-        { { .url = "http://y/known.pth", .sha256 = OF_HELLO }, BUSY,
-          "known.pth is being pulled from elsewhere, or with another SHA-256" },
-        { { .url = "http://y/gone.pth", .sha256 = OF_HELLO }, 0, "", "" },
-        { { .name = "third" }, BUSY, "4 models are being pulled, which is as many as are allowed: "
-          "try again when one of them is there" },
-        { { .name = "known" }, 0, "", "" },
-        { { .name = "../known" }, -ENOENT, "model.not_found", "the catalogue has no model called "
-          "../known: see vrtctl models, or give its address" },
-        { { .url = "https://y/" }, NO_MODEL },
-        { { .url = "https://y/model.zip" }, NO_MODEL },
-        { { .url = "file:///etc/model.pth" }, -EINVAL, "remote.url", "file:///etc/model.pth: an "
-          "address here begins with http:// or https://" },
-    };
     static const char entries[] = "{\"models\": [" FULL("known", OF_HELLO) ", "
         FULL("other", OF_NOTHING) ", " FULL("third", OF_HELLO) "]}";
     char folder[] = "/tmp/vrt-pulls-XXXXXX", command[200];
@@ -241,12 +243,12 @@ static void test_there_already(void)
     expect_int(system(command), 0);
     expect_int(vrt_catalogue_parse(entries, strlen(entries), "x", &catalogue, &error), 0);
     set_up((struct vrt_pulls_params){ .folder = folder, .catalogue = catalogue }, &loop, &pulls);
-    for (size_t i = 0; i < VRT_ARRAY_SIZE(rows); i++) {
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(asked); i++) {
         error = (struct vrt_error){ .id = NULL };
-        expect_int(vrt_pulls_start(pulls, &rows[i].request, &report, &error),
-                   rows[i].result);
-        expect_str(error.id ? error.id : "", rows[i].id);
-        expect_str(error.message, rows[i].says);
+        expect_int(vrt_pulls_start(pulls, &asked[i].request, &report, &error),
+                   asked[i].result);
+        expect_str(error.id ? error.id : "", asked[i].id);
+        expect_str(error.message, asked[i].says);
     }
     expect_reports(pulls,
         "mine: ready  -1,   <>  0, -1 of -1, -1: \n"
@@ -257,7 +259,7 @@ static void test_there_already(void)
         " 0, -1 of 7, -1: \n"
         "gone: pulling  -1,   <http://y/gone.pth>  0, 0 of -1, -1: \n");
     uv_run(&loop, UV_RUN_DEFAULT);
-    expect_int(vrt_pulls_start(pulls, &rows[6].request, &report, &error), 0);
+    expect_int(vrt_pulls_start(pulls, &asked[6].request, &report, &error), 0);
     uv_run(&loop, UV_RUN_DEFAULT);
     expect_reports(pulls,
         "mine: ready  -1,   <>  0, -1 of -1, -1: \n"

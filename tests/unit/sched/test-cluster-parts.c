@@ -204,18 +204,18 @@ static void tell_job(struct vrt_task_state *task, const struct task *row)
     expect_true(task->is_over);
 }
 
-static void try_task(const char *folder, const struct task *row)
+static const char *note_of(const struct task *row)
 {
-    const char *note_name = strcmp(row->name, "0/1") == 0 ? "rest" :
-                            strcmp(row->name, "1/3") == 0 ? "1" : row->name;
-    const bool is_told = row->is_done || row->fails;
-    struct vrt_error error = { .id = NULL }, fails = { .id = row->fails };
-    struct vrt_cluster_folder film;
-    struct vrt_cluster_note note;
-    struct vrt_task_state *task;
-    char name[64], state_dir[1024];
+    return strcmp(row->name, "0/1") == 0 ? "rest" : strcmp(row->name, "1/3") == 0 ? "1" : row->name;
+}
 
-    expect_int(vrt_cluster_folder_open(folder, &film, &error), 0);
+/* What a task finds: the plan, segments, and notes. */
+static void make_film(const char *folder, const struct vrt_cluster_folder *film,
+                      const struct task *row)
+{
+    struct vrt_cluster_note note = { .starts = row->starts, .error_id = "input.codec" };
+    char name[64];
+
     FILE *file = open_in(folder, "plan.json");
     fputs(row->plan ? row->plan : PLAN("2", THREE), file);
     fclose(file);
@@ -226,11 +226,45 @@ static void try_task(const char *folder, const struct task *row)
         fclose(open_in(folder, name));
     }
     /* Of what was told when it began last nothing counts, but that it is done. */
-    note = (struct vrt_cluster_note){ .starts = row->starts, .error_id = "input.codec" };
     snprintf(note.error, sizeof(note.error), "%s", row->starts == 3 ? "" : "so it was");
     snprintf(note.state, sizeof(note.state), "%s", row->end ? "failed" : row->state);
-    vrt_cluster_note_write(&film, note_name, &note);
-    vrt_cluster_note_write(&film, "plan", &note);
+    vrt_cluster_note_write(film, note_of(row), &note);
+    vrt_cluster_note_write(film, "plan", &note);
+}
+
+/* What is noted and there when it is over. */
+static void expect_ended(const struct vrt_cluster_folder *film, const struct task *row)
+{
+    struct vrt_cluster_note note;
+
+    vrt_cluster_note_read(film, note_of(row), &note);
+    expect_str(note.state, row->state);
+    expect_str(note.error_id, row->id);
+    if (row->id[0] && row->fails)
+        expect_str(note.error, "so it went");
+    expect_int(note.starts, row->n_starts);
+    if ((row->is_done || row->fails) && row->exit != VRT_CLUSTER_MORE) {
+        expect_int(note.n_warnings, 2);
+        expect_str(note.warnings[1], "two");
+        expect_int(note.has_comparison, row->is_done);
+        expect_int(note.comparison.width, row->is_done ? 7 : 0);
+    }
+    /* What is joined goes. */
+    expect_int(vrt_cluster_segment_bytes(film, 0), row->made[0] == '0' &&
+               (strcmp(row->name, "join") != 0 || row->exit) ? 0 : -1);
+    vrt_cluster_note_done(&note);
+}
+
+static void try_task(const char *folder, const struct task *row)
+{
+    struct vrt_error error = { .id = NULL }, fails = { .id = row->fails };
+    struct vrt_cluster_folder film;
+    struct vrt_cluster_note note;
+    struct vrt_task_state *task;
+    char name[64], state_dir[1024];
+
+    expect_int(vrt_cluster_folder_open(folder, &film, &error), 0);
+    make_film(folder, &film, row);
     expect_int(vrt_task_begin(folder, row->name, &task, &error), row->result);
     expect_contains(error.message, row->says ? row->says : "");
     expect_int(vrt_task_is_due(task), row->result == -ELOOP || row->end > 0);
@@ -239,7 +273,7 @@ static void try_task(const char *folder, const struct task *row)
         expect_int(vrt_task_part(task)->end_segment, row->end);
         expect_int(vrt_task_part(task)->prime_shard, row->first ? 2 * row->first - 1 : 0);
     }
-    vrt_cluster_note_read(&film, note_name, &note);
+    vrt_cluster_note_read(&film, note_of(row), &note);
     if (row->end && !row->result) {
         expect_str(note.state, "running");
         expect_str(note.error_id, "");
@@ -255,11 +289,11 @@ static void try_task(const char *folder, const struct task *row)
         store_segment(task, &(struct vrt_segment_record){
             .number = row->first, .n_frames = 8, .next_shard = 2 + 2 * row->first,
         });
-    if (is_told)
+    if (row->is_done || row->fails)
         tell_job(task, row);
     /* Another attempt at it was quicker. */
     if (row->fails && row->exit == VRT_CLUSTER_DONE)
-        vrt_cluster_note_write(&film, note_name, &(struct vrt_cluster_note){ .state = "done" });
+        vrt_cluster_note_write(&film, note_of(row), &(struct vrt_cluster_note){ .state = "done" });
     snprintf(state_dir, sizeof(state_dir), "%s", vrt_task_state_dir(task));
     expect_int(access(state_dir, F_OK) == 0, row->result == 0 && row->end > 0);
     /* What failed beside the job, which is done. */
@@ -268,22 +302,7 @@ static void try_task(const char *folder, const struct task *row)
     expect_true(access(state_dir, F_OK) < 0);
     snprintf(name, sizeof(name), "%s/attempts", folder);
     expect_int(rmdir(name), 0);
-    vrt_cluster_note_read(&film, note_name, &note);
-    expect_str(note.state, row->state);
-    expect_str(note.error_id, row->id);
-    if (row->id[0] && row->fails)
-        expect_str(note.error, "so it went");
-    expect_int(note.starts, row->n_starts);
-    if (is_told && row->exit != VRT_CLUSTER_MORE) {
-        expect_int(note.n_warnings, 2);
-        expect_str(note.warnings[1], "two");
-        expect_int(note.has_comparison, row->is_done);
-        expect_int(note.comparison.width, row->is_done ? 7 : 0);
-    }
-    /* What is joined goes. */
-    expect_int(vrt_cluster_segment_bytes(&film, 0), row->made[0] == '0' &&
-               (strcmp(row->name, "join") != 0 || row->exit) ? 0 : -1);
-    vrt_cluster_note_done(&note);
+    expect_ended(&film, row);
     vrt_cluster_folder_done(&film);
 }
 
