@@ -505,7 +505,6 @@ static int wait_for_turn(struct vrt_admission *owner, struct vrt_job *job,
     if (!admission)
         return vrt_raise(-ENOMEM);
     *admission = *what;
-    vrt_list_init(&admission->link);
     admission->owner = owner;
     admission->job = job;
     admission->work.data = admission;

@@ -295,25 +295,23 @@ static bool is_same_file(const struct stat *a, const struct stat *b)
     return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
 }
 
+/* Whether what is in the output is what an earlier run of the job had begun to write. */
+static bool is_begun_output(const struct vrt_job *job, const struct stat *output)
+{
+    return job->decision->output_ino == (uint64_t)output->st_ino &&
+           job->decision->output_dev == (uint64_t)output->st_dev;
+}
+
 /* Only while it is open its number says anything. */
 bool vrt_job_files_has_output(const struct vrt_job *job, const struct stat *file)
 {
-    return job->parts->files.fds[VRT_JOB_OUTPUT] >= 0 &&
-           job->decision->output_ino == (uint64_t)file->st_ino &&
-           job->decision->output_dev == (uint64_t)file->st_dev;
+    return job->parts->files.fds[VRT_JOB_OUTPUT] >= 0 && is_begun_output(job, file);
 }
 
 void vrt_job_files_note_output(struct vrt_job *job, const struct stat *output)
 {
     job->decision->output_dev = (uint64_t)output->st_dev;
     job->decision->output_ino = (uint64_t)output->st_ino;
-}
-
-/* Whether what is in the output is what an earlier run of the job had begun to write. */
-static bool is_begun_output(const struct vrt_job *job, const struct stat *output)
-{
-    return job->decision->output_ino == (uint64_t)output->st_ino &&
-           job->decision->output_dev == (uint64_t)output->st_dev;
 }
 
 /* The same of a folder for pictures, which lets others in meanwhile. */

@@ -291,12 +291,9 @@ static int migrate(struct vrt_store_db *db, int version, struct vrt_error *error
     snprintf(mark, sizeof(mark), "PRAGMA user_version = %d; COMMIT", VERSION);
     if (rc == SQLITE_OK)
         rc = execute(db, mark);
-    if (rc != SQLITE_OK) {
-        int r = vrt_store_db_refuse(db, rc, error);
-        if (!sqlite3_get_autocommit(db->sqlite))
-            execute(db, "ROLLBACK");
-        return r;
-    }
+    /* Whoever closes the file takes back what was begun. */
+    if (rc != SQLITE_OK)
+        return vrt_store_db_refuse(db, rc, error);
     if (version > 0)
         vrt_log_info("%s was brought from version %d to %d", db->path, version, VERSION);
     return 0;

@@ -237,8 +237,8 @@ static int write_range(struct vrt_store_db *db, struct vrt_list *first, struct v
     }
     if (r == 0)
         r = run(db, VRT_STORE_SQL_COMMIT, (struct values){ 0 });
-    /* Some failures end the transaction by themselves. */
-    if (r != 0 && !sqlite3_get_autocommit(db->sqlite))
+    /* Some failures end the transaction by themselves: then there is nothing to take back. */
+    if (r != 0)
         sqlite3_exec(db->sqlite, "ROLLBACK", NULL, NULL, NULL);
     return vrt_fold(r);
 }

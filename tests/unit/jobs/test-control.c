@@ -175,10 +175,8 @@ static void test_pause_holds(void)
     expect_true(info.frames_done <= before + 1 && info.frames_done < 200);
     vrt_job_info_done(&info);
     expect_int(send_body(&play, "POST /v1/jobs/1/resume", "", 0), 200);
-    play_wait_for(&play, 1, VRT_JOB_DONE, &info);
-    expect_int(info.state, VRT_JOB_DONE);
-    expect_int(info.frames_done, 200);
-    vrt_job_info_done(&info);
+    play_expect_state(&play, 1, VRT_JOB_DONE);
+    expect_contains(play_answer, "\"frames_done\":200,");
     play_stop(&play);
 }
 
@@ -268,7 +266,6 @@ static void test_files(void)
         { "POST /v1/jobs/2/retry", "{" FILES "}", 2, 200, "\"finished_at\":null" },
     };
     struct play play;
-    struct vrt_job_info info;
 
     play_start(&play, "[jobs]\nmax_running = 1\nmax_queued = 3\n");
     expect_int(play_submit(&play, "run-30", ""), 1);
@@ -276,32 +273,26 @@ static void test_files(void)
     play_restart(&play);
     play_expect_state(&play, 1, VRT_JOB_NEEDS_INPUT);
     play_steps(&play, lost, VRT_ARRAY_SIZE(lost));
-    play_wait_for(&play, 1, VRT_JOB_DONE, &info);
-    expect_int(info.state, VRT_JOB_DONE);
-    expect_int(info.frames_done, 30);
+    play_expect_state(&play, 1, VRT_JOB_DONE);
+    expect_contains(play_answer, "\"frames_done\":30,");
     /* What they are called now counts from now on. */
-    expect_str(info.input_path, "/v/run-30");
-    expect_str(info.output_name, "x.MKV");
-    vrt_job_info_done(&info);
+    expect_contains(play_answer, "\"input_path\":\"/v/run-30\"");
+    expect_contains(play_answer, "\"output_name\":\"x.MKV\"");
     expect_int(send_body(&play, "DELETE /v1/jobs/2", "", 0), 200);
     play_expect_state(&play, 2, VRT_JOB_CANCELLED);
     /* Not over what somebody else wrote. */
     expect_int(send_body(&play, "POST /v1/jobs/2/retry", "{\"input\":{\"fd\":0,"
                          "\"name\":\"run-30\"},\"output\":{\"fd\":1,\"name\":\"full.mkv\"}}", 2),
                200);
-    play_wait_for(&play, 2, VRT_JOB_FAILED, &info);
-    expect_str(info.error.message, "full.mkv exists and is not empty: let it be overwritten, or "
-               "give another name");
-    vrt_job_info_done(&info);
+    play_expect_state(&play, 2, VRT_JOB_FAILED);
+    expect_contains(play_answer, "\"full.mkv exists and is not empty: let it be overwritten, or "
+                    "give another name\"");
     play_steps(&play, over, VRT_ARRAY_SIZE(over));
-    play_wait_for(&play, 2, VRT_JOB_DONE, &info);
-    expect_int(info.state, VRT_JOB_DONE);
-    expect_str(info.input_name, "run-30");
-    vrt_job_info_done(&info);
+    play_expect_state(&play, 2, VRT_JOB_DONE);
+    expect_contains(play_answer, "\"input_name\":\"run-30\"");
     play_restart(&play);
-    expect_int(play_show(&play, 2, &info), 200);
-    expect_str(info.input_path, "/v/run-30");
-    vrt_job_info_done(&info);
+    play_expect_state(&play, 2, VRT_JOB_DONE);
+    expect_contains(play_answer, "\"input_path\":\"/v/run-30\"");
     play_stop(&play);
 }
 
@@ -316,7 +307,6 @@ static void wait_for_slow(int n)
 static void test_pause_twice(void)
 {
     struct play play;
-    struct vrt_job_info info;
 
     play_start(&play, "");
     expect_int(play_submit(&play, "slow", ""), 1);
@@ -328,10 +318,9 @@ static void test_pause_twice(void)
     expect_int(send_body(&play, "POST /v1/jobs/1/pause", "", 0), 200);
     atomic_store(&fake_flow.n_let, 1);
     usleep(100 * FAKE_FLOW_TICK_MS * 1000);
-    expect_int(play_show(&play, 1, &info), 200);
-    expect_int(info.state, VRT_JOB_PAUSED);
-    expect_int(info.n_starts, 1);
-    vrt_job_info_done(&info);
+    expect_int(send_body(&play, "GET /v1/jobs/1", "", 0), 200);
+    expect_contains(play_answer, "{\"id\":1,\"state\":\"paused\"");
+    expect_contains(play_answer, "\"n_starts\":1,");
     play_stop(&play);
     expect_int(fake_flow.n_starts, 0);
 }
@@ -359,6 +348,10 @@ static void test_cancelling(void)
     atomic_store(&fake_flow.n_let, 1);
     play_expect_state(&play, 1, VRT_JOB_CANCELLED);
     play_steps(&play, over, VRT_ARRAY_SIZE(over));
+    /* Nor does the next daemon see it once the job is retried. */
+    play_hand_over(&play, 1, "retry", "hang");
+    play_restart(&play);
+    play_expect_state(&play, 1, VRT_JOB_NEEDS_INPUT);
     play_stop(&play);
 }
 
@@ -390,7 +383,8 @@ static void test_one_output(void)
     static const char body[] = "{\"input\":{\"fd\":0,\"name\":\"hang\"},"
         "\"output\":{\"fd\":1,\"name\":\"x.mkv\"},\"overwrite\":true}";
     struct play play;
-    int fds[3] = { play_file("video", O_RDONLY), play_file("", O_RDWR), full_file() };
+    int fds[4] = { play_file("video", O_RDONLY), play_file("", O_RDWR), full_file(),
+                   open("/dev/null", O_RDWR) };
 
     play_start(&play, "");
     expect_int(send_files(&play, "POST /v1/jobs", body, fds, 2), 201);
@@ -407,6 +401,9 @@ static void test_one_output(void)
     expect_int(send_files(&play, "POST /v1/jobs", body, others, 2), 422);
     expect_contains(play_answer, "job 2 writes to the same output");
     expect_int(send_files(&play, "POST /v1/jobs", body, fds, 2), 201);
+    /* What is no file takes from everybody. */
+    for (int i = 0; i < 2; i++)
+        expect_int(send_files(&play, "POST /v1/jobs", body, (int[]){ fds[0], fds[3] }, 2), 201);
     for (size_t i = 0; i < VRT_ARRAY_SIZE(fds); i++)
         close(fds[i]);
     play_stop(&play);
@@ -450,7 +447,6 @@ static void test_suspects(void)
 static void test_crash_loop(void)
 {
     struct play play;
-    struct vrt_job_info info;
 
     play_start(&play, "[jobs]\nmax_running = 2\n");
     for (int i = 1; i <= 4; i++)
@@ -459,10 +455,8 @@ static void test_crash_loop(void)
                       "UPDATE jobs SET state = 'running', starts = 2 WHERE id = 2;"
                       "UPDATE jobs SET state = 'queued', starts = 2 WHERE id = 3;"
                       "UPDATE jobs SET state = 'paused', starts = 3 WHERE id = 4");
-    expect_int(play_show(&play, 1, &info), 200);
-    expect_int(info.state, VRT_JOB_FAILED);
-    expect_str(info.error.id, "job.crash_loop");
-    vrt_job_info_done(&info);
+    play_expect_state(&play, 1, VRT_JOB_FAILED);
+    expect_contains(play_answer, "\"error\":{\"id\":\"job.crash_loop\"");
     play_restart_with(&play, "SELECT json('it runs') FROM jobs WHERE state = 'running'");
     for (int i = 2; i <= 4; i++)
         play_expect_state(&play, i, VRT_JOB_NEEDS_INPUT);
@@ -476,6 +470,10 @@ static void test_crash_loop(void)
     expect_int(send_body(&play, "DELETE /v1/jobs/2", "", 0), 200);
     atomic_store(&fake_flow.n_let, 1);
     play_expect_state(&play, 5, VRT_JOB_RUNNING);
+    /* Nor is one suspected any more that somebody tries again. */
+    play_hand_over(&play, 1, "retry", "slow");
+    play_expect_state(&play, 1, VRT_JOB_RUNNING);
+    play_expect_state(&play, 5, VRT_JOB_RUNNING);
     play_stop(&play);
 }
 
@@ -483,31 +481,26 @@ static void test_crash_loop(void)
 static void test_media(void)
 {
     struct play play;
-    struct vrt_job_info info;
 
     play_start(&play, "[access]\nmax_jobs_per_user = 1\n");
     for (int i = 0; i < 2; i++) {
         expect_int(play_submit(&play, i ? "media-3" : "media-6", ""), i + 1);
-        play_wait_for(&play, i + 1, VRT_JOB_DONE, &info);
-        expect_int(info.state, i ? VRT_JOB_FAILED : VRT_JOB_DONE);
-        expect_int(info.n_starts, i ? 2 : 3);
-        expect_int(info.frames_done, i ? 3 : 12);
-        expect_int(info.n_warnings, 1);
-        expect_contains(info.warnings[0], "went on from its last segment");
-        vrt_job_info_done(&info);
+        play_expect_state(&play, i + 1, i ? VRT_JOB_FAILED : VRT_JOB_DONE);
+        expect_contains(play_answer, i ? "\"n_starts\":2," : "\"n_starts\":3,");
+        expect_contains(play_answer, i ? "\"frames_done\":3," : "\"frames_done\":12,");
+        expect_contains(play_answer, "\"warnings_total\":1,");
+        expect_contains(play_answer, "went on from its last segment");
     }
     /* As often as it is retried, which begins without what was told of it. */
     play_hand_over(&play, 2, "retry", "media-3");
     expect_contains(play_answer, "\"frames_done\":0,");
     expect_contains(play_answer, "\"bottleneck\":null,\"devices\":[]");
-    play_wait_for(&play, 2, VRT_JOB_DONE, &info);
-    expect_int(info.n_starts, 4);
-    vrt_job_info_done(&info);
+    play_expect_state(&play, 2, VRT_JOB_FAILED);
+    expect_contains(play_answer, "\"n_starts\":4,");
     expect_int(play_submit(&play, "run-1", ",\"codec\":\"ffv1\""), 3);
-    play_wait_for(&play, 3, VRT_JOB_DONE, &info);
-    expect_near(info.fps, 1, 0);
-    expect_str(info.recipe.preset, "");
-    vrt_job_info_done(&info);
+    play_expect_state(&play, 3, VRT_JOB_DONE);
+    expect_contains(play_answer, "\"fps\":1.0,\"left_s\":null,");
+    expect_contains(play_answer, "\"preset\":null,");
     /* Nor was it a start of which the daemon died. */
     play_restart_with(&play, "SELECT json('two starts are counted') FROM jobs WHERE starts > 1");
     play_stop(&play);

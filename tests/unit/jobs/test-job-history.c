@@ -193,9 +193,8 @@ static void test_history(void)
     expect_near(info.elapsed_s, 2, 1e-9);
     vrt_job_info_done(&info);
     expect_int(play_ask(&play, "DELETE", "/v1/jobs/2", "", &body), 200);
-    play_wait_for(&play, 2, VRT_JOB_CANCELLED, &info);
-    expect_int(info.segments_done, 0);
-    vrt_job_info_done(&info);
+    play_expect_state(&play, 2, VRT_JOB_CANCELLED);
+    expect_contains(play_answer, "\"segments_done\":0,");
     play_stop(&play);
 }
 
@@ -368,9 +367,8 @@ static void test_left_out(void)
     expect_int(access(orphan, F_OK), -1);
     expect_int(play_submit(&play, "run-1", ""), 13);
     play_restart_with(&play, "UPDATE jobs SET priority = 3");
-    expect_int(play_show(&play, 12, &info), 200);
-    expect_int(info.segments_done, 1);
-    vrt_job_info_done(&info);
+    play_expect_state(&play, 12, VRT_JOB_FAILED);
+    expect_contains(play_answer, "\"segments_done\":1,");
     /* Who forgets it wants none of it any more. */
     expect_int(post(&play, "/v1/jobs/12/forget"), 200);
     for (int i = 0; i < 5000 && access(path, F_OK) == 0; i++)
@@ -384,15 +382,13 @@ static void test_left_out(void)
 static void test_full(void)
 {
     struct play play;
-    struct vrt_job_info info;
 
     play_start(&play, "");
     expect_int(play_submit(&play, "full", ""), 1);
     for (int n = 1; n <= 2; n++) {
-        play_wait_for(&play, 1, VRT_JOB_DISK_FULL, &info);
-        expect_int(info.n_starts, n);
-        expect_str(info.error.id, "spool.full");
-        vrt_job_info_done(&info);
+        play_expect_state(&play, 1, VRT_JOB_DISK_FULL);
+        expect_contains(play_answer, n == 1 ? "\"n_starts\":1," : "\"n_starts\":2,");
+        expect_contains(play_answer, "\"error\":{\"id\":\"spool.full\"");
         expect_int(n == 1 ? post(&play, "/v1/jobs/1/resume") : 200, 200);
     }
     play_restart(&play);
@@ -433,9 +429,8 @@ static void test_long_ago(void)
     expect_int(play_submit(&play, "run-1", ""), 1);
     expect_int(play_submit(&play, "fail-6", ""), 2);
     snprintf(path, sizeof(path), "%s/spool/2", play.folder);
-    play_wait_for(&play, 2, VRT_JOB_FAILED, &info);
-    expect_int(info.segments_done, 1);
-    vrt_job_info_done(&info);
+    play_expect_state(&play, 2, VRT_JOB_FAILED);
+    expect_contains(play_answer, "\"segments_done\":1,");
     expect_int(access(path, F_OK), 0);
     for (int days = 2; days <= 4; days += 2) {
         snprintf(sql, sizeof(sql), "UPDATE jobs SET info = json_set(info, '$.finished_at', "

@@ -57,11 +57,9 @@ static void test_life(void)
     expect_int(play_ask(&play, "GET", "/v1/jobs", "", &body), 200);
     expect_contains(body, "{\"jobs\":[{\"id\":1,\"state\":\"done\"");
     expect_int(play_submit(&play, "fail", ""), 2);
-    play_wait_for(&play, 2, VRT_JOB_DONE, &info);
-    expect_int(info.state, VRT_JOB_FAILED);
-    expect_str(info.error.id, "device.failed");
-    expect_str(info.error.message, "the fake failed");
-    vrt_job_info_done(&info);
+    play_expect_state(&play, 2, VRT_JOB_FAILED);
+    expect_contains(play_answer, "\"error\":{\"id\":\"device.failed\",\"message\":\"the fake "
+                    "failed\",\"field\":null}");
     expect_int(play_ask(&play, "GET", "/v1/status", "", &body), 200);
     expect_contains(body, "\"done\":1,\"failed\":1,\"cancelled\":0");
     play_stop(&play);
@@ -78,7 +76,7 @@ static void test_refused(void)
         expect_int(play_submit(&play, "refuse", ""), -422);
         expect_contains(play_answer, "the fake was refused");
     }
-    expect_int(play_submit(&play, "run-1", ",\"model\":{\"name\":\"nothing\"}"), -404);
+    expect_int(play_submit(&play, "run-1", ",\"model\":{\"name\":\"n\"}"), -404);
     expect_contains(play_answer, "\"field\":\"model\"");
     expect_int(play_submit(&play, "run-1", ",\"model\":{\"name\":\"../models/x\"}"), -404);
     expect_int(play_submit(&play, "run-1", ",\"model\":{\"fd\":3,\"name\":\"x.pth\"}"), -400);
@@ -136,20 +134,16 @@ static void test_dry_run(void)
 static void test_done_stays(void)
 {
     struct play play;
-    struct vrt_job_info info;
 
     play_start(&play, "");
     for (int id = 1; id <= 10; id++) {
         expect_int(play_submit(&play, "run-8", ""), id);
-        play_wait_for(&play, id, VRT_JOB_DONE, &info);
-        expect_int(info.state, VRT_JOB_DONE);
-        expect_int(info.segments_done, 2);
-        vrt_job_info_done(&info);
+        play_expect_state(&play, id, VRT_JOB_DONE);
+        expect_contains(play_answer, "\"segments_done\":2,");
     }
     play_restart_with(&play, "SELECT 1");
-    expect_int(play_show(&play, 10, &info), 200);
-    expect_int(info.segments_done, 2);
-    vrt_job_info_done(&info);
+    play_expect_state(&play, 10, VRT_JOB_DONE);
+    expect_contains(play_answer, "\"segments_done\":2,");
     play_stop(&play);
 }
 
@@ -193,7 +187,6 @@ static void test_order(void)
 static void test_cancel(void)
 {
     struct play play;
-    struct vrt_job_info info;
     char *body;
 
     play_start(&play, "[jobs]\nmax_running = 1\n");
@@ -206,10 +199,8 @@ static void test_cancel(void)
     /* Over or not, when the answer comes. */
     expect_int(play_ask(&play, "DELETE", "/v1/jobs/1", "", &body), 200);
     expect_contains(body, "\"id\":1,");
-    play_wait_for(&play, 1, VRT_JOB_DONE, &info);
-    expect_int(info.state, VRT_JOB_CANCELLED);
-    expect_true(!info.has_error);
-    vrt_job_info_done(&info);
+    play_expect_state(&play, 1, VRT_JOB_CANCELLED);
+    expect_contains(play_answer, "\"error\":null,");
     expect_int(play_ask(&play, "DELETE", "/v1/jobs/1", "", &body), 409);
     expect_int(play_ask(&play, "DELETE", "/v1/jobs/9", "", &body), 404);
     /* A client that goes away before it knows its job's number doesn't want the job. */
@@ -358,10 +349,8 @@ static void test_restart(void)
     expect_int(play_ask(&play, "DELETE", "/v1/jobs/4", "", &body), 200);
     play_wait_for_segments(&play, 2, 3);
     play_restart(&play);
-    expect_int(play_show(&play, 1, &info), 200);
-    expect_int(info.state, VRT_JOB_DONE);
-    expect_int(info.frames_done, 3);
-    vrt_job_info_done(&info);
+    play_expect_state(&play, 1, VRT_JOB_DONE);
+    expect_contains(play_answer, "\"frames_done\":3,");
     expect_int(play_show(&play, 2, &info), 200);
     expect_int(info.state, VRT_JOB_NEEDS_INPUT);
     expect_int(info.priority, 4);
@@ -370,11 +359,9 @@ static void test_restart(void)
     expect_int(info.n_starts, 1);
     expect_str(info.model.name, "compact-x2");
     vrt_job_info_done(&info);
-    expect_int(play_show(&play, 3, &info), 200);
-    expect_int(info.state, VRT_JOB_NEEDS_INPUT);
-    expect_int(info.segments_done, 0);
-    expect_near(info.elapsed_s, 0, 0);
-    vrt_job_info_done(&info);
+    play_expect_state(&play, 3, VRT_JOB_NEEDS_INPUT);
+    expect_contains(play_answer, "\"segments_done\":0,");
+    expect_contains(play_answer, "\"elapsed_s\":0.0,");
     play_expect_state(&play, 4, VRT_JOB_CANCELLED);
     /* No number is ever used twice. */
     expect_int(play_submit(&play, "run-1", ""), 5);
@@ -403,9 +390,7 @@ static void test_spool_limit(void)
     /* What the failed one has stored stays for a retry, and so there is no room for another. */
     expect_int(play_submit(&play, "run-30", ""), 3);
     play_expect_state(&play, 3, VRT_JOB_DISK_FULL);
-    expect_int(play_show(&play, 3, &info), 200);
-    expect_str(info.error.id, "spool.quota");
-    vrt_job_info_done(&info);
+    expect_contains(play_answer, "\"error\":{\"id\":\"spool.quota\"");
     expect_int(play_ask(&play, "DELETE", "/v1/jobs/3", "", &body), 200);
     play_expect_state(&play, 3, VRT_JOB_CANCELLED);
     play_stop(&play);
@@ -467,20 +452,24 @@ static void test_stop(void)
 {
     struct play play;
     struct vrt_buf stream = { .limit_bytes = 0 };
-    int n_put_back = 0;
+    int n_new = 0, n_put_back = 0;
 
     play_start(&play, "[jobs]\nmax_running = 2\n");
+    int all = play_subscribe(&play, "/v1/events"), half = http_client_connect(play.socket);
     for (int i = 1; i <= 5; i++)
         expect_int(play_submit(&play, "hang", ""), i);
     int waiting = play_submit_begin(&play, "never", "");
-    int all = play_subscribe(&play, "/v1/events"), half = http_client_connect(play.socket);
     http_client_send(half, "GET /", 5);
     kill(getpid(), SIGTERM);
     expect_int(http_client_read(waiting, play_answer, sizeof(play_answer)), 503);
     expect_contains(play_answer, "shutting_down");
-    while (play_next_event(all, &stream) >= 0)
-        n_put_back += strstr(play_answer, "\"state\":\"queued\"") &&
-                      !strstr(play_answer, "\"started_at\":null");
+    while (play_next_event(all, &stream) >= 0) {
+        bool is_queued = strstr(play_answer, "\"state\":\"queued\"");
+        n_new += is_queued && strstr(play_answer, "\"started_at\":null");
+        n_put_back += is_queued && !strstr(play_answer, "\"started_at\":null");
+    }
+    /* Those that start at once may be told of only then. */
+    expect_true(n_new >= 3);
     expect_int(n_put_back, 2);
     play_wait_stopped(&play);
     close(waiting);

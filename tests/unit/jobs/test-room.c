@@ -227,7 +227,7 @@ static void test_uploads(void)
 static bool is_wanted(void *ctx, int64_t job_id, bool is_result)
 {
     (void)ctx;
-    return job_id == 12 || job_id == 7 || (job_id == 8 && is_result);
+    return job_id == 12 || job_id == 7 || job_id == 1 || (job_id == 8 && is_result);
 }
 
 static void test_clean(void)

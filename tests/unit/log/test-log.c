@@ -416,8 +416,10 @@ static void test_unfit(void)
     expect_int(vrt_log_check(&(struct vrt_log_target){ VRT_CONF_LOG_TEXT, path, NULL }, NULL), 0);
     expect_int(access(path, F_OK), -1);
     vrt_log_set_level(VRT_LOG_INFO);
+    expect_true(rename(there, path) == 0 && mkdir(there, 0700) == 0);
+    expect_int(vrt_log_reopen(&error), -EISDIR);
     vrt_log_info("still here");
-    expect_int(stat(there, &st), 0);
+    expect_int(stat(path, &st), 0);
     expect_true(st.st_size > 10);
     expect_int(st.st_mode & 0777, 0640 & st.st_mode);
     expect_aside();

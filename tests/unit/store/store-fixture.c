@@ -198,8 +198,12 @@ void bench_put(struct bench *bench, int64_t id)
     vrt_store_put_job(bench->store, bench_job(id), bench_done(bench));
 }
 
+/* With a bookmark at one end or the other of what it may hold. */
 struct vrt_segment_record bench_segment(int64_t job_id, int64_t number)
 {
+    const int64_t most = INT64_MAX / 2, n = number % 2 ? most : 0, rest = most - n;
+    const int64_t pts = number % 2 ? most : INT64_MIN / 2;
+
     return (struct vrt_segment_record){
         .number = number,
         .n_frames = 96,
@@ -208,6 +212,7 @@ struct vrt_segment_record bench_segment(int64_t job_id, int64_t number)
         .tail_bytes = number % 2,
         .n_concealed = number,
         .ran_ms = 1000 * number,
-        .behind = { .first = number, .first_pts = -number, .checksum = INT64_MAX - job_id },
+        .behind = { n, pts, rest, pts, number % 2 ? 0 : INT64_MAX, rest, rest, pts, rest, rest,
+                    rest },
     };
 }

@@ -102,6 +102,7 @@ static void test_migration(void)
         expect_int(bench.table.rows[0].n_segments, 1);
         expect_int(bench.table.rows[0].segments[0].n_concealed, 2);
         expect_int(bench.table.rows[0].segments[0].ran_ms, 0);
+        expect_int(bench.table.rows[0].segments[0].behind.first, 0);
         expect_int(strlen(vrt_store_instance(bench.store)), VRT_STORE_INSTANCE_BYTES - 1);
         /* It is the file's own, which stays. */
         if (i > 0)
@@ -111,6 +112,7 @@ static void test_migration(void)
         expect_int(bench.table.n_measures, i);
         vrt_store_put_measure(bench.store, &measure);
         bench_close(&bench);
+        execute(&bench, "UPDATE segments SET behind = '{\"first\":1,\"clip\":-1}'");
     }
     bench_remove(&bench);
 }
