@@ -177,8 +177,10 @@ static void on_segment_saved(void *ctx, int r)
     struct vrt_job *job = saving->job;
     struct vrt_error error = { .id = NULL };
 
-    /* Only what continues those before it: behind one that failed there is a gap. */
-    if (r == 0 && segment->number == (int64_t)job->n_segments) {
+    /* Only what continues those before it, behind one that failed there is a gap; and what wasn't
+     * forgotten on its way. */
+    if (r == 0 && segment->number == (int64_t)job->n_segments &&
+        saving->number > job->parts->writes.n_cut) {
         vrt_log_debug("job %" PRId64 ": segment %" PRId64 " is stored, up to shard %" PRId64,
                       job->info.id, segment->number, segment->next_shard);
         take_segment(job, segment);
@@ -225,9 +227,10 @@ void vrt_job_store_save_segment(struct vrt_job_store *store, struct vrt_job *job
     vrt_job_store_save_history(store, job);
 }
 
-/* The job has no segments from this one on. */
+/* The job has no segments from this one on, nor any that are still to be stored. */
 static void lose_segments(struct vrt_job_store *store, struct vrt_job *job, size_t first)
 {
+    job->parts->writes.n_cut = job->parts->writes.n_begun;
     store->events.segments_gone(store->context, job, first);
     job->n_segments = first;
     job->info.segments_done = (int64_t)first;
@@ -235,7 +238,7 @@ static void lose_segments(struct vrt_job_store *store, struct vrt_job *job, size
 
 void vrt_job_store_cut_segments(struct vrt_job_store *store, struct vrt_job *job, size_t first)
 {
-    if (first >= job->n_segments)
+    if (first >= job->n_segments && !job->parts->writes.n_pending)
         return;
     lose_segments(store, job, first);
     vrt_store_cut_segments(store->context->params.store, job->info.id, (int64_t)first,

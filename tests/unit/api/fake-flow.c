@@ -3,37 +3,29 @@
 #include "tests/unit/api/fake-flow.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <uv.h>
 
 #include "api.h"
 #include "base/clock.h"
 #include "base/streams.h"
 #include "daemon/devices/device-history.h"
-#include "daemon/devices/doctor-report.h"
-#include "daemon/devices/doctor.h"
 #include "daemon/pipeline/pipeline.h"
 #include "daemon/devices/pool.h"
-#include "daemon/devices/profile.h"
-#include "daemon/devices/trimming.h"
 #include "engine/replica.h"
 
 struct fake_flow fake_flow;
 
 #define SEGMENT 4       /* frames */
 #define LAST_MS 1500    /* that the end of "last" takes */
-
-struct vrt_pool {
-    uv_loop_t *loop;
-    uv_timer_t timer;
-    void (*stopped)(void *ctx);
-    void *ctx;
-};
+#define SMALL 32        /* how wide tiles are that need less memory */
 
 struct vrt_pipeline {
     struct vrt_pipeline_params params;
@@ -207,6 +199,9 @@ static void end(struct vrt_pipeline *pipeline, const char *id, const char *messa
     uv_timer_stop(&pipeline->timer);
     if (id)
         vrt_refuse(&error, -EINVAL, id, "%s", message);
+    else if (pipeline->params.is_alpha_pass)
+        close(openat(pipeline->params.spool_fd, pipeline->params.output_name,
+                     O_WRONLY | O_CREAT, 0600));
     if (was_running) {
         fake_flow.n_running--;
         pipeline->params.done(pipeline->params.ctx, id ? &error : NULL);
@@ -218,6 +213,11 @@ static void end(struct vrt_pipeline *pipeline, const char *id, const char *messa
 static bool is(const struct vrt_pipeline *pipeline, const char *what)
 {
     return strncmp(pipeline->name, what, strlen(what)) == 0;
+}
+
+static bool has(const struct vrt_pipeline *pipeline, const char *what)
+{
+    return strstr(pipeline->name, what);
 }
 
 /* A segment every SEGMENT frames. */
@@ -250,7 +250,10 @@ static void tick_admitting(struct vrt_pipeline *pipeline)
 
 static void tick_running(struct vrt_pipeline *pipeline)
 {
-    if (is(pipeline, "fail") && pipeline->frames_done == pipeline->frames_total) {
+    if (has(pipeline, "-large") && pipeline->info.recipe.tile_w > SMALL &&
+        !pipeline->params.is_alpha_pass && pipeline->frames_done == pipeline->frames_total) {
+        end(pipeline, VRT_E(DEVICE_MEMORY), "the fake is too large");
+    } else if (is(pipeline, "fail") && pipeline->frames_done == pipeline->frames_total) {
         end(pipeline, VRT_E(DEVICE_FAILED), "the fake failed");
     } else if (is(pipeline, "media-") && pipeline->n_ticks == pipeline->frames_total + 2) {
         end(pipeline, VRT_E(MEDIA_CRASHED), "the fake crashed");
@@ -270,6 +273,9 @@ static void tick_running(struct vrt_pipeline *pipeline)
         pipeline->params.totals->frames_done++;
         pipeline->params.totals->busy_ns[VRT_STAGE_COMPUTE] += VRT_NS_PER_S / 2;
         end_segment(pipeline);
+        /* Before anybody can know that the last one is stored. */
+        if (pipeline->params.is_alpha_pass && pipeline->frames_done == pipeline->frames_total)
+            end(pipeline, NULL, NULL);
     }
 }
 
@@ -291,32 +297,44 @@ static void on_tick(uv_timer_t *timer)
         end(pipeline, pipeline->reason.id, pipeline->reason.message);
     else if (pipeline->phase == VRT_PIPELINE_ADMITTING)
         tick_admitting(pipeline);
-    else if (pipeline->phase == VRT_PIPELINE_FINISHING)
-        end(pipeline, NULL, NULL);
-    else
+    else if (pipeline->phase != VRT_PIPELINE_FINISHING)
         tick_running(pipeline);
+    else {
+        fake_flow.size_bytes_max = pipeline->params.size_bytes_max(pipeline->params.ctx);
+        end(pipeline, NULL, NULL);
+    }
 }
 
 int vrt_pipeline_new(struct vrt_pool *pool, const struct vrt_pipeline_params *params,
                      struct vrt_pipeline **ret_pipeline, struct vrt_error *error)
 {
     struct vrt_pipeline *pipeline = calloc(1, sizeof(*pipeline));
+    const struct vrt_job_settings *settings = params->settings;
+    const struct vrt_recipe *recipe = params->recipe;
 
     if (!pipeline)
         return vrt_refuse_errno(error, -ENOMEM, "the fake pipeline");
+    /* Nothing of it may be lost. */
+    if (params->is_alpha_pass)
+        vrt_assert(settings->codec == VRT_CODEC_FFV1 && settings->hwaccel == VRT_HWACCEL_OFF &&
+                   settings->hwdec == VRT_HWDEC_OFF && settings->quality == VRT_UNKNOWN &&
+                   !settings->pixel_format[0] && !settings->encoder_options[0] &&
+                   params->output_fd == -1 && !params->reference_name);
     pipeline->params = *params;
     pipeline->network = vrt_network_ref(params->network);
     snprintf(pipeline->name, sizeof(pipeline->name), "%s", params->input_name);
     const char *number = strchr(pipeline->name, '-');
     pipeline->frames_total = number ? (int)strtol(number + 1, NULL, 10) : 3;
     pipeline->info = (struct vrt_pipeline_info){
-        .out_codec = (enum vrt_codec)params->settings->codec,
-        .out_quality = (int)params->settings->quality,
-        .out_alpha = VRT_ALPHA_DROP, .out_bitrate = 9, .out_hwaccel = VRT_HWACCEL_NVENC,
+        .out_codec = (enum vrt_codec)settings->codec,
+        .out_quality = (int)settings->quality,
+        .out_alpha = has(pipeline, "-alpha") ? VRT_ALPHA_NETWORK : VRT_ALPHA_DROP,
+        .out_bitrate = 9, .out_hwaccel = VRT_HWACCEL_NVENC,
         .in_hwdec = VRT_HWDEC_VAAPI, .codec = "mpeg4", .pixel_format = "yuv410p",
         .network = vrt_network_info(params->network), .network_checksum = 0xfeed,
         .recipe = { .clip_frames = 4, .segment_frames = SEGMENT, .clip_overlap = 1, .overlap = 8,
-                    .tile_w = 64, .tile_h = 48, .encoder_threads = 2, .scene_threshold = 0.5,
+                    .tile_w = params->wants_smaller ? SMALL : recipe ? recipe->tile_w : 64,
+                    .tile_h = 48, .encoder_threads = 2, .scene_threshold = 0.5,
                     .strength = 0.75, .tiling = VRT_TILING_OFFICIAL, .times = 3, .every = 2,
                     .fields.deinterlace = VRT_DEINTERLACE_FIELD, .tonemap = VRT_TONEMAP_HABLE },
         .width = 64, .height = 48, .out_width = 128, .out_height = 96, .fps = 25,
@@ -344,6 +362,10 @@ void vrt_pipeline_start(struct vrt_pipeline *pipeline)
                  pipeline->name);
     fake_flow.n_running++;
     fake_flow.n_running_max = VRT_MAX(fake_flow.n_running_max, fake_flow.n_running);
+    if (has(pipeline, "-cut") && pipeline->params.n_segments > 1) {
+        pipeline->params.segments_cut(pipeline->params.ctx, 1);
+        pipeline->frames_done = SEGMENT;
+    }
 }
 
 void vrt_pipeline_stop(struct vrt_pipeline *pipeline, const struct vrt_error *reason)
@@ -425,170 +447,6 @@ const char *vrt_pipeline_warning(const struct vrt_pipeline *pipeline, size_t i)
     (void)pipeline;
     (void)i;
     return "this is a fake";
-}
-
-/* What a client waits for: it begins with its timer, by which it goes on. */
-static void on_errand_closed(uv_handle_t *handle)
-{
-    free(handle);
-}
-
-static void end_errand(uv_timer_t *timer)
-{
-    fake_flow.n_alive--;
-    uv_close((uv_handle_t *)timer, on_errand_closed);
-}
-
-/* "cpu:7" is not there. Return: one of `size` bytes; NULL with `error`. */
-static void *begin_errand(struct vrt_pool *pool, const char *device, size_t size,
-                          uv_timer_cb tick, struct vrt_error *error)
-{
-    uv_timer_t *timer = strcmp(device, "cpu:7") == 0 ? NULL : calloc(1, size);
-
-    if (!timer) {
-        vrt_refuse(error, -ENODEV, VRT_E(DEVICE_UNKNOWN), "the fake has no %s", device);
-        return NULL;
-    }
-    uv_timer_init(pool->loop, timer);
-    uv_timer_start(timer, tick, FAKE_FLOW_TICK_MS, FAKE_FLOW_TICK_MS);
-    fake_flow.n_alive++;
-    return timer;
-}
-
-struct vrt_profile {
-    uv_timer_t timer;
-    struct vrt_profile_params params;
-    int n_ticks;
-    bool cancelled;
-};
-
-static void on_profile_tick(uv_timer_t *timer)
-{
-    struct vrt_profile *profile = vrt_container_of(timer, struct vrt_profile, timer);
-    struct vrt_profile_report report;
-    struct vrt_error error = { .id = NULL };
-
-    /* As many ticks as frames are wide. */
-    if (!profile->cancelled && ++profile->n_ticks < profile->params.width)
-        return;
-    vrt_profile_report_init(&report);
-    report.width = profile->params.width;
-    if (profile->cancelled)
-        vrt_refuse(&error, -ECANCELED, "job.cancelled", "the fake was cancelled");
-    profile->params.done(profile->params.ctx, profile->cancelled ? NULL : &report,
-                         profile->cancelled ? &error : NULL);
-    end_errand(timer);
-}
-
-int vrt_profile_new(struct vrt_pool *pool, const struct vrt_profile_params *params,
-                    struct vrt_profile **ret_profile, struct vrt_error *error)
-{
-    struct vrt_profile *profile = begin_errand(pool, params->devices, sizeof(*profile),
-                                               on_profile_tick, error);
-
-    if (!profile)
-        return -ENODEV;
-    profile->params = *params;
-    *ret_profile = profile;
-    atomic_fetch_add(&fake_flow.n_profiles, 1);
-    return 0;
-}
-
-void vrt_profile_cancel(struct vrt_profile *profile)
-{
-    profile->cancelled = true;
-    fake_flow.n_profiles_cancelled++;
-}
-
-struct vrt_doctor {
-    uv_timer_t timer;
-    struct vrt_doctor_params params;
-    bool is_slow, is_cancelled;
-};
-
-static void on_doctor_tick(uv_timer_t *timer)
-{
-    struct vrt_doctor *doctor = vrt_container_of(timer, struct vrt_doctor, timer);
-
-    if (doctor->is_slow && !doctor->is_cancelled)
-        return;
-    vrt_doctor_report_add(doctor->params.report, &(struct vrt_doctor_line){
-        .id = "device.kernel", .subject = "cpu:0", .status = VRT_DOCTOR_WARNING, .cure = "none",
-    }, "the fake has no kernels");
-    doctor->params.done(doctor->params.ctx);
-    end_errand(timer);
-}
-
-/* "cpu:9" takes until it is cancelled. */
-int vrt_doctor_new(struct vrt_pool *pool, const struct vrt_doctor_params *params,
-                   struct vrt_doctor **ret_doctor, struct vrt_error *error)
-{
-    struct vrt_doctor *doctor = begin_errand(pool, params->device, sizeof(*doctor),
-                                             on_doctor_tick, error);
-
-    if (!doctor)
-        return -ENODEV;
-    doctor->params = *params;
-    doctor->is_slow = strcmp(params->device, "cpu:9") == 0;
-    *ret_doctor = doctor;
-    atomic_fetch_add(&fake_flow.n_doctors, 1);
-    return 0;
-}
-
-void vrt_doctor_cancel(struct vrt_doctor *doctor)
-{
-    doctor->is_cancelled = true;
-}
-
-bool vrt_doctor_machine_has_gpu(const char *kind)
-{
-    (void)kind;
-    return false;
-}
-
-void vrt_doctor_tell_backends(const struct vrt_pool *pool, const char *kind,
-                              bool (*has_gpu)(const char *kind),
-                              struct vrt_doctor_report *report)
-{
-    (void)pool;
-    (void)kind;
-    (void)has_gpu;
-    (void)report;
-}
-
-struct trimming {
-    uv_timer_t timer;
-    struct vrt_trimming_params params;
-    char device[32];
-};
-
-static void on_trimming_tick(uv_timer_t *timer)
-{
-    const struct trimming *trimming = vrt_container_of(timer, struct trimming, timer);
-    const struct vrt_trimmed devices[] = {
-        { .is_meant = strcmp(trimming->device, "cuda:0") != 0, .is_done = true,
-          .freed_bytes = trimming->params.trim ? 7 : -1,
-          .peak_bytes = trimming->params.reset_peak ? 9 : -1 },
-        { .is_meant = strcmp(trimming->device, "cpu:0") != 0, .freed_bytes = -1, .peak_bytes = -1,
-          .message = "the fake is lost" },
-    };
-
-    trimming->params.done(trimming->params.ctx, devices, VRT_ARRAY_SIZE(devices));
-    end_errand(timer);
-}
-
-/* cpu:0 does it, cuda:0 does not. */
-int vrt_trimming_begin(struct vrt_pool *pool, const struct vrt_trimming_params *params,
-                       struct vrt_error *error)
-{
-    struct trimming *trimming = begin_errand(pool, params->device, sizeof(*trimming),
-                                             on_trimming_tick, error);
-
-    if (!trimming)
-        return -ENODEV;
-    trimming->params = *params;
-    snprintf(trimming->device, sizeof(trimming->device), "%s", params->device);
-    return 0;
 }
 
 const char *vrt_stage_name(enum vrt_stage stage)

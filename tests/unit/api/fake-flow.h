@@ -8,6 +8,9 @@
  * takes as many ticks as its frames are wide. A job does what its input's name says:
  *
  *     run-N      takes N ticks, a frame each, then is done; every 4 are a segment
+ *     run-N-large    finds after N frames that it needs a smaller recipe, and then is done
+ *     run-N-alpha    takes N ticks for its transparency first
+ *     run-N-cut      finds that of the segments that it goes on from only the first is whole
  *     hang       goes on until it is cancelled
  *     stuck      goes on for ever, as if its device hung
  *     fail       fails after three frames
@@ -25,11 +28,19 @@
 
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <uv.h>
 
 #include "daemon/pipeline/pipeline.h"
 
 #define FAKE_FLOW_TICK_MS 2
 #define FAKE_FLOW_STARTS_MAX 64
+
+struct vrt_pool {
+    uv_loop_t *loop;
+    uv_timer_t timer;
+    void (*stopped)(void *ctx);
+    void *ctx;
+};
 
 /* What happened since vrt_pool_new(); to be looked at when the server's thread has ended. */
 struct fake_flow {
@@ -44,6 +55,7 @@ struct fake_flow {
     atomic_int n_doctors;                       /* likewise */
     atomic_int n_slow;                          /* slow ones that ever waited to be admitted */
     atomic_int n_let;                           /* so many more are; set by a test at any time */
+    int64_t size_bytes_max;                     /* of the result that was finished last */
     double memory_fractions[2];                 /* of its devices */
     bool has_snapshot;                          /* snapshots of whatever pipeline are: */
     struct vrt_pipeline_snapshot snapshot;

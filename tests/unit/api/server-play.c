@@ -198,36 +198,56 @@ int play_file(const char *text, int flags)
     return fd;
 }
 
-/* Sends a POST with an input called `name`, and an output. Return: the connection. */
-static int send_files(struct play *play, const char *path, const char *name, const char *more)
+int play_send_begin(struct play *play, const char *route, const char *body, const int *fds,
+                    int n_fds)
 {
-    char body[1024], head[256];
-    int fds[2] = { play_file("video", O_RDONLY), play_file("", O_RDWR) };
+    char request[2048];
+    const char *space = strchr(route, ' ');
     int fd = http_client_connect(play->socket);
-    int n = snprintf(body, sizeof(body), "{\"input\":{\"fd\":0,\"name\":\"%s\"},"
-                     "\"output\":{\"fd\":1,\"name\":\"out.mkv\"}%s}", name, more);
 
-    http_client_send_files(fd, "\r\n", fds, 2);
+    if (n_fds)
+        http_client_send_files(fd, "\r\n", fds, n_fds);
+    int n = snprintf(request, sizeof(request), "%.*s %s HTTP/1.1\r\n" HOST "Content-Type: "
+                     "application/json\r\nContent-Length: %zu\r\n\r\n%s", (int)(space - route),
+                     route, space + 1, strlen(body), body);
+    http_client_send(fd, request, (size_t)n);
+    return fd;
+}
+
+int play_send(struct play *play, const char *route, const char *body, const int *fds, int n_fds)
+{
+    int fd = play_send_begin(play, route, body, fds, n_fds);
+    int status = http_client_read(fd, play_answer, sizeof(play_answer));
+
+    close(fd);
+    return status;
+}
+
+/* Sends an input called `name`, and an output. Return: the connection. */
+static int send_files(struct play *play, const char *route, const char *name, const char *more)
+{
+    char body[1024];
+    int fds[2] = { play_file("video", O_RDONLY), play_file("", O_RDWR) };
+
+    snprintf(body, sizeof(body), "{\"input\":{\"fd\":0,\"name\":\"%s\"},"
+             "\"output\":{\"fd\":1,\"name\":\"out.mkv\"}%s}", name, more);
+    int fd = play_send_begin(play, route, body, fds, 2);
     close(fds[0]);
     close(fds[1]);
-    snprintf(head, sizeof(head), "POST %s HTTP/1.1\r\n" HOST
-             "Content-Type: application/json\r\nContent-Length: %d\r\n\r\n", path, n);
-    http_client_send_text(fd, head);
-    http_client_send(fd, body, (size_t)n);
     return fd;
 }
 
 int play_submit_begin(struct play *play, const char *name, const char *more)
 {
-    return send_files(play, "/v1/jobs", name, more);
+    return send_files(play, "POST /v1/jobs", name, more);
 }
 
 void play_hand_over(struct play *play, long long id, const char *why, const char *name)
 {
-    char path[64];
+    char route[64];
 
-    snprintf(path, sizeof(path), "/v1/jobs/%lld/%s", id, why);
-    int fd = send_files(play, path, name, "");
+    snprintf(route, sizeof(route), "POST /v1/jobs/%lld/%s", id, why);
+    int fd = send_files(play, route, name, "");
     expect_int(http_client_read(fd, play_answer, sizeof(play_answer)), 200);
     close(fd);
 }

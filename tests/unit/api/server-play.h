@@ -63,6 +63,13 @@ void play_become(unsigned uid, unsigned gid);
 int play_ask(struct play *play, const char *method, const char *path, const char *more,
              char **ret_body);
 
+/* Sends a request with JSON, "POST /v1/...", and descriptors. Return: the connection. */
+int play_send_begin(struct play *play, const char *route, const char *body, const int *fds,
+                    int n_fds);
+
+/* The same, to the end: play_answer. Return: the status. */
+int play_send(struct play *play, const char *route, const char *body, const int *fds, int n_fds);
+
 /*
  * Sends POST /v1/jobs for an input called `name`; `more` is more JSON, with a comma before.
  * Return: the connection.

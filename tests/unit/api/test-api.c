@@ -89,27 +89,13 @@ static void test_events(void)
     play_stop(&play);
 }
 
-/* Sends a request: "POST", a path and JSON. Return: the connection. */
-static int ask_begin(struct play *play, const char *method, const char *path, const char *body)
-{
-    char request[1024];
-    int fd = http_client_connect(play->socket);
-    int n = snprintf(request, sizeof(request), "%s %s HTTP/1.1\r\nHost: x\r\n"
-                     "Content-Type: application/json\r\nContent-Length: %zu\r\n\r\n%s",
-                     method, path, strlen(body), body);
-
-    http_client_send(fd, request, (size_t)n);
-    return fd;
-}
-
-/* The same, to the end. Return: the status. */
+/* A request with JSON, to the end. Return: the status. */
 static int ask(struct play *play, const char *method, const char *path, const char *body)
 {
-    int fd = ask_begin(play, method, path, body);
-    int status = http_client_read(fd, play_answer, sizeof(play_answer));
+    char route[300];
 
-    close(fd);
-    return status;
+    snprintf(route, sizeof(route), "%s %s", method, path);
+    return play_send(play, route, body, NULL, 0);
 }
 
 static int post(struct play *play, const char *path, const char *body)
@@ -158,7 +144,6 @@ static void expect_answers(struct play *play)
 static void test_answers(void)
 {
     struct play play;
-    struct vrt_job_info info;
     struct rlimit limit;
 
     vrt_log_keep(500);
@@ -167,8 +152,7 @@ static void test_answers(void)
     expect_int(play_submit(&play, "run-4", ""), 1);
     expect_int(play_submit(&play, "fail", ""), 2);
     expect_int(play_submit(&play, "refuse", ""), -422);
-    play_wait_for(&play, 2, VRT_JOB_FAILED, &info);
-    vrt_job_info_done(&info);
+    play_expect_state(&play, 2, VRT_JOB_FAILED);
     int fd = play_submit_begin(&play, "never", "");
     do
         expect_int(ask(&play, "GET", "/metrics", ""), 200);
@@ -190,7 +174,7 @@ static void test_answers(void)
     setrlimit(RLIMIT_FSIZE, &limit);
     expect_int(post(&play, "/v1/tokens", "{\"name\":\"full\"}"), 200);
     /* Who goes away while devices are trimmed holds nobody up. */
-    close(ask_begin(&play, "POST", "/v1/devices", "{\"trim\":true}"));
+    close(play_send_begin(&play, "POST /v1/devices", "{\"trim\":true}", NULL, 0));
     expect_int(post(&play, "/v1/devices", "{\"trim\":true}"), 200);
     play_stop(&play);
 }
@@ -203,7 +187,7 @@ static void test_profile(void)
     expect_int(ask(&play, "GET", "/healthz", ""), 200);
     /* One at a time; who goes away makes room. */
     int n_before = atomic_load(&fake_flow.n_profiles);
-    int fd = ask_begin(&play, "POST", "/v1/profile", "{\"width\":16000}");
+    int fd = play_send_begin(&play, "POST /v1/profile", "{\"width\":16000}", NULL, 0);
     while (atomic_load(&fake_flow.n_profiles) == n_before)
         usleep(1000);
     expect_true(post(&play, "/v1/profile", "{\"width\":8}") != 200);
@@ -233,7 +217,7 @@ static void test_doctor(void)
     expect_contains(play_answer, "\"failed\":0");
     /* One at a time; who goes away makes room. */
     int n_before = atomic_load(&fake_flow.n_doctors);
-    int fd = ask_begin(&play, "POST", "/v1/doctor", "{\"device\":\"cpu:9\"}");
+    int fd = play_send_begin(&play, "POST /v1/doctor", "{\"device\":\"cpu:9\"}", NULL, 0);
     while (atomic_load(&fake_flow.n_doctors) == n_before)
         usleep(1000);
     expect_int(post(&play, "/v1/doctor", "{}"), 503);
@@ -319,7 +303,6 @@ static void test_reload(void)
     static const char url[] = "{\"input\":{\"url\":\"http://x.invalid/a.mp4\",\"name\":\"a.mp4\"},"
         "\"output\":{\"name\":\"a.mkv\"},\"dry_run\":true}";
     struct play play;
-    struct vrt_job_info info;
     char path[160];
 
     play_start(&play, "[jobs]\nmax_running = 1\nmax_queued = 1\n[log]\nlevel = error\n");
@@ -342,14 +325,11 @@ static void test_reload(void)
     expect_int(play_submit(&play, "hang", ""), -503);
     expect_int(atomic_load(&play.n_reread), 1);
     atomic_store(&play.is_reading_held, false);
-    play_wait_for(&play, 2, VRT_JOB_RUNNING, &info);
-    vrt_job_info_done(&info);
+    play_expect_state(&play, 2, VRT_JOB_RUNNING);
     expect_int(atomic_load(&play.n_reread), 2);
     expect_int(play_submit(&play, "hang", ""), 3);
-    expect_int(play_show(&play, 3, &info), 200);
-    expect_str(info.model.name, "mine");
-    expect_str(info.device, "cpu:7");
-    vrt_job_info_done(&info);
+    expect_contains(play_answer, "\"model\":{\"name\":\"mine\"");
+    expect_contains(play_answer, "\"device\":\"cpu:7\"");
     expect_int(post(&play, "/v1/profile", "{}"), 422);
     expect_int(post(&play, "/v1/jobs", url), 400);
     expect_contains(play_answer, "input.url");

@@ -11,7 +11,6 @@
 #include "base/macro.h"
 #include "daemon/jobs/queue-context.h"
 #include "tests/unit/api/fake-flow.h"
-#include "tests/unit/http/http-client.h"
 #include "tests/unit/api/server-play.h"
 
 /* A file that holds something, on a file system of its own: none that is gone had its number. */
@@ -23,27 +22,8 @@ static int full_file(void)
     return fd;
 }
 
-/* Sends a body, behind which these descriptors come. Return: the status; play_answer. */
-static int send_files(struct play *play, const char *route, const char *body, const int *fds,
-                      int n_files)
-{
-    char request[2048];
-    const char *space = strchr(route, ' ');
-    int fd = http_client_connect(play->socket);
-
-    if (n_files)
-        http_client_send_files(fd, "\r\n", fds, n_files);
-    int n = snprintf(request, sizeof(request), "%.*s %s HTTP/1.1\r\nHost: x\r\n"
-                     "Content-Type: application/json\r\nContent-Length: %zu\r\n\r\n%s",
-                     (int)(space - route), route, space + 1, strlen(body), body);
-    http_client_send(fd, request, (size_t)n);
-    int status = http_client_read(fd, play_answer, sizeof(play_answer));
-    close(fd);
-    return status;
-}
-
-/* The same with so many files of its own; the output holds something where it is called
- * full.mkv. */
+/* Sends a body with so many files of its own; the output holds something where it is called
+ * full.mkv. Return: the status; play_answer. */
 static int send_body(struct play *play, const char *route, const char *body, int n_files)
 {
     int fds[3] = { -1, -1, -1 };
@@ -51,7 +31,7 @@ static int send_body(struct play *play, const char *route, const char *body, int
     for (int i = 0; i < n_files; i++)
         fds[i] = i != 1 ? play_file("video", O_RDONLY) :
                  strstr(body, "full.mkv") ? full_file() : play_file("", O_RDWR);
-    int status = send_files(play, route, body, fds, n_files);
+    int status = play_send(play, route, body, fds, n_files);
     for (int i = 0; i < n_files; i++)
         close(fds[i]);
     return status;
@@ -387,25 +367,54 @@ static void test_one_output(void)
                    open("/dev/null", O_RDWR) };
 
     play_start(&play, "");
-    expect_int(send_files(&play, "POST /v1/jobs", body, fds, 2), 201);
-    expect_int(send_files(&play, "POST /v1/jobs", body, fds, 2), 422);
+    expect_int(play_send(&play, "POST /v1/jobs", body, fds, 2), 201);
+    expect_int(play_send(&play, "POST /v1/jobs", body, fds, 2), 422);
     expect_contains(play_answer, "job 1 writes to the same output");
     expect_int(send_body(&play, "DELETE /v1/jobs/1", "", 0), 200);
     play_expect_state(&play, 1, VRT_JOB_CANCELLED);
-    expect_int(send_files(&play, "POST /v1/jobs", body, fds, 2), 201);
+    expect_int(play_send(&play, "POST /v1/jobs", body, fds, 2), 201);
     /* One that is given another is known by that. */
     play_restart(&play);
     play_expect_state(&play, 2, VRT_JOB_NEEDS_INPUT);
     const int others[2] = { fds[0], fds[2] };
-    expect_int(send_files(&play, "POST /v1/jobs/2/resume", body, others, 2), 200);
-    expect_int(send_files(&play, "POST /v1/jobs", body, others, 2), 422);
+    expect_int(play_send(&play, "POST /v1/jobs/2/resume", body, others, 2), 200);
+    expect_int(play_send(&play, "POST /v1/jobs", body, others, 2), 422);
     expect_contains(play_answer, "job 2 writes to the same output");
-    expect_int(send_files(&play, "POST /v1/jobs", body, fds, 2), 201);
+    expect_int(play_send(&play, "POST /v1/jobs", body, fds, 2), 201);
     /* What is no file takes from everybody. */
     for (int i = 0; i < 2; i++)
-        expect_int(send_files(&play, "POST /v1/jobs", body, (int[]){ fds[0], fds[3] }, 2), 201);
+        expect_int(play_send(&play, "POST /v1/jobs", body, (int[]){ fds[0], fds[3] }, 2), 201);
     for (size_t i = 0; i < VRT_ARRAY_SIZE(fds); i++)
         close(fds[i]);
+    play_stop(&play);
+}
+
+/* A job that reads a pipe can't be gone on with, nor one that doesn't with one. */
+static void test_pipe(void)
+{
+    static const char body[] = "{\"input\":{\"fd\":0,\"name\":\"hang\"},"
+        "\"output\":{\"fd\":1,\"name\":\"x.mkv\"}}";
+    struct play play;
+    int fds[2], files[2] = { -1, play_file("", O_RDWR) };
+
+    play_start(&play, "");
+    expect_int(play_submit(&play, "hang", ""), 1);
+    expect_int(pipe(fds), 0);
+    files[0] = fds[0];
+    expect_int(play_send(&play, "POST /v1/jobs", body, files, 2), 201);
+    play_await_frames(&play, 2);
+    expect_int(send_body(&play, "POST /v1/jobs/2/pause", "", 0), 422);
+    expect_contains(play_answer, "a second time: pause the program that writes into it");
+    play_restart(&play);
+    play_expect_state(&play, 2, VRT_JOB_FAILED);
+    expect_contains(play_answer, "the job was interrupted while it read a pipe");
+    expect_int(play_send(&play, "POST /v1/jobs/2/retry", body, files, 2), 422);
+    expect_contains(play_answer, "a second time: run the command again");
+    expect_int(play_send(&play, "POST /v1/jobs/1/resume", body, files, 2), 422);
+    expect_contains(play_answer, "job 1 was begun with a file, and goes on with no pipe");
+    for (int i = 0; i < 2; i++)
+        close(fds[i]);
+    close(files[1]);
     play_stop(&play);
 }
 
@@ -537,6 +546,7 @@ TEST_MAIN_AFTER(signal(SIGPIPE, SIG_IGN),
     { "pause-twice", test_pause_twice },
     { "other-input", test_other_input },
     { "one-output", test_one_output },
+    { "pipe", test_pipe },
     { "suspects", test_suspects },
     { "crash-loop", test_crash_loop },
     { "media", test_media },

@@ -555,6 +555,13 @@ static void test_stored_later(void)
     expect_int(sqlite3_exec(db, "CREATE TRIGGER refuse BEFORE UPDATE ON jobs BEGIN SELECT "
                             "RAISE(ABORT, 'not now'); END", NULL, NULL, NULL), SQLITE_OK);
     expect_int(play_ask(&play, "POST", "/v1/jobs/2/pause", "\r\n", &body), 200);
+    play_expect_state(&play, 1, VRT_JOB_FAILED);
+    expect_contains(play_answer, "\"error\":{\"id\":\"store.failed\",\"message\":\"what is done of "
+                    "the job can't be stored: Input/output error: make room");
+    expect_int(play_submit(&play, "run-1", ""), 3);
+    play_expect_state(&play, 3, VRT_JOB_FAILED);
+    expect_contains(play_answer, "\"error\":{\"id\":\"store.failed\",\"message\":\"the job's start "
+                    "can't be stored: Input/output error: make room");
     expect_int(sqlite3_exec(db, "DROP TRIGGER refuse", NULL, NULL, NULL), SQLITE_OK);
     expect_int(sqlite3_close(db), SQLITE_OK);
     play_restart_with(&play, "SELECT json('not stored') FROM jobs WHERE id = 2 AND state <> "

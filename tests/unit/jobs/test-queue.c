@@ -147,19 +147,12 @@ static void test_done_stays(void)
     play_stop(&play);
 }
 
-static void cancel(struct play *play, long long id)
-{
-    char path[64], *body;
-
-    snprintf(path, sizeof(path), "/v1/jobs/%lld", id);
-    expect_int(play_ask(play, "DELETE", path, "", &body), 200);
-}
-
 /* One at a time, by priority, then by age; never more than max_running of one priority: one of a
  * higher priority goes first, beside those that run. */
 static void test_order(void)
 {
     struct play play;
+    char *body;
 
     play_start(&play, "[jobs]\nmax_running = 1\n");
     expect_int(play_submit(&play, "hang", ""), 1);
@@ -172,7 +165,7 @@ static void test_order(void)
     play_expect_state(&play, 4, VRT_JOB_DONE);
     play_expect_state(&play, 5, VRT_JOB_DONE);
     play_expect_state(&play, 2, VRT_JOB_QUEUED);
-    cancel(&play, 1);
+    expect_int(play_ask(&play, "DELETE", "/v1/jobs/1", "", &body), 200);
     play_expect_state(&play, 2, VRT_JOB_DONE);
     play_expect_state(&play, 3, VRT_JOB_DONE);
     play_stop(&play);
@@ -229,15 +222,6 @@ static void test_queue_full(void)
     play_stop(&play);
 }
 
-#define N_MANY 500      /* more than an event queue holds */
-
-static void start_many(struct play *play)
-{
-    play_start(play, "[jobs]\nmax_running = 1\n");
-    for (int i = 1; i <= N_MANY; i++)
-        expect_int(play_submit(play, "hang", ""), i);
-}
-
 /* A device that hangs keeps it from ending well, but a second signal ends it all the same. */
 static void test_hurry(void)
 {
@@ -250,7 +234,7 @@ static void test_hurry(void)
     if (pid == 0) {
         play_start(play, "");
         expect_int(play_submit(play, "stuck", ""), 1);
-        play_expect_state(play, 1, VRT_JOB_RUNNING);
+        play_await_frames(play, 1);
         kill(getpid(), SIGTERM);
         /* It still answers, and takes nothing more. */
         for (int i = 0; play_submit(play, "run-1", "") != -503; i++)
@@ -267,25 +251,6 @@ static void test_hurry(void)
     /* Now none of those threads takes files away meanwhile. */
     expect_int(play_remove(play), 0);
     munmap(play, sizeof(*play));
-}
-
-/* However many jobs wait, a new reader of events is told of all of them. */
-static void test_many(void)
-{
-    struct play play;
-    struct vrt_buf stream = { .limit_bytes = 0 };
-    int n_told = 0;
-
-    start_many(&play);
-    int all = play_subscribe(&play, "/v1/events");
-    while (n_told < N_MANY) {
-        int kind = play_next_event(all, &stream);
-        expect_true(kind >= 0);
-        n_told += kind == VRT_EVENT_JOB;
-    }
-    close(all);
-    vrt_buf_done(&stream);
-    play_stop(&play);
 }
 
 /* A change is told to all readers, also where a new one asks before the next tick. */
@@ -312,24 +277,6 @@ static void test_device_events(void)
     close(late);
     vrt_buf_done(&first);
     vrt_buf_done(&second);
-    play_stop(&play);
-}
-
-static void test_history(void)
-{
-    struct play play;
-    struct vrt_job_info info;
-    char *body;
-
-    play_start(&play, "[jobs]\nhistory = 2\n");
-    for (int i = 1; i <= 5; i++) {
-        expect_int(play_submit(&play, "run-1", ""), i);
-        play_expect_state(&play, i, VRT_JOB_DONE);
-    }
-    for (int i = 1; i <= 3; i++)
-        expect_int(play_show(&play, i, &info), 404);
-    expect_int(play_ask(&play, "GET", "/v1/status", "", &body), 200);
-    expect_contains(body, "\"done\":2");
     play_stop(&play);
 }
 
@@ -366,7 +313,29 @@ static void test_restart(void)
     /* No number is ever used twice. */
     expect_int(play_submit(&play, "run-1", ""), 5);
     play_expect_state(&play, 5, VRT_JOB_DONE);
+    /* What is damaged of it is made anew. */
+    play_hand_over(&play, 2, "resume", "run-8-cut");
+    play_expect_state(&play, 2, VRT_JOB_DONE);
+    expect_contains(play_answer, "\"frames_done\":8,");
+    expect_contains(play_answer, "\"segments_done\":2,");
     play_stop(&play);
+}
+
+/* What the devices have no memory for is begun anew with a smaller recipe, its transparency too:
+ * of what the larger one made nothing is of use. */
+static void test_smaller(void)
+{
+    struct play play;
+
+    play_start(&play, "");
+    expect_int(play_submit(&play, "run-4-large-alpha", ""), 1);
+    play_expect_state(&play, 1, VRT_JOB_DONE);
+    expect_contains(play_answer, "\"frames_done\":4,");
+    expect_contains(play_answer, "\"segments_done\":1,");
+    expect_contains(play_answer, "\"tile_width\":32,\"tile_height\":48,");
+    expect_contains(play_answer, "\"n_starts\":4,");
+    play_stop(&play);
+    expect_int(fake_flow.n_frames, 4 * 4);
 }
 
 /* A segment of the fake has 100 bytes, and is charged twice: by itself, and in the joined file. */
@@ -394,6 +363,8 @@ static void test_spool_limit(void)
     expect_int(play_ask(&play, "DELETE", "/v1/jobs/3", "", &body), 200);
     play_expect_state(&play, 3, VRT_JOB_CANCELLED);
     play_stop(&play);
+    /* The first was finished with 100 bytes left, or when not all of it was charged yet. */
+    expect_true(fake_flow.size_bytes_max >= 300 + 100 + (4 << 20));
 }
 
 /* Where both have a part of what they may have together, and wait, the first goes on with what the
@@ -476,11 +447,6 @@ static void test_stop(void)
     close(all);
     close(half);
     vrt_buf_done(&stream);
-
-    for (int i = 0; i < 5; i++) {
-        play_start(&play, "");
-        play_stop(&play);
-    }
 }
 
 TEST_MAIN_AFTER(signal(SIGPIPE, SIG_IGN),
@@ -492,10 +458,9 @@ TEST_MAIN_AFTER(signal(SIGPIPE, SIG_IGN),
     { "order", test_order },
     { "cancel", test_cancel },
     { "queue-full", test_queue_full },
-    { "many", test_many },
     { "device-events", test_device_events },
-    { "history", test_history },
     { "restart", test_restart },
+    { "smaller", test_smaller },
     { "spool-limit", test_spool_limit },
     { "spool-shared", test_spool_shared },
     { "gone", test_gone },

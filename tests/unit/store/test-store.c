@@ -35,15 +35,9 @@ static void expect_row(const struct table_row *row, const struct vrt_store_job *
 static void test_round_trip(void)
 {
     struct vrt_store_job odd = {
-        .id = INT64_MAX - 1,
-        .uid = UINT_MAX - 1,
-        .state = VRT_JOB_STATE_COUNT - 1,
-        .priority = INT64_MIN,
-        .created_at = -1,
-        .finished_at = INT64_MAX,
-        .starts = 3,
-        .request = "{\"name\": \"'; DROP TABLE jobs; --\"}",
-        .info = "",
+        .id = INT64_MAX - 1, .uid = UINT_MAX - 1, .state = VRT_JOB_STATE_COUNT - 1,
+        .priority = INT64_MIN, .created_at = -1, .finished_at = INT64_MAX, .starts = 3,
+        .request = "{\"name\": \"'; DROP TABLE jobs; --\"}", .info = "",
         .work = "\xff is no UTF-8",
     };
     struct bench bench;
@@ -366,21 +360,12 @@ static void test_outcomes(void)
     static const struct {
         int rc, wanted;
     } outcomes[] = {
-        { SQLITE_OK, 0 },
-        { SQLITE_FULL, -ENOSPC },
-        { SQLITE_IOERR_SHMSIZE, -ENOSPC },
-        { SQLITE_NOMEM, -ENOMEM },
-        { SQLITE_IOERR_NOMEM, -ENOMEM },
-        { SQLITE_BUSY_SNAPSHOT, -EBUSY },
-        { SQLITE_LOCKED, -EBUSY },
-        { SQLITE_PERM, -EACCES },
-        { SQLITE_READONLY_DBMOVED, -ESTALE },
-        { SQLITE_READONLY_DIRECTORY, -EROFS },
-        { SQLITE_TOOBIG, -EMSGSIZE },
-        { SQLITE_CORRUPT_VTAB, -EBADMSG },
-        { SQLITE_NOTADB, -EBADMSG },
-        { SQLITE_IOERR_READ, -EIO },
-        { SQLITE_MISUSE, -EIO },
+        { SQLITE_OK, 0 }, { SQLITE_FULL, -ENOSPC }, { SQLITE_IOERR_SHMSIZE, -ENOSPC },
+        { SQLITE_NOMEM, -ENOMEM }, { SQLITE_IOERR_NOMEM, -ENOMEM },
+        { SQLITE_BUSY_SNAPSHOT, -EBUSY }, { SQLITE_LOCKED, -EBUSY }, { SQLITE_PERM, -EACCES },
+        { SQLITE_READONLY_DBMOVED, -ESTALE }, { SQLITE_READONLY_DIRECTORY, -EROFS },
+        { SQLITE_TOOBIG, -EMSGSIZE }, { SQLITE_CORRUPT_VTAB, -EBADMSG },
+        { SQLITE_NOTADB, -EBADMSG }, { SQLITE_IOERR_READ, -EIO }, { SQLITE_MISUSE, -EIO },
     };
     struct vrt_store_db *db;
     struct vrt_error error = { 0 };
