@@ -199,8 +199,7 @@ static void expect_seen(struct play *play, bool with_names)
 
 static void test_users(void)
 {
-    static const char trim[] = "Content-Type: application/json\r\nContent-Length: 13\r\n\r\n"
-                               "{\"trim\":true}";
+    static const char trim[] = "{\"trim\":true}";
     struct play play;
     struct vrt_buf stream = { .limit_bytes = 0 };
     char *body;
@@ -227,8 +226,8 @@ static void test_users(void)
     expect_contains(body, "job.forbidden");
     expect_true(!strstr(body, "hang"));
     /* What is everybody's, and no job: administrators ask it of devices, as of models. */
-    expect_int(play_ask(&play, "POST", "/v1/devices", trim, &body), 403);
-    expect_contains(body, "by administrators only: root, the user that vrtd runs as, and");
+    expect_int(play_send(&play, "POST /v1/devices", trim, NULL, 0), 403);
+    expect_contains(play_answer, "by administrators only: root, the user that vrtd runs as, and");
     expect_int(play_ask(&play, "GET", "/v1/devices", "", &body), 200);
 
     /* Whose number is a token's gets no answer. */
@@ -236,10 +235,10 @@ static void test_users(void)
     expect_int(play_ask(&play, "GET", "/v1/status", "", &body), 0);
     play_become(0, 0);
     expect_seen(&play, true);
-    expect_int(play_ask(&play, "POST", "/v1/devices", trim, &body), 200);
+    expect_int(play_send(&play, "POST /v1/devices", trim, NULL, 0), 200);
     play_become(BERT, ADMINS);
     expect_seen(&play, true);
-    expect_int(play_ask(&play, "POST", "/v1/devices", trim, &body), 200);
+    expect_int(play_send(&play, "POST /v1/devices", trim, NULL, 0), 200);
     expect_int(play_ask(&play, "DELETE", "/v1/jobs/1", "", &body), 200);
     expect_contains(body, "hang");
     play_become(0, 0);
@@ -247,19 +246,17 @@ static void test_users(void)
 }
 
 /* Gives job 1 a priority. Return: the HTTP status. */
-static int hurry(struct play *play, int priority, char **ret_body)
+static int hurry(struct play *play, int priority)
 {
-    char more[160];
+    char body[32];
 
-    snprintf(more, sizeof(more), "Content-Type: application/json\r\nContent-Length: 14\r\n\r\n"
-             "{\"priority\":%d}", priority);
-    return play_ask(play, "PATCH", "/v1/jobs/1", more, ret_body);
+    snprintf(body, sizeof(body), "{\"priority\":%d}", priority);
+    return play_send(play, "PATCH /v1/jobs/1", body, NULL, 0);
 }
 
 static void test_priorities(void)
 {
     struct play play;
-    char *body;
 
     start(&play, "[access]\nadmin_group = 61100\npriority_group = 61200\n");
     play_become(ANNA, ANNA);
@@ -267,15 +264,15 @@ static void test_priorities(void)
     expect_contains(play_answer, "job.priority");
     expect_contains(play_answer, "\"field\":\"priority\"");
     expect_int(play_submit(&play, "hang", ",\"priority\":-5"), 1);
-    expect_int(hurry(&play, 0, &body), 200);
-    expect_int(hurry(&play, 7, &body), 403);
-    expect_contains(body, "job.priority");
+    expect_int(hurry(&play, 0), 200);
+    expect_int(hurry(&play, 7), 403);
+    expect_contains(play_answer, "job.priority");
     play_become(ANNA, HURRIED);
-    expect_int(hurry(&play, 7, &body), 200);
+    expect_int(hurry(&play, 7), 200);
     /* What he was given he may lower, and not raise again. */
     play_become(ANNA, ANNA);
-    expect_int(hurry(&play, 5, &body), 200);
-    expect_int(hurry(&play, 6, &body), 403);
+    expect_int(hurry(&play, 5), 200);
+    expect_int(hurry(&play, 6), 403);
     play_become(BERT, ADMINS);
     expect_int(play_submit(&play, "run-1", ",\"priority\":100"), 2);
     play_become(0, 0);
@@ -385,17 +382,14 @@ struct disk {
 };
 
 /* Submits files of the disk by their paths. Return: the status. */
-static int submit_paths(struct disk *disk, const char *name, const char *input, const char *output,
-                        char **ret_body)
+static int submit_paths(struct disk *disk, const char *name, const char *input, const char *output)
 {
-    char body[1024], more[1400];
+    char body[1024];
 
-    int n = snprintf(body, sizeof(body), "{\"input\":{\"name\":\"%s\",\"path\":\"%s/%s\"},"
-                     "\"output\":{\"name\":\"out.mkv\",\"path\":\"%s/%s\"}}", name, disk->folder,
-                     input, disk->folder, output);
-    snprintf(more, sizeof(more), "Content-Type: application/json\r\nContent-Length: %d\r\n\r\n%s",
-             n, body);
-    return play_ask(&disk->play, "POST", "/v1/jobs", more, ret_body);
+    snprintf(body, sizeof(body), "{\"input\":{\"name\":\"%s\",\"path\":\"%s/%s\"},"
+             "\"output\":{\"name\":\"out.mkv\",\"path\":\"%s/%s\"}}", name, disk->folder,
+             input, disk->folder, output);
+    return play_send(&disk->play, "POST /v1/jobs", body, NULL, 0);
 }
 
 static void run_shell(const struct disk *disk, const char *command)
@@ -425,20 +419,19 @@ static void submit_and_cancel(struct disk *disk, const char *output)
 {
     char *body, route[64];
 
-    expect_int(submit_paths(disk, "hang", "media/a", output, &body), 201);
+    expect_int(submit_paths(disk, "hang", "media/a", output), 201);
     expect_true(exists(disk, output));
-    snprintf(route, sizeof(route), "/v1/jobs/%ld", strtol(strstr(body, "\"id\":") + 5, NULL, 10));
+    const char *id = strstr(play_answer, "\"id\":") + strlen("\"id\":");
+    snprintf(route, sizeof(route), "/v1/jobs/%ld", strtol(id, NULL, 10));
     expect_int(play_ask(&disk->play, "DELETE", route, "", &body), 200);
 }
 
 /* A job that comes to nothing takes with it the empty file that was made for it, no other. */
 static void try_ends(struct disk *disk)
 {
-    char *body;
-
     submit_and_cancel(disk, "media/out4");
     wait_until_gone(disk, "media/out4");
-    expect_int(submit_paths(disk, "fail", "media/a", "media/out5", &body), 201);
+    expect_int(submit_paths(disk, "fail", "media/a", "media/out5"), 201);
     wait_until_gone(disk, "media/out5");
     run_shell(disk, "touch mine && chown 61002:61002 mine");
     submit_and_cancel(disk, "media/mine");
@@ -450,7 +443,7 @@ static void try_ends(struct disk *disk)
 static void test_paths(void)
 {
     struct disk disk = { .folder = "/tmp/vrt-paths-XXXXXX" };
-    char conf[200], media[80], *body;
+    char conf[200], media[80];
 
     if (geteuid() != 0)
         test_skip("only root can be several users");
@@ -466,26 +459,26 @@ static void test_paths(void)
               "chmod 600 b c && chmod 700 d");
 
     play_become(BERT, BERT);
-    expect_int(submit_paths(&disk, "run-3", "media/b", "media/out1", &body), 403);
-    expect_contains(body, "path.forbidden");
-    expect_contains(body, "input.path");
-    expect_int(submit_paths(&disk, "run-3", "media/none", "media/out1", &body), 404);
-    expect_int(submit_paths(&disk, "run-3", "media/a", "media/c", &body), 403);
-    expect_contains(body, "output.path");
-    expect_int(submit_paths(&disk, "run-3", "media/a", "media/d/out", &body), 403);
+    expect_int(submit_paths(&disk, "run-3", "media/b", "media/out1"), 403);
+    expect_contains(play_answer, "path.forbidden");
+    expect_contains(play_answer, "input.path");
+    expect_int(submit_paths(&disk, "run-3", "media/none", "media/out1"), 404);
+    expect_int(submit_paths(&disk, "run-3", "media/a", "media/c"), 403);
+    expect_contains(play_answer, "output.path");
+    expect_int(submit_paths(&disk, "run-3", "media/a", "media/d/out"), 403);
     expect_true(!exists(&disk, "media/out1"));
 
     /* What he may is done; what a refused job made is gone again. */
-    expect_int(submit_paths(&disk, "run-3", "media/a", "media/out1", &body), 201);
+    expect_int(submit_paths(&disk, "run-3", "media/a", "media/out1"), 201);
     expect_true(exists(&disk, "media/out1"));
-    expect_true(submit_paths(&disk, "refuse", "media/a", "media/out2", &body) >= 400);
+    expect_true(submit_paths(&disk, "refuse", "media/a", "media/out2") >= 400);
     wait_until_gone(&disk, "media/out2");
     try_ends(&disk);
     play_become(ANNA, ANNA);
-    expect_int(submit_paths(&disk, "run-3", "media/b", "media/d/out", &body), 201);
+    expect_int(submit_paths(&disk, "run-3", "media/b", "media/d/out"), 201);
     play_become(0, 0);
     /* Root is asked like others: his own files only. */
-    expect_int(submit_paths(&disk, "run-3", "media/b", "media/out3", &body), 403);
+    expect_int(submit_paths(&disk, "run-3", "media/b", "media/out3"), 403);
     run_shell(&disk, "[ $(stat -c %u out1) = 61002 ] && [ $(stat -c %u d/out) = 61001 ]");
     play_stop(&disk.play);
     run_shell(&disk, "rm -r $(dirname $PWD)");

@@ -265,7 +265,7 @@ static void tick_running(struct vrt_pipeline *pipeline)
         pipeline->phase = VRT_PIPELINE_FINISHING;
     } else if (is(pipeline, "last") && pipeline->held) {
         pipeline->phase = VRT_PIPELINE_FINISHING;
-        uv_timer_set_repeat(&pipeline->timer, LAST_MS);
+        uv_timer_set_repeat(&pipeline->timer, has(pipeline, "-1") ? 1 : LAST_MS);
         uv_timer_again(&pipeline->timer);
     } else if (!pipeline->held) {
         pipeline->frames_done++;

@@ -22,6 +22,7 @@
  *     slow       goes on like hang, but each start waits to be admitted until a test lets it, or
  *                the daemon ends
  *     last       goes on like hang; held, it has nothing left but to finish, which takes its time
+ *     last-1     the same in a moment
  *     fill       finds its disk full when it is held
  *     other      is admitted, but each start finds that its input is another
  */

@@ -190,6 +190,11 @@ static void test_pause_of_the_last(void)
     expect_int(state_after(&play, 1, VRT_JOB_PAUSED), VRT_JOB_FINISHING);
     play_steps(&play, steps, VRT_ARRAY_SIZE(steps));
     play_expect_state(&play, 1, VRT_JOB_DONE);
+    /* Or at once to its end. */
+    expect_int(play_submit(&play, "last-1", ""), 2);
+    play_await_frames(&play, 2);
+    expect_int(send_body(&play, "POST /v1/jobs/2/pause", "", 0), 200);
+    play_expect_state(&play, 2, VRT_JOB_DONE);
     play_stop(&play);
 }
 

@@ -423,12 +423,14 @@ static void test_stop(void)
 {
     struct play play;
     struct vrt_buf stream = { .limit_bytes = 0 };
-    int n_new = 0, n_put_back = 0;
+    int n_new = 0, n_lost = 0, n_put_back = 0;
 
     play_start(&play, "[jobs]\nmax_running = 2\n");
     int all = play_subscribe(&play, "/v1/events"), half = http_client_connect(play.socket);
     for (int i = 1; i <= 5; i++)
         expect_int(play_submit(&play, "hang", ""), i);
+    expect_int(play_submit(&play, "other", ",\"priority\":1"), 6);
+    play_expect_state(&play, 6, VRT_JOB_NEEDS_INPUT);
     int waiting = play_submit_begin(&play, "never", "");
     http_client_send(half, "GET /", 5);
     kill(getpid(), SIGTERM);
@@ -437,10 +439,11 @@ static void test_stop(void)
     while (play_next_event(all, &stream) >= 0) {
         bool is_queued = strstr(play_answer, "\"state\":\"queued\"");
         n_new += is_queued && strstr(play_answer, "\"started_at\":null");
+        n_lost += strstr(play_answer, "{\"id\":6,\"state\":\"needs_input\"") != NULL;
         n_put_back += is_queued && !strstr(play_answer, "\"started_at\":null");
     }
     /* Those that start at once may be told of only then. */
-    expect_true(n_new >= 3);
+    expect_true(n_new >= 3 && n_lost >= 1);
     expect_int(n_put_back, 2);
     play_wait_stopped(&play);
     close(waiting);

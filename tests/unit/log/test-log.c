@@ -42,16 +42,12 @@ static void test_levels(void)
     static const struct {
         const char *text, *says;
     } bad[] = {
-        { "", "\"\" is no level" },
-        { "loud", "\"loud\" is no level" },
-        { "info, debug", "\"debug\" is there twice" },
-        { "info,", "\"\" is no level" },
+        { "", "\"\" is no level" }, { "loud", "\"loud\" is no level" },
+        { "info, debug", "\"debug\" is there twice" }, { "info,", "\"\" is no level" },
         { "swimming=debug", "\"swimming=debug\" names no topic" },
-        { "poo=debug", "names no topic" },
-        { "pool=loud", "\"pool=loud\" is no level" },
+        { "poo=debug", "names no topic" }, { "pool=loud", "\"pool=loud\" is no level" },
         { "pool=debug pool=info", "is no level" },
-        { "pool=debug,pool=info", "\"pool=info\" is there twice" },
-        { "=debug", "names no topic" },
+        { "pool=debug,pool=info", "\"pool=info\" is there twice" }, { "=debug", "names no topic" },
     };
     struct vrt_log_levels levels;
 
