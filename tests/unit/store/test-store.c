@@ -286,12 +286,8 @@ static void test_stop(void)
 
 static void test_measures(void)
 {
-    struct vrt_store_measure measure = {
-        .network = "0123456789abcdef",
-        .device_class = "cpu, somebody's \"fast\" one, 2 threads",
-        .what = "flops_per_s.bf16",
-        .value = 1.25e12,
-    };
+    struct vrt_store_measure measure = { "0123456789abcdef", "cpu, somebody's \"fast\" one, "
+                                         "2 threads", "flops_per_s.bf16", 1.25e12 };
     struct bench bench;
 
     bench_begin(&bench);
