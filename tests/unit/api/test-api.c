@@ -98,11 +98,6 @@ static int ask(struct play *play, const char *method, const char *path, const ch
     return play_send(play, route, body, NULL, 0);
 }
 
-static int post(struct play *play, const char *path, const char *body)
-{
-    return ask(play, "POST", path, body);
-}
-
 /* Whether an answer is the one that is wanted, where "*" is whatever comes before what follows it,
  * and a line that begins with a space goes on with the one before. */
 static bool is_answer(const char *answer, const char *wanted)
@@ -167,15 +162,15 @@ static void test_answers(void)
     /* Whose disk is full, as nothing may be written any more, is given no token. */
     getrlimit(RLIMIT_FSIZE, &limit);
     setrlimit(RLIMIT_FSIZE, &(struct rlimit){ 1, limit.rlim_max });
-    expect_int(post(&play, "/v1/tokens", "{\"name\":\"full\"}"), 507);
+    expect_int(ask(&play, "POST", "/v1/tokens", "{\"name\":\"full\"}"), 507);
     expect_contains(play_answer, "\"store.full\"");
-    expect_int(post(&play, "/v1/uploads", "video"), 500);
+    expect_int(ask(&play, "POST", "/v1/uploads", "video"), 500);
     expect_contains(play_answer, "what was uploaded can't be written: File too large");
     setrlimit(RLIMIT_FSIZE, &limit);
-    expect_int(post(&play, "/v1/tokens", "{\"name\":\"full\"}"), 200);
+    expect_int(ask(&play, "POST", "/v1/tokens", "{\"name\":\"full\"}"), 200);
     /* Who goes away while devices are trimmed holds nobody up. */
     close(play_send_begin(&play, "POST /v1/devices", "{\"trim\":true}", NULL, 0));
-    expect_int(post(&play, "/v1/devices", "{\"trim\":true}"), 200);
+    expect_int(ask(&play, "POST", "/v1/devices", "{\"trim\":true}"), 200);
     play_stop(&play);
 }
 
@@ -190,10 +185,10 @@ static void test_profile(void)
     int fd = play_send_begin(&play, "POST /v1/profile", "{\"width\":16000}", NULL, 0);
     while (atomic_load(&fake_flow.n_profiles) == n_before)
         usleep(1000);
-    expect_true(post(&play, "/v1/profile", "{\"width\":8}") != 200);
+    expect_true(ask(&play, "POST", "/v1/profile", "{\"width\":8}") != 200);
     expect_contains(play_answer, "profile.busy");
     close(fd);
-    while (post(&play, "/v1/profile", "{\"width\":8}") != 200)
+    while (ask(&play, "POST", "/v1/profile", "{\"width\":8}") != 200)
         usleep(1000);
     play_stop(&play);
     expect_int(fake_flow.n_profiles_cancelled, 1);
@@ -205,7 +200,7 @@ static void test_doctor(void)
 
     play_start(&play, "");
     /* At once, as what the reference device computes for an answer takes sanitizers seconds. */
-    expect_int(post(&play, "/v1/doctor", "{\"device\":null}"), 200);
+    expect_int(ask(&play, "POST", "/v1/doctor", "{\"device\":null}"), 200);
     expect_contains(play_answer, "\"id\":\"device.kernel\",\"subject\":\"cpu:0\",\"status\":"
                     "\"warning\",\"by\":\"vrtd\",\"result\":\"the fake has no kernels\","
                     "\"cure\":\"none\"}");
@@ -213,17 +208,17 @@ static void test_doctor(void)
     expect_contains(play_answer, "\"id\":\"environment\"");
     expect_contains(play_answer, "\"version\":\"" VRT_VERSION "\"");
     expect_contains(play_answer, "\"id\":\"gpu.hardware\"");
-    expect_int(post(&play, "/v1/doctor", "{\"device\":\"cuda\"}"), 200);
+    expect_int(ask(&play, "POST", "/v1/doctor", "{\"device\":\"cuda\"}"), 200);
     expect_contains(play_answer, "\"failed\":0");
     /* One at a time; who goes away makes room. */
     int n_before = atomic_load(&fake_flow.n_doctors);
     int fd = play_send_begin(&play, "POST /v1/doctor", "{\"device\":\"cpu:9\"}", NULL, 0);
     while (atomic_load(&fake_flow.n_doctors) == n_before)
         usleep(1000);
-    expect_int(post(&play, "/v1/doctor", "{}"), 503);
+    expect_int(ask(&play, "POST", "/v1/doctor", "{}"), 503);
     expect_contains(play_answer, "doctor.busy");
     close(fd);
-    while (post(&play, "/v1/doctor", "{}") != 200)
+    while (ask(&play, "POST", "/v1/doctor", "{}") != 200)
         usleep(1000);
     play_stop(&play);
 }
@@ -312,7 +307,7 @@ static void test_reload(void)
     expect_int(play_submit(&play, "hang", ""), 1);
     expect_int(play_submit(&play, "hang", ""), 2);
     expect_int(play_submit(&play, "hang", ""), -503);
-    expect_int(post(&play, "/v1/jobs", url), 403);
+    expect_int(ask(&play, "POST", "/v1/jobs", url), 403);
     atomic_store(&play.is_reading_held, true);
     play_reload(&play, "[jobs]\nmax_running = 0\n");
     while (atomic_load(&play.n_reread) < 1)
@@ -330,8 +325,8 @@ static void test_reload(void)
     expect_int(play_submit(&play, "hang", ""), 3);
     expect_contains(play_answer, "\"model\":{\"name\":\"mine\"");
     expect_contains(play_answer, "\"device\":\"cpu:7\"");
-    expect_int(post(&play, "/v1/profile", "{}"), 422);
-    expect_int(post(&play, "/v1/jobs", url), 400);
+    expect_int(ask(&play, "POST", "/v1/profile", "{}"), 422);
+    expect_int(ask(&play, "POST", "/v1/jobs", url), 400);
     expect_contains(play_answer, "input.url");
     play_stop(&play);
     expect_near(fake_flow.memory_fractions[0], 0.5, 0);

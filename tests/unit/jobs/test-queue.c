@@ -3,8 +3,10 @@
 
 #include "tests/unit/test.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -373,13 +375,22 @@ static void test_spool_shared(void)
 {
     struct play play;
     struct vrt_job_info infos[2];
+    char path[96], *body;
 
     /* Of 25 segments each, there is room for those of one. */
     play_start(&play, "[access]\nspool_per_user = 5100\n[jobs]\nmax_running = 2\n");
     expect_int(play_submit(&play, "run-100", ""), 1);
+    snprintf(path, sizeof(path), "%s/spool/2", play.folder);
+    expect_int(mkdir(path, 0700), 0);
+    strcat(path, "/input");
+    close(open(path, O_WRONLY | O_CREAT, 0600));
     expect_int(play_submit(&play, "run-100", ""), 2);
     for (int i = 0; i < 2; i++) {
         play_wait_for(&play, i + 1, VRT_JOB_DONE, &infos[i]);
+        /* What was uploaded for the second stays until it is over too. */
+        bool is_kept = access(path, F_OK) == 0;
+        expect_int(play_ask(&play, "GET", "/v1/jobs/2", "", &body), 200);
+        expect_true(is_kept || strstr(body, "\"state\":\"done\""));
         expect_int(infos[i].state, VRT_JOB_DONE);
         expect_true(!infos[i].has_error);
     }

@@ -160,8 +160,7 @@ static void test_json(void)
     static const struct {
         const char *text, *read;
     } cases[] = {
-        { "", "" },
-        { "job 7: \"a\\b\"", "job 7: \"a\\b\"" },
+        { "", "" }, { "job 7: \"a\\b\"", "job 7: \"a\\b\"" },
         { "two\nlines\r\t\x01\x7f", "two\nlines\r\t\x01\x7f" },
         { "\xc3\xa4 \xe2\x82\xac \xf0\x9f\x98\x80", "\xc3\xa4 \xe2\x82\xac \xf0\x9f\x98\x80" },
         { "\xff|\xc3|\xed\xa0\x80",
