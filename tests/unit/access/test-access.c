@@ -476,10 +476,14 @@ static void test_paths(void)
     try_ends(&disk);
     play_become(ANNA, ANNA);
     expect_int(submit_paths(&disk, "run-3", "media/b", "media/d/out"), 201);
+    expect_int(submit_paths(&disk, "hang", "media/b", "media/d/hang"), 201);
     play_become(0, 0);
     /* Root is asked like others: his own files only. */
     expect_int(submit_paths(&disk, "run-3", "media/b", "media/out3"), 403);
     run_shell(&disk, "[ $(stat -c %u out1) = 61002 ] && [ $(stat -c %u d/out) = 61001 ]");
+    /* The next daemon opens them again by itself, for whom they are. */
+    play_restart(&disk.play);
+    play_await_frames(&disk.play, 6);
     play_stop(&disk.play);
     run_shell(&disk, "rm -r $(dirname $PWD)");
 }
