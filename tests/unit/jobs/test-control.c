@@ -419,6 +419,7 @@ static void test_pipe(void)
 /* Two jobs had begun when the daemon died: each is alone until it has stored something. */
 static void test_suspects(void)
 {
+    static const char *const starts[] = { "run-4", "slow", "run-4000", "hang" };
     struct play play;
 
     play_start(&play, "[jobs]\nmax_running = 4\n");
@@ -443,10 +444,8 @@ static void test_suspects(void)
     expect_int(play_wait_for_segments(&play, 1, 1), 3);
     play_expect_state(&play, 2, VRT_JOB_RUNNING);
     play_stop(&play);
-    expect_str(fake_flow.starts[0], "run-4");
-    expect_str(fake_flow.starts[1], "slow");
-    expect_str(fake_flow.starts[2], "run-4000");
-    expect_str(fake_flow.starts[3], "hang");
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(starts); i++)
+        expect_str(fake_flow.starts[i], starts[i]);
     expect_true(fake_flow.n_committed >= 3);
 }
 

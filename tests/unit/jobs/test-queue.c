@@ -153,6 +153,7 @@ static void test_done_stays(void)
  * higher priority goes first, beside those that run. */
 static void test_order(void)
 {
+    static const char *const starts[] = { "hang", "run-4", "run-6", "run-2", "run-3" };
     struct play play;
     char *body;
 
@@ -172,11 +173,9 @@ static void test_order(void)
     play_expect_state(&play, 3, VRT_JOB_DONE);
     play_stop(&play);
     expect_int(fake_flow.n_running_max, 2);
-    expect_int(fake_flow.n_starts, 5);
-    expect_str(fake_flow.starts[1], "run-4");
-    expect_str(fake_flow.starts[2], "run-6");
-    expect_str(fake_flow.starts[3], "run-2");
-    expect_str(fake_flow.starts[4], "run-3");
+    expect_int(fake_flow.n_starts, VRT_ARRAY_SIZE(starts));
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(starts); i++)
+        expect_str(fake_flow.starts[i], starts[i]);
 }
 
 static void test_cancel(void)
@@ -364,6 +363,11 @@ static void test_spool_limit(void)
     expect_contains(play_answer, "\"error\":{\"id\":\"spool.quota\"");
     expect_int(play_ask(&play, "DELETE", "/v1/jobs/3", "", &body), 200);
     play_expect_state(&play, 3, VRT_JOB_CANCELLED);
+    /* Nor has one that is tried again more than before. */
+    expect_int(play_send(&play, "POST /v1/jobs/2/forget", "", NULL, 0), 200);
+    play_hand_over(&play, 3, "retry", "run-50");
+    play_expect_state(&play, 3, VRT_JOB_FAILED);
+    expect_contains(play_answer, "\"error\":{\"id\":\"spool.too_large\"");
     play_stop(&play);
     /* The first was finished with 100 bytes left, or when not all of it was charged yet. */
     expect_true(fake_flow.size_bytes_max >= 300 + 100 + (4 << 20));
