@@ -529,9 +529,9 @@ int vrt_submit(struct vrt_cli *cli)
         exit = find_series(&s);
     if (exit == VRT_EXIT_OK)
         exit = prepare(cli, &s);
-    if (exit == VRT_EXIT_OK && cli->args.recursive)
-        exit = vrt_series_say(cli, &s.series);
     const bool is_ready = exit == VRT_EXIT_OK;
+    if (is_ready && cli->args.recursive)
+        exit = vrt_series_say(cli, &s.series);
     for (; is_ready && exit != VRT_EXIT_UNREACHABLE && n < s.n_items && !s.full; n++) {
         int one = s.items[n].is_left_out ? VRT_EXIT_OK :
                   submit_one(&s, cli->args.operands[n], &s.items[n]);
