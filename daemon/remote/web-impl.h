@@ -7,6 +7,7 @@
 #include <stdbool.h>
 
 #include "base/error.h"
+#include "base/list.h"
 #include "base/macro.h"
 #include "daemon/remote/web.h"
 
@@ -17,6 +18,7 @@
 struct vrt_web_call {
     struct vrt_web *web;
     CURL *easy;                             /* NULL: no call goes on */
+    struct vrt_list unwatched;              /* of the web's, if it is */
     void (*done)(struct vrt_web_call *call, CURLcode code);     /* may end or begin calls */
     bool private_refused;                   /* at least one address was not connected to */
     char refused[48];                       /* the last of those */

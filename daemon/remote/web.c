@@ -41,7 +41,7 @@ struct vrt_web {
     CURLM *multi;
     uv_timer_t timer;
     bool is_global_ready;
-    bool has_failed;                /* a socket could not be watched: all calls are to end */
+    struct vrt_list unwatched;      /* calls whose sockets can't be watched: they are to end */
     int n_calls;
     void (*stopped)(void *ctx);
     void *stopped_ctx;
@@ -125,23 +125,24 @@ static void on_time(uv_timer_t *timer)
 {
     struct vrt_web *web = timer->data;
     int n_running;
-    const bool has_failed = web->has_failed;
 
-    web->has_failed = false;
-    if (has_failed)
-        curl_multi_perform(web->multi, &n_running);
-    else
-        curl_multi_socket_action(web->multi, CURL_SOCKET_TIMEOUT, 0, &n_running);
+    curl_multi_socket_action(web->multi, CURL_SOCKET_TIMEOUT, 0, &n_running);
     tell_ended(web);
+    while (!vrt_list_is_empty(&web->unwatched)) {
+        struct vrt_web_call *call = VRT_LIST_FIRST(&web->unwatched, struct vrt_web_call, unwatched);
+        vrt_list_remove(&call->unwatched);
+        curl_multi_remove_handle(web->multi, call->easy);
+        call->done(call, CURLE_OUT_OF_MEMORY);
+    }
 }
 
-/* libcurl begins, changes or ends its waiting for a socket. Return: 0; -1 fails all calls. */
+/* libcurl begins, changes or ends its waiting for a socket. Return: 0. */
 static int on_socket(CURL *easy, curl_socket_t fd, int what, void *ctx, void *slot)
 {
     struct vrt_web *web = ctx;
     struct watched *watched = slot;
+    struct vrt_web_call *call = NULL;
 
-    (void)easy;
     if (what == CURL_POLL_REMOVE) {
         if (watched)
             uv_close((uv_handle_t *)&watched->poll, on_watched_closed);
@@ -151,12 +152,13 @@ static int on_socket(CURL *easy, curl_socket_t fd, int what, void *ctx, void *sl
     int events = (what & CURL_POLL_IN ? UV_READABLE : 0) | (what & CURL_POLL_OUT ? UV_WRITABLE : 0);
     if (r == 0)
         r = uv_poll_start(&watched->poll, events, on_ready);
-    if (r == 0)
-        return 0;
-    /* It ends them when all are looked at next, which it doesn't ask for. */
-    web->has_failed = true;
-    uv_timer_start(&web->timer, on_time, 0, 0);
-    return -1;
+    if (r < 0 && curl_easy_getinfo(easy, CURLINFO_PRIVATE, (char **)&call) == CURLE_OK && call) {
+        /* Not from within libcurl, and not all calls, as it would. */
+        vrt_list_remove(&call->unwatched);
+        vrt_list_append(&web->unwatched, &call->unwatched);
+        uv_timer_start(&web->timer, on_time, 0, 0);
+    }
+    return 0;
 }
 
 /* Even "now" is later: libcurl must not be called from its own callbacks. */
@@ -165,7 +167,7 @@ static int on_timeout_wanted(CURLM *multi, long timeout_ms, void *ctx)
     struct vrt_web *web = ctx;
 
     (void)multi;
-    if (web->has_failed)
+    if (!vrt_list_is_empty(&web->unwatched))
         return 0;
     if (timeout_ms < 0)
         return uv_timer_stop(&web->timer);
@@ -239,6 +241,7 @@ int vrt_web_new(const struct vrt_web_params *params, struct vrt_web **ret_web,
     if (r == 0) {
         web->proxy = strdup(params->proxy);
         web->ca_file = strdup(params->ca_file);
+        vrt_list_init(&web->unwatched);
         web->multi = curl_multi_init();
         r = web->proxy && web->ca_file && web->multi ? 0 : vrt_raise(-ENOMEM);
     }
@@ -326,6 +329,7 @@ int vrt_web_call_begin(struct vrt_web_call *call, struct vrt_web *web, const cha
     vrt_assert(!call->easy);
     call->web = web;
     call->private_refused = false;
+    vrt_list_init(&call->unwatched);
     call->problem[0] = '\0';
     call->easy = curl_easy_init();
     if (!call->easy)
@@ -349,6 +353,7 @@ void vrt_web_call_end(struct vrt_web_call *call)
         return;
     /* One that was never added is none of its own: libcurl says so, which doesn't matter. */
     curl_multi_remove_handle(call->web->multi, call->easy);
+    vrt_list_remove(&call->unwatched);
     curl_easy_cleanup(call->easy);
     call->easy = NULL;
     call->web->n_calls--;
@@ -397,7 +402,7 @@ int vrt_web_call_refuse(const struct vrt_web_call *call, CURLcode code, const ch
     if (code == CURLE_LOGIN_DENIED)
         return vrt_refuse(error, vrt_raise(-EIO), VRT_E(REMOTE_URL),
                           "%s redirects to an address with a user's name or password in it", shown);
-    if (code == CURLE_ABORTED_BY_CALLBACK || code == CURLE_OUT_OF_MEMORY)
+    if (code == CURLE_OUT_OF_MEMORY)
         return vrt_refuse_errno(error, vrt_raise(-ENOMEM), shown);
     const char *said = call->problem[0] ? call->problem : curl_easy_strerror(code);
     if (code == CURLE_PEER_FAILED_VERIFICATION)
