@@ -153,6 +153,8 @@ static void print_report(const struct vrt_cli *cli, struct vrt_compare_report *r
     print_asked(cli, report);
     if (has_plot)
         printf("PSNR of Y over the time\n%s", buf.data);
+    else if (report->n_frames > 1)
+        printf("PSNR of Y over the time: there was no memory to draw it\n");
 }
 
 /* Of the frame that is worst. Return: 0; VRT_CONN_E_*. */

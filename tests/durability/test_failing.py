@@ -13,9 +13,12 @@ import subprocess
 
 import harness
 from harness import BUILD, clip, digest
+from web_server import Server
 
 N_PLACES = 8192
 PROGRAMS = {'d': 'daemon/vrtd', 'l': 'client/vrtctl', 'a': 'workers/frames/vrt-media'}
+CONFIG = {'devices': {'backoff_s': 1},
+          'remote': {'inputs': 'on', 'private_addresses': 'on'}}
 ENDED = 'done', 'failed', 'cancelled'
 SAID = 'memory|Input/output error|closed the connection|nothing listens'
 LEFT_OUT = 'unlock mailbox.c'      # writes into a pipe of its own, where it can only be full
@@ -63,7 +66,7 @@ class Failing(harness.FolderCase):
         self.wanted, self.known = {}, set()
 
     def start(self):
-        self.daemon = harness.Daemon(self.folder, {'devices': {'backoff_s': 1}}, small=True,
+        self.daemon = harness.Daemon(self.folder, CONFIG, small=True,
                                      env=self.failing.environment)
         self.addCleanup(self.daemon.stop)
 
@@ -128,16 +131,20 @@ class Failing(harness.FolderCase):
             n_failed += self.failing.disarm()
         return n_failed
 
+    def try_all(self, *arguments):
+        """The sweep of what this passes, and nothing before it did."""
+        places = self.passed(*arguments) - self.known
+        self.known |= places
+        return self.sweep(places, lambda: self.ask(*arguments))
+
     def test_job(self):
         """... while something is restored."""
         self.start()
         picture = self.path('a.png')
         clip(picture, frames=1)
         for source, target in (self.source, 'b.mp4'), (picture, 'b.png'):
-            arguments = 'submit', '--follow', '--output', self.path(target), source
-            places = self.passed(*arguments) - self.known
-            self.known |= places
-            self.assertGreater(self.sweep(places, lambda: self.ask(*arguments)), 10)
+            n_failed = self.try_all('submit', '--follow', '--output', self.path(target), source)
+            self.assertGreater(n_failed, 10)
         self.assertGreater(len(self.known), 230)
         self.stop()
 
@@ -160,14 +167,29 @@ class Failing(harness.FolderCase):
         self.assertGreater(self.sweep(places - again, begin), 100)
 
     def test_others(self):
-        """... while it is asked for other things."""
+        """... while other things are asked for."""
+        rich, picture, animation = map(self.path, ('a.mkv', 'a.jpg', 'a.gif'))
+        with open(self.path('a.srt'), 'w', encoding='utf-8') as f:
+            f.write('1\n00:00:00,000 --> 00:00:01,000\nHello\n')
+        harness.ffmpeg('-i', clip(self.path('b.mkv'), audio=True), '-i', f.name, '-c:v', 'mpeg2video',
+                       '-flags', '+ilme+ildct', '-vf', 'setfield=tff', '-bitexact', rich)
+        os.unlink(self.path('b.mkv'))
+        clip(picture, frames=1)
+        clip(animation, frames=3, rate=10)
+        server = Server()
+        self.addCleanup(server.stop)
+        with open(self.source, 'rb') as f:
+            server.files = {'/a.mp4': f.read()}
         self.start()
         self.restore()
         self.known = self.failing.places()
+        for source, target, *options in (
+                (rich, 'b.mkv', '--deinterlace', 'frame'), (rich, 'b.webm', '--codec', 'vp9'),
+                (picture, 'b.jpg'), (animation, 'b.gif'), (server.url('/a.mp4'), 'c.mp4')):
+            self.try_all('submit', '--follow', *options, '--output', self.path(target), source)
         for arguments in ['info', self.source], ['devices'], ['models'], ['codecs'], ['doctor']:
-            places = self.passed(*arguments) - self.known
-            self.known |= places
-            self.sweep(places, lambda: self.ask(*arguments))
+            self.try_all(*arguments)
+        self.assertGreater(len(self.known), 450)
         self.stop()
 
 
