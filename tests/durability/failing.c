@@ -32,7 +32,7 @@ static struct {
     _Atomic uint64_t armed;
     _Atomic uint64_t n_max;                 /* so many times it is to fail */
     _Atomic uint64_t n_failed;
-    _Atomic uint64_t places[N_PLACES];      /* address in the program << 8 | its name's last letter */
+    _Atomic uint64_t places[N_PLACES];      /* address in it << 8 | its name's last letter */
 } *shared;
 
 static uintptr_t base, first, end;          /* of the program's code */

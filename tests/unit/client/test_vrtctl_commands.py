@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""vrtctl token, models pull, compare, preview, clean, logs, and submit --recursive against a server
-of the test's own.
+"""vrtctl token, models pull, compare, preview, clean and logs against a server of the test's own.
 
 usage: test_vrtctl_commands.py VRTCTL [unittest arguments]
 """
@@ -13,7 +12,7 @@ import subprocess
 import time
 import unittest
 
-from fake_vrtd import answer, refusal
+from fake_vrtd import refusal
 from vrtctl_case import MODEL, PATIENCE_S, Answered, job
 
 SHA256 = 'ab' * 32
@@ -481,120 +480,6 @@ class Lists(Answered):
         self.complaint('logs', 'x', status=2, says="not a job's number")
         self.answers['GET /v1/jobs/7/log'] = refusal(404, 'job.not_found', 'there is no job 7')
         self.complaint('logs', 7, status=4, says='there is no job 7')
-
-
-class Series(Answered):
-    """What is in a folder, and below it."""
-
-    def setUp(self):
-        super().setUp()
-        self.posted, self.known, self.room = [], [], 100
-
-        def respond(request):
-            path = request.path
-            if path.startswith('/v1/jobs?'):
-                return answer({'jobs': self.known})
-            if request.method == 'GET':
-                return answer(self.known[int(path.split('/')[3]) - 1])
-            q = request.json()
-            if q['dry_run']:
-                return answer({})
-            if len(self.posted) == self.room:
-                return refusal(503, 'job.queue_full', 'no more')
-            self.posted.append(tuple(os.path.relpath(q[key]['path'], self.folder)
-                                     for key in ('input', 'output')))
-            return answer(job(9, 'queued'), 201)
-        self.serve(respond)
-        for name in ('top/.no.mkv', 'top/b.mkv', 'top/a/two.MKV', 'top/a/.no.mkv',
-                     'top/a/.x/no.mkv', 'top/a/notes.txt', 'top/mkv', 'top/c/d/e.3gp',
-                     'top/out/old.mkv'):
-            self.write(name)
-        os.symlink('../b.mkv', self.path('top/a/link.mkv'))
-        os.symlink('..', self.path('top/a/up.mkv'))
-        os.symlink('nowhere', self.path('top/a/none.mkv'))
-
-    def submit(self, *more, folder='top', out='top/out/', **options):
-        del self.posted[:]
-        return self.run_it('submit', folder, '-r', '--output-dir', out, *more, **options)
-
-    def test_all(self):
-        for folder, out in (('top', 'top/out/'), ('top///', 'top/out'),
-                            (self.path('top'), self.path('top/out'))):
-            self.submit('--overwrite', folder=folder, out=out)
-            self.assertEqual(self.posted, [
-                ('top/a/link.mkv', 'top/out/a/link.mkv'), ('top/a/two.MKV', 'top/out/a/two.MKV'),
-                ('top/b.mkv', 'top/out/b.mkv'), ('top/c/d/e.3gp', 'top/out/c/d/e.3gp.mkv')])
-        self.submit('--match', '*.[0-3]gp', out='new/deep')
-        self.assertEqual(self.posted, [('top/c/d/e.3gp', 'new/deep/c/d/e.3gp.mkv')])
-        _, err = self.submit('--match', 'x*')
-        self.assertEqual(err, 'vrtctl: top: warning: nothing in it, or below it, is called as x*\n')
-        _, err = self.submit(folder='top/a/.x', out='new')
-        self.assertEqual(self.posted, [('top/a/.x/no.mkv', 'new/no.mkv')])
-        for i in range(65):
-            self.write(f'many/{i}.mkv')
-        self.submit(folder='many', out='new')
-        self.assertEqual(len(set(self.posted)), 65)
-        self.submit('--match', '*.3gp', folder='top/c/d/../..', out='top/c')
-        self.assertEqual(self.posted, [])
-        self.assertIn('4 of the files changed less than 9000 s ago: they are left out until',
-                      self.submit('--settled', 9000)[1])
-        self.assertEqual(self.posted, [])
-
-    def test_done(self):
-        """By its newest job; where there is none, by what is there."""
-        def left_out(n_done, n_has, *more):
-            return (f'vrtctl: warning: of 3 videos {n_done} {"is" if n_done == 1 else "are"} done '
-                    f'and {n_has} {"has" if n_has == 1 else "have"} a job: they are left out\n')
-        os.remove(self.path('top/a/link.mkv'))
-        self.known = [
-            job(i + 1, state, output_name=os.path.basename(path), output_path=self.path(path))
-            for i, (state, path) in enumerate((
-                ('failed', 'top/out/b.mkv'), ('done', 'top/out/b.mkv'),
-                ('running', 'elsewhere/b.mkv'), ('paused', 'top/out/a/two.MKV')))]
-        self.assertEqual(self.submit('--skip-done')[1], left_out(1, 1))
-        self.assertEqual(self.posted, [('top/c/d/e.3gp', 'top/out/c/d/e.3gp.mkv')])
-        self.write('top/out/c/d/e.3gp.mkv', '')
-        self.submit('--skip-done', '--overwrite')
-        self.assertEqual(len(self.posted), 1)
-        self.write('top/out/c/d/e.3gp.mkv', 'result')
-        self.assertEqual(self.submit('--skip-done')[1], left_out(2, 1))
-        self.known.append(dict(self.known[1], id=5, state='cancelled'))
-        self.known.append(dict(self.known[3], id=6, state='failed'))
-        _, err = self.submit('--skip-done')
-        self.assertEqual(err.splitlines(True), [
-            'vrtctl: two.MKV: warning: left out, since job 6 failed: vrtctl retry 6 tries it '
-            'again, vrtctl clean 6 forgets it\n',
-            'vrtctl: b.mkv: warning: left out, since job 5 was cancelled: vrtctl retry 5 tries it '
-            'again, vrtctl clean 5 forgets it\n', left_out(1, 0)])
-        self.assertEqual(self.posted, [])
-        # Where there is no more room, those that are left out aren't among the rest.
-        self.known, self.room = [dict(self.known[1], id=1)], 0
-        self.assertEqual(self.submit('--skip-done', status=1)[1],
-                         left_out(2, 0) + 'vrtctl: two.MKV: no more\n')
-
-    def test_misused(self):
-        for arguments, says in (
-                (['-r', 'video.mp4', '--output-dir', 'x'], '--recursive takes one folder'),
-                (['-r', 'top', 'top', '--output-dir', 'x'], '--recursive takes one folder'),
-                (['-r', 'top'], '--recursive needs --output-dir'),
-                (['-r', 'top', '--output-dir', ''], '--recursive needs --output-dir'),
-                (['-r', 'top', '-o', 'x/'], 'say --output-dir'),
-                (['video.mp4', '--output-dir', 'x'], '--output-dir goes with --recursive'),
-                (['video.mp4', '--skip-done'], '--skip-done goes with'),
-                (['video.mp4', '--settled', 1], '--settled goes with'),
-                (['video.mp4', '--match', '*'], '--match goes with')):
-            self.complaint('submit', *arguments, status=2, says=says)
-        self.complaint('submit', '-r', 'top', '--output-dir', 'top/.', status=1,
-                       says='the folder of the inputs')
-        self.complaint('submit', '-r', 'top', '--output-dir', 'video.mp4/x', status=1,
-                       says='Not a directory')
-
-    def test_unreadable(self):
-        """It is told, and holds up no others."""
-        os.mkdir(self.path('top/b'), 0)
-        self.assertIn('vrtctl: top/b: Permission denied\n',
-                      self.submit('--match', 'b.mkv', '--dry-run', status=1, **self.as_nobody())[1])
-        self.assertEqual(len(self.server.requests), 1)
 
 
 if __name__ == '__main__':

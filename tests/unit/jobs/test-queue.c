@@ -386,7 +386,7 @@ static void test_spool_shared(void)
     expect_int(play_submit(&play, "run-100", ""), 1);
     snprintf(path, sizeof(path), "%s/spool/2", play.folder);
     expect_int(mkdir(path, 0700), 0);
-    strcat(path, "/input");
+    snprintf(path, sizeof(path), "%s/spool/2/input", play.folder);
     close(open(path, O_WRONLY | O_CREAT, 0600));
     expect_int(play_submit(&play, "run-100", ""), 2);
     for (int i = 0; i < 2; i++) {

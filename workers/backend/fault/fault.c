@@ -302,8 +302,9 @@ static int fault_packed_new(struct vrt_device *device, const struct vrt_pack *pa
     struct vrt_packed *packed;
     int r = meet_call(device, VRT_FAULT_PACK);
 
-    if (r == 0)
-        r = inner->ops->packed_new(inner, pack, places, &packed);
+    if (r != 0)
+        return r;
+    r = inner->ops->packed_new(inner, pack, places, &packed);
     if (r != 0)
         return r;
     /* It outlives the device, and so must know whose it is. */
@@ -374,11 +375,13 @@ static int fault_replica_checksum(struct vrt_device *device, const struct vrt_re
 
     if (event.effect == VRT_FAULT_CORRUPT_COPY)
         fault_of(device)->corrupted = replica;
-    if (r == 0)
-        r = vrt_replica_checksum(fault_of(device)->inner, replica, &checksum);
-    if (r == 0)
-        *ret_checksum = fault_of(device)->corrupted == replica ? ~checksum : checksum;
-    return r;
+    if (r != 0)
+        return r;
+    r = vrt_replica_checksum(fault_of(device)->inner, replica, &checksum);
+    if (r != 0)
+        return r;
+    *ret_checksum = fault_of(device)->corrupted == replica ? ~checksum : checksum;
+    return 0;
 }
 
 static bool fault_group_is_possible(const struct vrt_device *device)

@@ -59,8 +59,9 @@ int vrt_fingerprint_take(int fd, struct vrt_fingerprint *ret_fingerprint)
     const size_t block = (size_t)VRT_MIN(size, BLOCK_BYTES);
     for (int64_t at = 0; r == 0 && at < last; at += step)
         r = add_block(fd, at, block, buffer, &hash);
-    if (r == 0)
-        r = add_block(fd, last, block, buffer, &hash);
+    if (r < 0)
+        return vrt_fold(r);
+    r = add_block(fd, last, block, buffer, &hash);
     if (r < 0)
         return vrt_fold(r);
     *ret_fingerprint = (struct vrt_fingerprint){ .size_bytes = size, .checksum = hash };
