@@ -79,8 +79,8 @@ int vrt_cli_fail(const struct vrt_cli *cli, const char *what, int r,
     bool decoder = r == VRT_CONN_E_BROKEN && !vrt_error_is(error, VRT_CONN_BROKEN_ID);
     struct vrt_error unsaid = { 0 };
 
-    if (!error->message[0]) {
-        vrt_refuse_errno(&unsaid, r, "vrtctl");
+    if (!error->message[0] && r < 0) {
+        vrt_refuse_errno(&unsaid, r, "showing what vrtd said");
         error = &unsaid;
     }
     vrt_cli_complain(cli, decoder ? "vrtd's answer is not understood" : what, error);

@@ -180,7 +180,7 @@ static curl_socket_t open_socket(void *context, curlsocktype purpose, struct cur
                               address->protocol);
     if (exchange->socket >= 0)
         return exchange->socket;
-    exchange->r = -errno;
+    exchange->r = vrt_raise(-errno);
     return CURL_SOCKET_BAD;
 }
 

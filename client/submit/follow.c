@@ -32,9 +32,10 @@ static bool give_again(void *context, const struct vrt_job_info *job)
     size_t i = 0;
     int r;
 
-    /* What is watched is what was submitted. */
-    while (s->items[i].id != job->id)
+    while (i < s->n_items && s->items[i].id != job->id)
         i++;
+    if (i == s->n_items)
+        return false;
     bool model_is_file = args->model && vrt_file_is_model_path(args->model);
     r = vrt_handover_send(s->cli, &(struct vrt_handover){
         .id = job->id,

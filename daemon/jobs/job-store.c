@@ -240,7 +240,7 @@ void vrt_job_store_cut_segments(struct vrt_job_store *store, struct vrt_job *job
 {
     if (first >= job->n_segments && !job->parts->writes.n_pending)
         return;
-    lose_segments(store, job, first);
+    lose_segments(store, job, VRT_MIN(first, job->n_segments));
     vrt_store_cut_segments(store->context->params.store, job->info.id, (int64_t)first,
                            (struct vrt_store_done){ .call = NULL });
 }

@@ -50,7 +50,7 @@ struct vrt_job_decision {
 struct vrt_job_writes {
     struct vrt_list waits;              /* of struct vrt_job_wait.link */
     uint64_t n_begun;
-    uint64_t n_cut;                     /* as many had begun when segments were forgotten last */
+    uint64_t n_cut;                     /* segments of the first so many are forgotten */
     int n_pending;                      /* that the job must outlive */
     bool is_unsaved;                    /* it changed, and the store could not take it */
     bool is_forgotten;                  /* freed with its last write */

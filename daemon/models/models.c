@@ -533,7 +533,7 @@ static bool report_file(struct vrt_models *models, const char *file,
     return true;
 }
 
-/* Appends what the folder holds, if it is there, sorted. Return: 0; -errno. */
+/* Appends what the folder holds, if it is there and may be read, sorted. Return: 0; -errno. */
 static int report_folder(struct vrt_models *models, struct vrt_model_report *reports,
                          size_t *inout_n)
 {
@@ -542,8 +542,13 @@ static int report_folder(struct vrt_models *models, struct vrt_model_report *rep
     size_t n = n_before;
     const struct dirent *file;
 
-    if (!folder)
-        return errno == ENOENT || errno == ENOTDIR ? 0 : vrt_raise(-errno);
+    if (!folder && (errno == ENOENT || errno == ENOTDIR))
+        return 0;
+    if (!folder) {
+        const int r = -errno;
+        vrt_log_warning("the models in %s can't be listed: %s", models->folder, strerror(errno));
+        return r == -EACCES ? 0 : vrt_raise(r);
+    }
     while (n < LISTED_MAX && (file = readdir(folder)))
         n += report_file(models, file->d_name, &reports[n]);
     closedir(folder);

@@ -19,6 +19,7 @@ struct vrt_web_call {
     struct vrt_web *web;
     CURL *easy;                             /* NULL: no call goes on */
     struct vrt_list unwatched;              /* of the web's, if it is */
+    int watch_r;                            /* why it couldn't be watched: -errno; 0: it could */
     void (*done)(struct vrt_web_call *call, CURLcode code);     /* may end or begin calls */
     bool private_refused;                   /* at least one address was not connected to */
     char refused[48];                       /* the last of those */

@@ -82,6 +82,7 @@ static void tell_ended(struct vrt_web *web)
         if (message->msg != CURLMSG_DONE)
             continue;
         curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, (char **)&call);
+        vrt_list_remove(&call->unwatched);
         call->done(call, code);
     }
 }
@@ -126,14 +127,15 @@ static void on_time(uv_timer_t *timer)
     struct vrt_web *web = timer->data;
     int n_running;
 
-    curl_multi_socket_action(web->multi, CURL_SOCKET_TIMEOUT, 0, &n_running);
-    tell_ended(web);
     while (!vrt_list_is_empty(&web->unwatched)) {
         struct vrt_web_call *call = VRT_LIST_FIRST(&web->unwatched, struct vrt_web_call, unwatched);
         vrt_list_remove(&call->unwatched);
         curl_multi_remove_handle(web->multi, call->easy);
         call->done(call, CURLE_OUT_OF_MEMORY);
     }
+    /* Behind them: then it says anew when it wants to be called. */
+    curl_multi_socket_action(web->multi, CURL_SOCKET_TIMEOUT, 0, &n_running);
+    tell_ended(web);
 }
 
 /* libcurl begins, changes or ends its waiting for a socket. Return: 0. */
@@ -154,6 +156,7 @@ static int on_socket(CURL *easy, curl_socket_t fd, int what, void *ctx, void *sl
         r = uv_poll_start(&watched->poll, events, on_ready);
     if (r < 0 && curl_easy_getinfo(easy, CURLINFO_PRIVATE, (char **)&call) == CURLE_OK && call) {
         /* Not from within libcurl, and not all calls, as it would. */
+        call->watch_r = r;
         vrt_list_remove(&call->unwatched);
         vrt_list_append(&web->unwatched, &call->unwatched);
         uv_timer_start(&web->timer, on_time, 0, 0);
@@ -329,6 +332,7 @@ int vrt_web_call_begin(struct vrt_web_call *call, struct vrt_web *web, const cha
     vrt_assert(!call->easy);
     call->web = web;
     call->private_refused = false;
+    call->watch_r = 0;
     vrt_list_init(&call->unwatched);
     call->problem[0] = '\0';
     call->easy = curl_easy_init();
@@ -403,7 +407,7 @@ int vrt_web_call_refuse(const struct vrt_web_call *call, CURLcode code, const ch
         return vrt_refuse(error, vrt_raise(-EIO), VRT_E(REMOTE_URL),
                           "%s redirects to an address with a user's name or password in it", shown);
     if (code == CURLE_OUT_OF_MEMORY)
-        return vrt_refuse_errno(error, vrt_raise(-ENOMEM), shown);
+        return vrt_refuse_errno(error, vrt_raise(call->watch_r ? call->watch_r : -ENOMEM), shown);
     const char *said = call->problem[0] ? call->problem : curl_easy_strerror(code);
     if (code == CURLE_PEER_FAILED_VERIFICATION)
         return vrt_refuse(error, vrt_raise(-EIO), VRT_E(REMOTE_FAILED),

@@ -302,33 +302,58 @@ class Once(harness.Case):
         os.unlink(filler)
         self.expect_joined(made, self.wanted(self.source, 'in.mp4'))
 
-    def test_submitted(self):
-        """What vrtctl writes is what tasks read, and what they note is what it tells."""
-        folder = self.path('bin')
+    def test_list(self):
+        """Films beside the daemon's jobs; Slurm's programs, which aren't asked, would note it."""
+        folder, asked = self.path('bin'), self.path('asked')
         os.mkdir(folder)
-        for name, does in ('sbatch', 'cat >/dev/null; echo 7'), ('squeue', ''), ('scancel', ''):
+        for name in ('sbatch', 'squeue', 'scancel', 'scontrol'):
             with open(os.path.join(folder, name), 'w', encoding='utf-8') as f:
-                f.write(f'#!/bin/sh\n{does}\n')
+                f.write(f'#!/bin/sh\necho {name} >>{asked}\n')
+                if name == 'sbatch':
+                    f.write('cat >/dev/null; echo 7\n')
                 os.fchmod(f.fileno(), 0o755)
 
-        def ctl(*arguments):
+        def ctl(*arguments, **more):
             return self.vrtctl(*arguments, PATH=folder + os.pathsep + os.environ['PATH'],
-                               XDG_STATE_HOME=self.path('films')).stdout
+                               XDG_STATE_HOME=self.path('films'), **more)
 
         target, truth = self.path('a film.mp4'), self.path('truth.mkv')
         harness.ffmpeg('-i', self.source, '-vf', 'scale=2*iw:2*ih', '-an', '-c:v', 'ffv1', truth)
         ctl('submit', '--cluster', '-d', 'cpu', '--nodes', 2, '--reference', truth, '-o', target,
             self.source)
+        with open(asked, encoding='utf-8') as f:
+            self.assertEqual(f.read().count('sbatch'), 4)
+        os.unlink(asked)
         made = Film(None, target, self.conf)
+
+        def expect_listed(*wanted, options=()):
+            """Its state, segments made and planned; or nothing."""
+            films = [f for f in map(json.loads, ctl('list', '--json', *options).stdout.splitlines())
+                     if f.get('kind') == 'film']
+            self.assertEqual([f[k] for f in films for k in ('output', 'state', 'segments_done',
+                                                            'segments_total')],
+                             [target, *wanted] if wanted else [])
+            self.assertFalse(os.path.exists(asked))
+
+        expect_listed('waiting', 0, None)
         self.expect(made, 'plan')
         self.expect(made, '0/2')
         n, n_all = len(made.segments()), len(made.read('plan.json')['segments'])
         self.assertTrue(0 < n < n_all)
-        self.assertRegex(ctl('list'), rf'waiting +\d\d% +{n}/{n_all} .*a film\.mp4\n')
+        expect_listed('waiting', n, n_all)
+        # No daemon takes part: those that are known are listed, and that it is gone is said.
+        gone = ctl('list', status=3, VRTD_SOCKET='/nowhere')
+        self.assertRegex(gone.stdout, rf'waiting +\d\d% +{n}/{n_all} .*a film\.mp4\n')
+        self.assertIn('/nowhere', gone.stderr)
+
+        for verb, *operands in (('retry', '-o', 'x', target), ('show', '--history', target)):
+            ctl(verb, *operands, status=2)
         for part in ('1/2', '0/1', 'join'):
             self.expect(made, part)
-        self.assertRegex(ctl('wait', target), r'done, 100% of it done; PSNR [\d.]+ dB')
+        expect_listed('done', n_all, n_all, options=['--all'])
+        self.assertRegex(ctl('wait', target).stdout, r'done, 100% of it done; PSNR [\d.]+ dB')
         self.assertEqual(digest(target), self.wanted(self.source, 'in.mp4'))
+        self.assertEqual(os.listdir(self.path('films/vrtd/films')), [])
 
 
 if __name__ == '__main__':

@@ -129,6 +129,15 @@ class Cluster(harness.Case):
         self.assertIn('`x`.mp4: ', self.ctl('cluster'))
         self.assertIn(target, self.ctl('list', '--socket', self.daemon.socket))
         self.await_made(target)
+        for place, folders, files in os.walk(folder):
+            for name in folders + files:
+                try:
+                    mode = os.lstat(os.path.join(place, name)).st_mode
+                except FileNotFoundError:
+                    continue
+                # Slurm makes its logs by the user's umask: what is above lets nobody in.
+                if '/logs' not in place:
+                    self.assertEqual(stat.S_IMODE(mode) & 0o077, 0, os.path.join(place, name))
         self.assertEqual(stat.S_IMODE(os.stat(folder).st_mode), 0o700)
         self.assertIn('done, 100%', self.expect_restored(target))
 
@@ -188,12 +197,24 @@ class Cluster(harness.Case):
         self.wait_until(lambda: self.look(target)['state'] == 'cancelled')
         self.assertEqual(self.slurm.say('squeue', '-h'), '')
         self.assertIn('rest-cancelled.mp4 was removed', self.ctl('cluster', 'remove', target))
+        for says, where, *options in (
+                ('nvalid partition', url, '--partition', 'none'),
+                ('--time: expected', url, '--time', '1:2:3:4'),
+                ("doesn't answer", 'unix:/nowhere.sock'),
+                ('unix:/PATH', 'rest.sock')):
+            said = self.ctl('submit', '--cluster', '-d', 'cpu', '-o', target, *options,
+                            '--slurm-url', where, self.source, status=1)
+            self.assertIn(says, said)
+            self.assertFalse(os.path.exists(target + '.vrtd'), says)
         if self.slurm.has_tokens:
             self.by_token(self.slurm.start_rest_for_tokens(), end)
 
     def by_token(self, address, end):
         self.addCleanup(self.slurm.env.pop, 'SLURM_JWT', None)
         self.assertIn('scontrol token', self.ctl('cluster', '--slurm-url', address, status=1))
+        self.slurm.env['SLURM_JWT'] = 'no.such.token'
+        self.assertIn('slurmrestd', self.ctl('cluster', '--slurm-url', address, status=1))
+        del self.slurm.env['SLURM_JWT']
         token = self.slurm.say('scontrol', 'token', 'lifespan=600').partition('=')[2]
         self.slurm.env['SLURM_JWT'] = token
         target = self.submit('token.mp4', '--slurm-url', address)
@@ -206,6 +227,22 @@ class Cluster(harness.Case):
         self.slurm.env['SLURM_JWT'] = token
         end()
         self.expect_restored(target)
+
+    def test_failed(self):
+        """One sentence, from the node to who submitted it."""
+        source = self.path('no-video.mp4')
+        with open(source, 'w', encoding='utf-8') as f:
+            f.write('this is no video')
+        target = self.submit('failed.mp4', source=source)
+        self.assertIn('no-video.mp4', self.ctl('cluster', 'follow', target, status=1))
+        self.assertEqual(self.look(target)['state'], 'failed')
+        if os.geteuid() == 0:
+            os.chown(target + '.vrtd', 65534, -1)
+            self.assertIn("another user's", self.ctl('cluster', 'remove', target, status=1))
+            os.chown(target + '.vrtd', 0, -1)
+        self.ctl('cluster', 'remove', target)
+        self.assertFalse(os.path.exists(target + '.vrtd'))
+        self.assertFalse(os.path.exists(target))
 
     def test_process_killed(self):
         """Of a plan: what waits for that waits on, and it is begun again."""
@@ -321,6 +358,11 @@ class Cluster(harness.Case):
         self.assertLessEqual(uids, {user.pw_uid})
         folder = target + '.vrtd'
         self.assertEqual(stat.S_IMODE(os.stat(folder).st_mode), 0o700)
+        for place, folders, files in os.walk(folder):
+            for name in folders + files:
+                with contextlib.suppress(FileNotFoundError):
+                    is_his = os.lstat(os.path.join(place, name)).st_uid == user.pw_uid
+                    self.assertTrue(is_his, os.path.join(place, name))
         for command in (['ls', folder], ['cat', folder + '/request.json'],
                         ['cat', folder + '/logs/vrtd-plan.log']):
             done = subprocess.run(command, **as_user(other), capture_output=True, text=True,
@@ -343,6 +385,29 @@ class Cluster(harness.Case):
         self.addCleanup(self.slurm.set_prolog, '')
         said = self.expect_restored(self.submit('disk.mp4'))
         self.assertIn('without node1', said)
+
+    def test_refused(self):
+        target, source = self.path('refused.mp4'), self.source
+        for says, status, *options in (
+                ('Invalid partition', 1, '--cluster', '--partition', 'none'),
+                ('say --cluster too', 2, '--nodes', 2),
+                ('--nodes', 2, '--cluster', '--nodes', 0),
+                ('this machine', 2, '--cluster', '--dry-run'),
+                ('no daemon takes part', 2, '--cluster', '--priority', 5),
+                ('--target-size', 2, '--cluster', '--target-size', '1M'),
+                ('--alpha network', 2, '--cluster', '--alpha', 'network'),
+                ('expected from 1', 1, '--cluster', '--account', '')):
+            said = self.ctl('submit', *options, '-d', 'cpu', '-o', target, source, status=status)
+            self.assertIn(says, said)
+            self.assertFalse(os.path.exists(target + '.vrtd'), options)
+            self.assertFalse(os.path.exists(target), options)
+        self.assertIn('backslash', self.ctl('submit', '--cluster', '-o', self.path('a\\b.mp4'),
+                                            source, status=1))
+        self.assertIn('no URL', self.ctl('submit', '--cluster', '-o', target, 'http://x/y.mp4',
+                                         status=1))
+        self.assertIn('no cluster restores', self.ctl('cluster', 'show', target, status=1))
+        self.assertIn('which film', self.ctl('cluster', 'show', status=2))
+        self.assertIn('expected list', self.ctl('cluster', 'what', target, status=2))
 
     @unittest.skipUnless(LONG, 'Slurm takes its time')
     def test_node_killed(self):

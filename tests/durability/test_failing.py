@@ -10,6 +10,7 @@ import os
 import re
 import struct
 import subprocess
+import time
 
 import harness
 from harness import BUILD, clip, digest
@@ -76,7 +77,9 @@ class Failing(harness.FolderCase):
 
     def new_jobs(self):
         """Those that were not there when it was asked last, once none is under way."""
+        deadline = time.monotonic() + harness.PATIENCE_S
         while True:
+            self.assertLess(time.monotonic(), deadline)
             jobs = [job for job in self.daemon.request('GET', '/v1/jobs')[1]['jobs']
                     if job['id'] > self.newest]
             if all(job['state'] in ENDED for job in jobs):

@@ -106,6 +106,21 @@ class Descriptors(harness.Case):
             self.assertIn('vrtd has as many files open as it may', done.stderr)
             self.limit(RAISED)
             self.assertEqual(self.opened(), before)
+        # Without one for the connection, the client waits, and nobody is kept busy.
+        self.limit_to_free(0)
+        clock = self.cpu_s()
+        waiting = harness.UnixConnection(self.daemon.socket)
+        waiting.request('GET', '/healthz')
+        time.sleep(1)
+        self.assertLess(self.cpu_s() - clock, 0.2)
+        self.limit(RAISED)
+        self.assertEqual(waiting.getresponse().status, 200)
+        waiting.close()
+
+    def cpu_s(self):
+        with open(f'/proc/{self.daemon.process.pid}/stat', encoding='utf-8') as f:
+            fields = f.read().rsplit(')', 1)[1].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf('SC_CLK_TCK')
 
     def test_start_waits(self):
         """A job that can't open what it needs is put back, and goes on by itself."""

@@ -446,7 +446,7 @@ static void test_models_kept(void)
 /* More jobs than are told at a time, also to one who reads late; then a change of the first. */
 static void test_long_start(void)
 {
-    enum { N = 150 };
+    enum { N = 300 };
     struct play play;
     struct vrt_buf stream = { .limit_bytes = 0 };
     char wanted[32], *body;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * workers/engine/plan: known peaks, and what must hold for any graph: that no two storages whose
- * lives meet overlap.
+ * lives meet overlap, and that a run through the arena computes what one without sharing does.
  */
 
 #include "tests/unit/test.h"
@@ -275,6 +275,75 @@ static double check_plan(const struct setting *s)
     return bound ? (double)bytes / (double)bound : 1;
 }
 
+/* Runs `ops` in an arena of 0xff bytes, with small integers as inputs. Return: the outputs. */
+static float *run(const struct setting *s, const struct vrt_op *ops, size_t n_ops,
+                  size_t arena_bytes)
+{
+    struct vrt_program_params params = {
+        .ops = ops,
+        .n_ops = n_ops,
+        .arena_bytes = arena_bytes,
+        .n_bindings = 4,
+    };
+    const size_t size = 4 * MAX_TENSORS * 1024;         /* a quarter for each binding */
+    struct vrt_program *program = NULL;
+    struct vrt_buffer *buffer = NULL;
+    float *data = malloc(size);
+
+    expect_true(data != NULL);
+    memset(data, 0xff, size);
+    if (arena_bytes) {
+        VRT_CLEANUP(vrt_freep) char *poison = malloc(arena_bytes);
+        expect_true(poison != NULL);
+        memset(poison, 0xff, arena_bytes);
+        expect_int(vrt_buffer_new(s->device, arena_bytes, &params.arena), 0);
+        expect_int(vrt_buffer_write(s->device, params.arena, 0, poison, arena_bytes), 0);
+    }
+    for (size_t i = 0; i < size / 8; i++)
+        data[i] = (float)(i * 7 % 31);
+    expect_int(vrt_buffer_new(s->device, size, &buffer), 0);
+    expect_int(vrt_buffer_write(s->device, buffer, 0, data, size), 0);
+    const struct vrt_binding bindings[] = {
+        { buffer, 0 }, { buffer, size / 4 }, { buffer, size / 2 }, { buffer, size / 4 * 3 },
+    };
+    expect_int(vrt_program_new(s->device, &params, &program), 0);
+    expect_int(vrt_program_submit(s->device, program, bindings), 0);
+    expect_int(vrt_device_finish(s->device), 0);
+    expect_int(vrt_buffer_read(s->device, buffer, size / 2, data, size / 2), 0);
+    vrt_program_free(s->device, program);
+    vrt_buffer_free(s->device, buffer);
+    vrt_buffer_free(s->device, params.arena);
+    return data;
+}
+
+/* The plan's ops, each storage moved to a place of its own, give the same outputs. */
+static void check_run(const struct setting *s)
+{
+    size_t n_ops, n_storages, own_bytes = 0, offsets[2 * MAX_TENSORS];
+    const struct vrt_op *ops = vrt_plan_ops(s->plan, &n_ops);
+    const struct vrt_storage *storages = vrt_graph_storages(s->graph, &n_storages);
+    VRT_CLEANUP(vrt_freep) struct vrt_op *apart = calloc(n_ops, sizeof(*apart));
+
+    for (size_t i = 0; i < n_storages; i++) {
+        offsets[i] = own_bytes;
+        own_bytes += (storages[i].size_bytes + 255) / 256 * 256;
+    }
+    expect_true(apart != NULL);
+    for (size_t at = 0; at < n_ops; at++) {
+        apart[at] = ops[at];
+        struct vrt_tensor *tensors[] = { &apart[at].in[0], &apart[at].in[1], &apart[at].out };
+        for (size_t i = 0; i < VRT_ARRAY_SIZE(tensors); i++) {
+            struct vrt_tensor *t = tensors[i];
+            if (t->slot == VRT_SLOT_ARENA)
+                t->offset_bytes = offsets[t->storage] + (size_t)t->offset *
+                                                            vrt_dtype_size(t->dtype);
+        }
+    }
+    VRT_CLEANUP(vrt_freep) float *shared = run(s, ops, n_ops, vrt_plan_arena_bytes(s->plan));
+    VRT_CLEANUP(vrt_freep) float *own = run(s, apart, n_ops, own_bytes);
+    expect_int(memcmp(shared, own, 4 * MAX_TENSORS * 512), 0);
+}
+
 static void test_random(void)
 {
     double sum = 0, worst = 0;
@@ -289,6 +358,7 @@ static void test_random(void)
         const double ratio = check_plan(&s);
         sum += ratio;
         worst = VRT_MAX(worst, ratio);
+        check_run(&s);
         tear_down(&s);
     }
     fprintf(stderr, "arena over lower bound: %.4f on average, %.4f at worst\n", sum / n, worst);

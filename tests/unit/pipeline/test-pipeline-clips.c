@@ -5,7 +5,6 @@
  * what the rules say, and that for any size and length of video
  */
 
-
 #include "tests/unit/pipeline/clip-direct.h"
 #include "tests/unit/pipeline/clip-trail.h"
 #include "tests/unit/pipeline/flow-fixture.h"

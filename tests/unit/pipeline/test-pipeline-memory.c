@@ -4,7 +4,6 @@
  * it is done with smaller tiles, or there is one sentence that says what would help; and what is
  * complete of it stays. */
 
-
 #include "base/clock.h"
 #include "tests/unit/pipeline/flow-fixture.h"
 #include "tests/unit/frames/frames-fixture.h"

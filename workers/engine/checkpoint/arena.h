@@ -18,7 +18,7 @@ struct vrt_cp_arena {
     struct vrt_cp_arena_chunk *chunks;     /* newest first */
     size_t left_bytes;                  /* of the budget */
     bool is_exhausted;                  /* something was refused for the budget's sake */
-    bool lacks_memory;                  /* ... since there was none */
+    bool lacks_memory;                  /* ... since the system had none */
 };
 
 /* An empty arena that will hand out at most `budget_bytes`. */

@@ -50,7 +50,7 @@ struct vrt_dag_node {
     char where[64];                 /* the operation in the file: Conv "Conv_12" */
 
     int kernel, r, r_in;
-    bool is_planar;                 /* un/shuffle of the file's: channel (i*r + j)*C + c */
+    bool is_planar;                 /* un/shuffle, as the file has it: channel (i*r + j)*C + c */
     enum vrt_activation activation;
     enum vrt_resize_mode mode;
     float slope, scale, scale_b, shift;

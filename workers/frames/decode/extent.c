@@ -36,14 +36,16 @@ static struct vrt_extent check_mov(int fd, int64_t size_bytes)
 
     for (int i = 0; i < MAX_PIECES && size_bytes - offset >= 8; i++) {
         uint8_t head[16] = { 0 };
-        if (!read_at(fd, offset, head, 8))      /* says nothing; who reads on will hear why */
+        const bool is_long = size_bytes - offset >= 16;
+        /* What can't be read says nothing; who reads on will hear why. */
+        if (!read_at(fd, offset, head, is_long ? 16 : 8))
             return (struct vrt_extent){ 0 };
         uint64_t size = big_endian(head, 4);
         if (memcmp(head + 4, "moov", 4) == 0)
             extent.lacks_index = false;
         if (memcmp(head + 4, "mdat", 4) == 0)
             extent.is_index_last |= extent.lacks_index;
-        if (size == 1 && read_at(fd, offset, head, 16))
+        if (size == 1 && is_long)
             size = big_endian(head + 8, 8);
         if (size < 8)
             break;

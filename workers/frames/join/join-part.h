@@ -4,7 +4,8 @@
 /*
  * Where only a part of the input was restored: what of its other streams belongs to that
  *
- * The part's first picture becomes the moment 0. For the joiner alone.
+ * The part's first picture becomes the moment 0. Where all was restored all belongs to it. For the
+ * joiner alone.
  */
 
 #include <stdbool.h>

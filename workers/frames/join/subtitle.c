@@ -94,7 +94,10 @@ int vrt_subtitle_convert(struct vrt_subtitle *subtitle, AVPacket *packet)
     AVSubtitle decoded = { 0 };
     int got = 0, size = 0;
 
-    if (avcodec_decode_subtitle2(subtitle->decoder, &decoded, &got, packet) < 0 || !got)
+    int r = avcodec_decode_subtitle2(subtitle->decoder, &decoded, &got, packet);
+    if (r == AVERROR(ENOMEM))
+        return vrt_raise(-ENOMEM);
+    if (r < 0 || !got)
         return 0;
     /* Encoders want their event to begin at its packet's time, as it nearly always does. */
     decoded.start_display_time = 0;
