@@ -204,6 +204,19 @@ class Server(harness.FolderCase):
         self.assertEqual([d['name'] for d in job['devices']], ['cpu:1'])
         self.assertEqual(daemon.stop(), 0)
 
+    def test_many_reloads(self):
+        """However they come, the last configuration is the one in force."""
+        daemon = self.start({'jobs': {'codec': 'h264'}})
+        source = clip(self.path('s.mkv'), frames=2)
+        for i in range(50):
+            self.configure(f'[jobs]\nhistory = {i + 1}\n' + ('codec = ffv1\n' if i == 49 else ''))
+            daemon.process.send_signal(signal.SIGHUP)
+        deadline = time.monotonic() + harness.PATIENCE_S
+        while self.plan(daemon, source)['recipe']['codec'] != 'ffv1':
+            self.assertLess(time.monotonic(), deadline, daemon.log_text())
+        daemon.process.send_signal(signal.SIGHUP)
+        self.assertEqual(daemon.stop(), 0)
+
     def test_reload_of_memory(self):
         """By device, for jobs that are admitted from then on; what runs keeps what it has."""
         limit = 96 << 20
