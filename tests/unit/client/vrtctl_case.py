@@ -179,13 +179,7 @@ class Case(unittest.TestCase):
                                    stdin=subprocess.DEVNULL,
                                    env=dict(os.environ, TERM=kind, LC_ALL=locale))
         os.close(end)
-        out = b''
-        try:
-            while data := os.read(terminal, 65536):
-                out += data
-                on_output(out.decode(errors='replace'))
-        except OSError:                 # the other end is closed
-            pass
+        out = self.read_to_end(terminal, on_output)
         said = process.communicate(timeout=PATIENCE_S)[1]
         self.assertEqual((process.returncode, said), (status, err))
         return out.decode().replace('\r\n', '\n')
@@ -198,7 +192,18 @@ class Case(unittest.TestCase):
                               cwd=self.folder, timeout=PATIENCE_S, check=False)
         os.close(end)
         self.assertEqual(done.returncode, status)
-        return done.stdout.decode(), os.read(terminal, 65536).decode().replace('\r\n', '\n')
+        return done.stdout.decode(), self.read_to_end(terminal).decode().replace('\r\n', '\n')
+
+    def read_to_end(self, terminal, on_output=lambda output: None):
+        """What came by then, which isn't all there at once."""
+        out = b''
+        try:
+            while data := os.read(terminal, 65536):
+                out += data
+                on_output(out.decode(errors='replace'))
+        except OSError:                 # the other end is closed
+            pass
+        return out
 
     def complaint(self, *arguments, status, says):
         """One line on standard error, nothing else."""
