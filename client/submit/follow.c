@@ -93,9 +93,8 @@ int vrt_submissions_follow(struct vrt_submissions *s)
         return follow_films(s);
     if (!ids) {
         struct vrt_error error = { 0 };
-        vrt_refuse_errno(&error, vrt_raise(-ENOMEM), "following the jobs");
-        vrt_cli_complain(cli, NULL, &error);
-        return VRT_EXIT_FAILED;
+        const int r = vrt_refuse_errno(&error, vrt_raise(-ENOMEM), "following the jobs");
+        return vrt_cli_fail(cli, NULL, r, &error);
     }
     for (size_t i = 0; i < s->n_items; i++)
         if (s->items[i].id > 0)

@@ -5,7 +5,7 @@
  *
  * Loaded before libc (LD_PRELOAD) into a program and those that it starts. The file named by
  * VRT_FAILING is mapped by all of them, and by the test: in `places` stands whence the programs
- * called one of the functions below; of a place put into `armed` the next `n_max` calls fail.
+ * called one of the functions below; of a place put into `armed` the next call fails.
  * Calls that libraries make are left alone.
  */
 
@@ -30,7 +30,6 @@
 
 static struct {
     _Atomic uint64_t armed;
-    _Atomic uint64_t n_max;                 /* so many times it is to fail */
     _Atomic uint64_t n_failed;
     _Atomic uint64_t places[N_PLACES];      /* address in it << 8 | its name's last letter */
 } *shared;
@@ -82,10 +81,7 @@ static bool fails(const void *caller)
         if (atomic_compare_exchange_strong(&shared->places[i], &there, place) || there == place)
             break;
     }
-    if (place != atomic_load(&shared->armed))
-        return false;
-    const uint64_t nth = atomic_fetch_add(&shared->n_failed, 1);
-    return nth < atomic_load(&shared->n_max);
+    return place == atomic_load(&shared->armed) && atomic_fetch_add(&shared->n_failed, 1) == 0;
 }
 
 /*

@@ -30,23 +30,23 @@ class Calls:
 
     def __init__(self, path):
         with open(path, 'w+b') as f:
-            f.truncate(8 * (3 + N_PLACES))
+            f.truncate(8 * (2 + N_PLACES))
             self.map = mmap.mmap(f.fileno(), 0)
         self.environment = {**os.environ, 'LD_PRELOAD': os.environ['VRT_FAILING_LIBRARY'],
                             'VRT_FAILING': path}
 
     def places(self):
-        return set(struct.unpack(f'{N_PLACES}Q', self.map[24:])) - {0}
+        return set(struct.unpack(f'{N_PLACES}Q', self.map[16:])) - {0}
 
     def forget(self):
-        self.map[24:] = bytes(8 * N_PLACES)
+        self.map[16:] = bytes(8 * N_PLACES)
 
-    def arm(self, place, n_max=1):
-        self.map[:24] = struct.pack('3Q', place, n_max, 0)
+    def arm(self, place):
+        self.map[:16] = struct.pack('2Q', place, 0)
 
     def disarm(self):
         """Return: whether the call failed."""
-        failed = self.map[16:24] != bytes(8)
+        failed = self.map[8:16] != bytes(8)
         self.map[:8] = bytes(8)
         return failed
 
@@ -63,6 +63,7 @@ class Failing(harness.FolderCase):
         super().setUp()
         self.failing = Calls(self.path('places'))
         self.source = clip(self.path('a.mp4'), frames=3, audio=True)
+        self.submission = ('submit', '--follow', '--output', self.path('b.mp4'), self.source)
         self.daemon, self.newest = None, 0
         self.wanted, self.known = {}, set()
 
@@ -110,7 +111,7 @@ class Failing(harness.FolderCase):
             self.assertIn(made, ('', self.wanted[arguments][1]))
 
     def restore(self):
-        self.ask('submit', '--follow', '--output', self.path('b.mp4'), self.source)
+        self.ask(*self.submission)
 
     def passed(self, *arguments):
         """The places that are passed whenever this is asked."""
@@ -145,9 +146,8 @@ class Failing(harness.FolderCase):
         self.start()
         picture = self.path('a.png')
         clip(picture, frames=1)
-        for source, target in (self.source, 'b.mp4'), (picture, 'b.png'):
-            n_failed = self.try_all('submit', '--follow', '--output', self.path(target), source)
-            self.assertGreater(n_failed, 10)
+        for arguments in self.submission, (*self.submission[:3], self.path('b.png'), picture):
+            self.assertGreater(self.try_all(*arguments), 10)
         self.assertGreater(len(self.known), 230)
         self.stop()
 
@@ -165,7 +165,7 @@ class Failing(harness.FolderCase):
         self.start()
         self.restore()
         places = self.failing.places()
-        again = self.passed('submit', '--follow', '--output', self.path('b.mp4'), self.source)
+        again = self.passed(*self.submission)
         self.stop()
         self.assertGreater(self.sweep(places - again, begin), 100)
 
