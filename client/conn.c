@@ -30,7 +30,6 @@
 #include "base/folder.h"
 #include "msg_job.h"
 
-#define CONNECT_TIMEOUT_S 10L      /* a daemon that lives accepts at once */
 
 /* One request under way: what curl's callbacks need. */
 struct exchange {
@@ -117,6 +116,11 @@ static int refuse_unreachable(const struct vrt_conn *conn, int errno_, struct vr
         return vrt_refuse(error, VRT_CONN_E_UNREACHABLE, "client.unreachable",
                           "you may not use vrtd's socket %s; ask who runs it for access, or start "
                           "your own with: vrtd", conn->printable);
+    /* A full queue: curl waits for a connection that is none, and finds no error. */
+    if (errno_ == 0)
+        return vrt_refuse(error, VRT_CONN_E_UNREACHABLE, "client.unreachable",
+                          "vrtd at %s takes no connection: too many wait already; try again later, "
+                          "and see its log if that stays so", conn->printable);
     return vrt_refuse(error, VRT_CONN_E_UNREACHABLE, "client.unreachable",
                       "vrtd is not running: nothing listens at %s; start it with: vrtd",
                       conn->printable);
@@ -166,7 +170,6 @@ void vrt_conn_prepare(const struct vrt_conn *conn, CURL *easy, const char *path)
     curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
     /* In HTTP/0.9 any bytes at all are an answer. */
     curl_easy_setopt(easy, CURLOPT_HTTP09_ALLOWED, 0L);
-    curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT, CONNECT_TIMEOUT_S);
     curl_easy_setopt(easy, CURLOPT_USERAGENT, "vrtctl/" VRT_VERSION);
 }
 

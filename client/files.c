@@ -130,7 +130,7 @@ int vrt_file_open_model(const char *path, struct vrt_file *ret_file, struct vrt_
 
 static bool is_same(const struct stat *st, const struct vrt_file *file)
 {
-    return file->fd >= 0 && st->st_dev == file->device && st->st_ino == file->inode;
+    return st->st_dev == file->device && st->st_ino == file->inode;
 }
 
 /* Sees what is there already, before anything is made. */

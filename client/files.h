@@ -22,7 +22,7 @@ struct vrt_file {
     bool created;               /* by us: it was not there before */
 };
 
-/* Nothing open. */
+/* Nothing open; no file is the same. */
 #define VRT_FILE_NONE ((struct vrt_file){ .fd = -1 })
 
 /* Closes it; the file itself stays. */

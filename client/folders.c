@@ -98,7 +98,7 @@ int vrt_folder_open_output(const char *path, bool overwrite, const struct vrt_fi
     if (r < 0)
         return vrt_fold(r);
     file.created = is_made;
-    if (input->fd >= 0 && file.device == input->device && file.inode == input->inode)
+    if (file.device == input->device && file.inode == input->inode)
         r = refuse(path, -EINVAL, "this is the folder of the input; name another with --output",
                    error);
     else if (!overwrite && !vrt_folder_is_empty(path))

@@ -29,6 +29,13 @@ class Unreachable(Case):
             s.bind(self.path('fake.sock'))
         self.complaint('status', status=3, says='nothing listens at')
 
+    def test_nobody_accepts(self):
+        with socket.socket(socket.AF_UNIX) as s, socket.socket(socket.AF_UNIX) as other:
+            s.bind(self.path('fake.sock'))
+            s.listen(0)
+            other.connect(self.path('fake.sock'))
+            self.complaint('status', status=3, says='takes no connection: too many wait')
+
     def test_version_needs_no_daemon(self):
         self.assertIn('vrtd does not answer', self.run_it('version')[0])
         self.assertIsNone(json.loads(self.run_it('version', '--json')[0])['vrtd'])

@@ -13,6 +13,7 @@
 #include "frames/still/embed.h"
 #include "frames/still/exif.h"
 #include "frames/streams/select.h"
+#include "frames/streams/stream-info.h"
 #include "tests/unit/test.h"
 
 static AVStream *add_stream(AVFormatContext *format, enum AVMediaType type, enum AVCodecID id)
@@ -459,7 +460,44 @@ static void test_embed(void)
     expect_int(memcmp(pieces.data + 65545, "\xff\xe2\xff\xffICC_PROFILE\0\2\2\7", 19), 0);
 }
 
+/* What a file says of a stream, and what is told of it. What can't be is unknown, 0. */
+static void test_info(void)
+{
+    enum { VIDEO = AVMEDIA_TYPE_VIDEO, AUDIO = AVMEDIA_TYPE_AUDIO };
+    static const struct {
+        AVCodecParameters par;
+        AVRational fps;
+        struct vrt_stream_info told;
+    } rows[] = {
+        { { .codec_type = VIDEO, .width = 64, .height = 48, .sample_rate = 5, .bit_rate = 9 },
+          { 30, 2 }, { .kind = VRT_STREAM_VIDEO, .width = 64, .height = 48, .fps_num = 30,
+                       .fps_den = 2, .bitrate = 9 } },
+        { { .codec_type = VIDEO, .bit_rate = -9 }, { 0, 0 }, { .kind = VRT_STREAM_VIDEO } },
+        { { .codec_type = VIDEO, .width = -64, .height = -1 }, { 1, 0 },
+          { .kind = VRT_STREAM_VIDEO } },
+        { { .codec_type = VIDEO }, { -1, 1 }, { .kind = VRT_STREAM_VIDEO } },
+        { { .codec_type = AUDIO, .width = 5, .height = 5, .sample_rate = 48000,
+            .ch_layout.nb_channels = 2 }, { 3, 1 },
+          { .kind = VRT_STREAM_AUDIO, .sample_rate = 48000, .channels = 2 } },
+        { { .codec_type = AUDIO, .sample_rate = -1, .ch_layout.nb_channels = -1 }, { 0, 1 },
+          { .kind = VRT_STREAM_AUDIO } },
+        { { .codec_type = AUDIO }, { 0, 1 }, { .kind = VRT_STREAM_AUDIO } },
+    };
+
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(rows); i++) {
+        AVCodecParameters par = rows[i].par;
+        const AVStream stream = { .codecpar = &par, .avg_frame_rate = rows[i].fps };
+        struct vrt_stream_info told, wanted = rows[i].told;
+        fprintf(stderr, "  row %zu\n", i);
+        wanted.fate = VRT_STREAM_COPIED;
+        snprintf(wanted.codec, sizeof(wanted.codec), "none");
+        vrt_stream_info_fill(&stream, VRT_STREAM_COPIED, &told);
+        expect_int(memcmp(&told, &wanted, sizeof(told)), 0);
+    }
+}
+
 TEST_MAIN(
+    { "info", test_info },
     { "select", test_select }, { "plan", test_plan }, { "times", test_times },
     { "sum-up", test_sum_up }, { "exif", test_exif }, { "embed", test_embed },
 )

@@ -97,7 +97,7 @@ static struct vrt_plane_list row(struct reader *reader, const float *v, int64_t 
     const float right = v[w - 1] - v[0], down = v[(h - 1) * w] - v[0];
     const int axis = fabsf(right) > fabsf(down) ? 0 : 1;
     const float range = axis == 0 ? right : down;
-    const float close = CLOSE * fmaxf(1, fabsf(range));
+    const float close = CLOSE * fabsf(range);
 
     for (int64_t i = 0; i < h * w; i++) {
         const float part = axis == 0 ? (float)(i % w) / (float)VRT_MAX(w - 1, 1) :
