@@ -290,7 +290,7 @@ static void squeeze(struct line *line, int columns, int longest)
 /* Leaves out parts, shortens the name, chooses the bar's width. Return: that, 0 for no bar. */
 static int fit(struct line *line, const struct vrt_progress_style *style)
 {
-    static const enum part expendable[] = { PART_DEVICES, PART_FRAMES, PART_RATE, PART_LEFT };
+    static const enum part expendable[] = { PART_FRAMES, PART_RATE, PART_LEFT };
     int columns = VRT_MAX(style->width - 1, 1);
 
     fit_name(line, NAME_MAX, style->name_width);

@@ -176,7 +176,7 @@ int vrt_cluster_write(int fd, const char *name, json_t *json, struct vrt_error *
         r = write_text(fd, name, &text);
     vrt_buf_done(&text);
     if (r < 0)
-        return vrt_refuse(error, vrt_fold(r), r == -ENOSPC || r == -EDQUOT ? VRT_E(SPOOL_FULL) :
+        return vrt_refuse(error, vrt_fold(r), vrt_is_disk_full(r) ? VRT_E(SPOOL_FULL) :
                           VRT_E(CLUSTER_FOLDER), "%s can't be written: %s", name, strerror(-r));
     return 0;
 }
@@ -204,8 +204,8 @@ static int link_segment(int from_fd, int to_fd, int64_t number, struct vrt_error
 
     segment_name(number, name);
     if (linkat(from_fd, name, to_fd, name, 0) < 0 && errno != EEXIST)
-        return vrt_refuse(error, vrt_raise(-errno), errno == ENOSPC || errno == EDQUOT ?
-                          VRT_E(SPOOL_FULL) : VRT_E(CLUSTER_FOLDER), "segment %s can't be given "
+        return vrt_refuse(error, vrt_raise(-errno), vrt_is_disk_full(-errno) ? VRT_E(SPOOL_FULL) :
+                          VRT_E(CLUSTER_FOLDER), "segment %s can't be given "
                           "its place in the result: %s; the shared folder must be on a file system "
                           "that has hard links", name, strerror(errno));
     return fsync(to_fd) < 0 ? vrt_refuse_errno(error, vrt_raise(-errno), "the cluster's folder") :
@@ -282,7 +282,7 @@ void vrt_cluster_note_write(const struct vrt_cluster_folder *folder, const char 
     int r = vrt_fields_print(note_fields, &written, &text);
     if (r == 0)
         r = write_text(folder->tasks_fd, file, &text);
-    if (r == -ENOSPC || r == -EDQUOT)
+    if (vrt_is_disk_full(r))
         r = overwrite_text(folder->tasks_fd, file, &text);
     vrt_buf_done(&text);
     if (r < 0)

@@ -33,8 +33,8 @@ int vrt_task_make_folders(struct vrt_task_state *task, struct vrt_error *error)
              (long)getpid(), (long long)vrt_clock_wall_ns());
     if (mkdirat(task->folder.attempts_fd, task->attempt, 0700) < 0) {
         task->attempt[0] = '\0';
-        return vrt_refuse(error, vrt_raise(-errno), errno == ENOSPC || errno == EDQUOT ?
-                          VRT_E(SPOOL_FULL) : VRT_E(CLUSTER_FOLDER), "no folder can be made in "
+        return vrt_refuse(error, vrt_raise(-errno), vrt_is_disk_full(-errno) ? VRT_E(SPOOL_FULL) :
+                          VRT_E(CLUSTER_FOLDER), "no folder can be made in "
                           "%s/attempts: %s", task->folder.path, strerror(errno));
     }
     task->attempt_fd = openat(task->folder.attempts_fd, task->attempt,

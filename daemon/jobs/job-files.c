@@ -190,7 +190,7 @@ static int take_pipe(const struct vrt_queue_context *context, struct vrt_job_fil
     int r = vrt_pipe_prepare(files->fds[VRT_JOB_INPUT]);
     if (r == 0)
         r = vrt_spool_make_file(context->params.spool_fd, &fd);
-    if (r == -ENOSPC || r == -EDQUOT)
+    if (vrt_is_disk_full(r))
         return vrt_refuse(error, r, VRT_E(SPOOL_FULL), "the disk of the state folder is full");
     if (r < 0)
         return vrt_refuse_errno(error, vrt_fold(r), "the pipe");
@@ -394,7 +394,7 @@ static int make_result(const struct vrt_queue_context *context, struct vrt_job *
     vrt_closep(fd);
     *fd = -1;
     int r = vrt_spool_make_result(context->params.spool_fd, job->info.id, fd);
-    if (r == -ENOSPC || r == -EDQUOT)
+    if (vrt_is_disk_full(r))
         return vrt_refuse(error, r, VRT_E(SPOOL_FULL), "the disk of the state folder is full");
     return r < 0 ? vrt_refuse_errno(error, vrt_fold(r), "the result") : 0;
 }

@@ -252,7 +252,7 @@ static int begin(struct vrt_job_remote *remote, struct vrt_job *job, struct vrt_
     fetch->job_id = job->info.id;
     fetch->spool_fd = -1;
     r = vrt_spool_open(params->spool_fd, job->info.id, &fetch->spool_fd);
-    if (r == -ENOSPC || r == -EDQUOT)
+    if (vrt_is_disk_full(r))
         vrt_refuse(error, r, VRT_E(SPOOL_FULL), "the disk of the state folder is full");
     else if (r < 0)
         vrt_refuse_errno(error, r, "the spool folder");

@@ -422,7 +422,7 @@ static void look(uv_work_t *work)
     struct vrt_job *job = run->job;
 
     int r = vrt_spool_open(context->params.spool_fd, job->info.id, &run->spool_fd);
-    if (r == -ENOSPC || r == -EDQUOT)
+    if (vrt_is_disk_full(r))
         vrt_refuse(&run->error, r, VRT_E(SPOOL_FULL), "the disk of the state folder is full");
     else if (r < 0)
         vrt_refuse_errno(&run->error, r, "the spool folder");

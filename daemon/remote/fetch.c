@@ -95,7 +95,7 @@ static void end(struct vrt_fetch *fetch)
 
 static void refuse_disk(struct vrt_fetch *fetch, int r)
 {
-    if (r == -ENOSPC || r == -EDQUOT)
+    if (vrt_is_disk_full(r))
         vrt_refuse(&fetch->error, r, VRT_E(SPOOL_FULL),
                    "the disk is full for what is fetched from %s", fetch->shown);
     else

@@ -236,8 +236,7 @@ static void go_on(struct vrt_upload *upload)
 
 static int refuse_unwritten(int r, struct vrt_error *error)
 {
-    return vrt_refuse(error, r,
-                      r == -ENOSPC || r == -EDQUOT ? VRT_E(SPOOL_FULL) : VRT_E(INTERNAL),
+    return vrt_refuse(error, r, vrt_is_disk_full(r) ? VRT_E(SPOOL_FULL) : VRT_E(INTERNAL),
                       "what was uploaded can't be written: %s", strerror(-r));
 }
 

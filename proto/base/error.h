@@ -14,6 +14,7 @@
  * every such function: whenever it returns non-zero, error->message is not empty.
  */
 
+#include <errno.h>
 #include <stdbool.h>
 
 #include "base/macro.h"
@@ -42,6 +43,12 @@ int vrt_error_fold(int r, const char *file, int line, const char *func);
  */
 int vrt_refuse(struct vrt_error *error, int r, const char *id, const char *format, ...)
     VRT_PRINTF(4, 5);
+
+/* Whether `r` says that a disk, or one's share of it, is full. Thread: any. */
+static inline bool vrt_is_disk_full(int r)
+{
+    return r == -ENOSPC || r == -EDQUOT;
+}
 
 /* Whether `error` holds a sentence with this id. Thread: any. */
 bool vrt_error_is(const struct vrt_error *error, const char *id);

@@ -37,7 +37,7 @@ static int refuse_folder(const struct writing *writing, const char *file, int r)
     const char *name = writing->encode_thread->params.files->output_name;
     char shown[160], path[160 + ASIDE_BYTES];
 
-    if (r == -ENOSPC || r == -EDQUOT)
+    if (vrt_is_disk_full(r))
         return vrt_refuse(writing->error, r, "output.full",
                           "the disk of %s is full: free some space and try again",
                           vrt_printable(name, shown, sizeof(shown)));

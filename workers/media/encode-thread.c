@@ -61,7 +61,7 @@ void vrt_encode_thread_remove(const struct vrt_encode_thread *encode_thread, int
 
 int vrt_encode_thread_refuse(int r, struct vrt_error *error)
 {
-    if (r == -ENOSPC || r == -EDQUOT)
+    if (vrt_is_disk_full(r))
         return vrt_refuse(error, r, "spool.full", "the disk of vrtd's working files is full: free "
                           "some space and try again");
     return vrt_refuse_errno(error, r, "the spool folder");

@@ -356,8 +356,9 @@ static void test_vanish(void)
     wait_gone(play, 3);
     close(fd);
 
-    /* What follows a subscription ends it. */
+    /* What follows a subscription ends it, also that of a client that reads. */
     fd = begin(play, "GET /stream HTTP/1.1\r\n" HOST "\r\n" ECHO);
+    expect_true(recv(fd, buffer, 10000, MSG_WAITALL) < 10000);
     wait_gone(play, 4);
     close(fd);
 

@@ -75,7 +75,7 @@ int vrt_sink_check(const struct vrt_sink *sink, int r, struct vrt_error *error)
 {
     int w = sink->write_error;
 
-    if (w == -ENOSPC || w == -EDQUOT)
+    if (vrt_is_disk_full(w))
         return vrt_refuse(error, vrt_raise(w), "spool.full",
                           "the %s's disk is full: free some space and try again", what);
     if (w == -EFBIG)

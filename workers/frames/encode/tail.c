@@ -53,7 +53,7 @@ void vrt_tail_done(struct vrt_tail *tail)
 
 static int refuse_write(int r, struct vrt_error *error)
 {
-    if (r == -ENOSPC || r == -EDQUOT)
+    if (vrt_is_disk_full(r))
         return vrt_refuse(error, vrt_raise(r), "spool.full", "the working file's disk is full: "
                           "free some space and try again");
     return vrt_refuse(error, vrt_raise(r), "output.write", "the working file cannot be written: "

@@ -32,7 +32,7 @@ static int refuse(const struct vrt_output_copy *copy, int r, struct vrt_error *e
     vrt_printable(copy->to_name, shown, sizeof(shown));
     if (r == -ECANCELED)
         return vrt_refuse(error, r, "cancelled", "cancelled");
-    if (r == -ENOSPC || r == -EDQUOT)
+    if (vrt_is_disk_full(r))
         return vrt_refuse(error, r, "output.full",
                           "the disk of %s is full: free some space and try again", shown);
     if (r == -ESTALE)

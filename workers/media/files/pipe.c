@@ -66,7 +66,7 @@ static ssize_t read_chunk(const struct vrt_pipe *pipe)
 
 static int refuse_write(int r, struct vrt_error *error)
 {
-    if (r == -ENOSPC || r == -EDQUOT || r == -EFBIG)
+    if (vrt_is_disk_full(r) || r == -EFBIG)
         return vrt_refuse(error, r, "spool.full", "the disk of vrtd's working files is full, and "
                           "what comes by a pipe can't wait for room: free some space, and run "
                           "the command again");
