@@ -2,12 +2,12 @@
 /*
  * How far from perfect the scheduler is, and how fast it decides.
  *
- * usage: sched-sim [TABLE]...          (fleets, eight, sharing, arrivals, decisions; none: all)
+ * usage: sched-sim [TABLE]...          (fleets, decisions; none: both)
  *
  * Time is simulated, but for that of the decisions. "best" is the shortest schedule of whole shards
  * there is (sched-play.h has the argument), "fluid" that of work which can be divided at will: no
- * schedule is shorter. Ratios are over "best". Where devices are lost, "best" is by whoever knew
- * beforehand when they would be away; where results are lost, it does as many runs as were made.
+ * schedule is shorter. Ratios are over "best". What is lost, shared by users or comes at any time is
+ * held to bounds by tests/unit/sched/test-sched-play.c.
  */
 
 #include <math.h>
@@ -113,133 +113,6 @@ static void show_fleets(void)
     }
 }
 
-static int compare(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
-#define N_SEEDS 2000
-
-static void show_eight(void)
-{
-    static const struct {
-        const char *name;
-        struct sched_play play;
-    } cases[] = {
-        { "known speeds", { .known = true } },
-        { "measured speeds", { .known = false } },
-        { "shards vary by 10 %", { .noise = 0.1 } },
-        { "one result in 50 lost", { .fail_rate = 1 / 50. } },
-        { "a device lost for 5 s per 50 shards", { .loss_rate = 1 / 50., .repair_s = 5 } },
-        { "the same for 50 s", { .loss_rate = 1 / 50., .repair_s = 50 } },
-    };
-    static double ratios[N_SEEDS], over_fluid[N_SEEDS];
-    static struct sched_story story;
-    double shard_s[8] = { 1, [7] = 10 };
-
-    printf("One job of 200 shards on 8 devices, whose shards take from 1 to 10 s: over %d draws\n"
-           "of speeds and misfortunes, times best; beside it times fluid, without misfortunes.\n\n"
-           "%-38s %10s %10s %10s %12s\n", N_SEEDS, "", "median", "99 %", "worst",
-           "fluid median");
-    for (size_t i = 0; i < VRT_ARRAY_SIZE(cases); i++) {
-        for (unsigned seed = 0; seed < N_SEEDS; seed++) {
-            struct sched_play play = cases[i].play;
-            for (size_t d = 1; d < 7; d++)
-                shard_s[d] = 10 / (1 + 9 * random_at(seed * 8 + (unsigned)d));
-            play.shard_s = shard_s;
-            play.n_devices = 8;
-            play.n_shards = play.n_window = 200;
-            play.unlike = true;
-            play.seed = seed;
-            play.tick_s = 1;
-            double end_s = sched_play(&play, &story);
-            ratios[seed] = end_s / sched_play_best_s(&play, 200 + story.n_failed, &story);
-            over_fluid[seed] = end_s / sched_play_fluid_s(&play, 200);
-        }
-        qsort(ratios, N_SEEDS, sizeof(*ratios), compare);
-        qsort(over_fluid, N_SEEDS, sizeof(*over_fluid), compare);
-        printf("%-38s %10.4f %10.4f %10.4f %12.4f\n", cases[i].name, ratios[N_SEEDS / 2],
-               ratios[N_SEEDS * 99 / 100], ratios[N_SEEDS - 1], over_fluid[N_SEEDS / 2]);
-    }
-}
-
-/* Users with 100, 10 and 1 jobs; then one with a job of higher priority. */
-static void show_sharing(void)
-{
-    static struct sched_play_job jobs[112];
-    static const double shard_s[8] = { 1, 1.2, 1.5, 2, 3, 5, 7, 10 };
-    const struct sched_play play = {
-        .shard_s = shard_s, .n_devices = 8, .jobs = jobs, .n_jobs = VRT_ARRAY_SIZE(jobs),
-        .unlike = true, .noise = 0.1, .seed = 1, .tick_s = 1, .until_s = 1000,
-    };
-    int counts[4] = { 0 };
-
-    printf("Three users with 100, 10 and 1 endless jobs on 8 unlike devices, for 1000 s; from\n"
-           "500 s on a fourth has a job of 200 shards of higher priority.\n\n"
-           "%-10s %8s %10s\n", "user", "jobs", "shards");
-    for (size_t j = 0; j < VRT_ARRAY_SIZE(jobs); j++)
-        jobs[j] = (struct sched_play_job){
-            .uid = j < 100 ? 0 : j < 110 ? 1 : 2, .n_shards = MANY, .n_window = MANY,
-        };
-    jobs[111] = (struct sched_play_job){
-        .uid = 3, .priority = 1, .arrives_s = 500, .n_shards = 200, .n_window = 200,
-    };
-    sched_play(&play, NULL);
-    for (size_t j = 0; j < VRT_ARRAY_SIZE(jobs); j++)
-        counts[jobs[j].uid] += jobs[j].n_done;
-    for (int u = 0; u < 4; u++)
-        printf("%-10d %8d %10d\n", u, u == 0 ? 100 : u == 1 ? 10 : 1, counts[u]);
-    printf("\nThe fourth had its first device after %.2f s and was done after %.1f s; best,\n"
-           "alone, is %.1f s (fluid %.1f).\n", jobs[111].began_s - 500, jobs[111].done_s - 500,
-           sched_play_best_s(&play, 200, NULL), sched_play_fluid_s(&play, 200));
-}
-
-#define N_ARRIVALS 3000
-
-/* Small jobs come more often than they can be done. */
-static void show_arrivals(void)
-{
-    static const size_t sizes[] = { 1, 2, 8, 64, 512 };
-    static struct sched_play_job jobs[N_ARRIVALS];
-    static double shard_s[N_DEVICES_MAX];
-    static struct sched_story story;
-
-    printf("3000 jobs of 1 to 7 shards of 20 users and three priorities, that arrive 1.2 times as\n"
-           "fast as they can be done; speeds 1:4, shards vary by 10 %%, one result in 100 and one\n"
-           "device in 1000 shards is lost. Makespan, and the delay of jobs by priority.\n\n"
-           "%8s %8s %10s %10s %10s %10s %10s %10s\n", "devices", "shards", "fluid s", "best s",
-           "ratio", "low s", "middle s", "high s");
-    for (size_t i = 0; i < VRT_ARRAY_SIZE(sizes); i++) {
-        struct sched_play play = {
-            .shard_s = shard_s, .n_devices = sizes[i], .jobs = jobs, .n_jobs = N_ARRIVALS,
-            .unlike = true, .noise = 0.1, .seed = 1, .tick_s = 1, .fail_rate = 0.01,
-            .loss_rate = 0.001, .repair_s = 5,
-        };
-        double delays_s[3] = { 0 };
-        int n_shards = 0;
-        for (size_t d = 0; d < sizes[i]; d++)
-            shard_s[d] = spread(d);
-        double each_s = sched_play_fluid_s(&play, 1) * 4 / 1.2;
-        for (unsigned j = 0; j < N_ARRIVALS; j++) {
-            jobs[j] = (struct sched_play_job){
-                .arrives_s = each_s * j, .uid = (int)(20 * random_at(j)), .n_window = 8,
-                .priority = (int)(3 * random_at(j + MANY)),
-                .n_shards = 1 + (int)(7 * random_at(j + 2 * MANY)),
-            };
-            n_shards += jobs[j].n_shards;
-        }
-        double end_s = sched_play(&play, &story);
-        double best_s = sched_play_best_s(&play, n_shards + story.n_failed, &story);
-        for (unsigned j = 0; j < N_ARRIVALS; j++)
-            delays_s[jobs[j].priority] += 3 * (jobs[j].done_s - jobs[j].arrives_s) / N_ARRIVALS;
-        printf("%8zu %8d %10.1f %10.1f %10.4f %10.1f %10.1f %10.1f\n", sizes[i], n_shards,
-               sched_play_fluid_s(&play, n_shards), best_s, end_s / best_s, delays_s[0],
-               delays_s[1], delays_s[2]);
-    }
-}
-
 #define N_JOBS 10000
 #define N_PICKS 50000
 
@@ -305,9 +178,6 @@ int main(int argc, char **argv)
         void (*show)(void);
     } tables[] = {
         { "fleets", show_fleets },
-        { "eight", show_eight },
-        { "sharing", show_sharing },
-        { "arrivals", show_arrivals },
         { "decisions", show_decisions },
     };
     int n_shown = 0;
@@ -323,7 +193,7 @@ int main(int argc, char **argv)
         tables[i].show();
     }
     if (n_shown < argc - 1 || !n_shown) {
-        fprintf(stderr, "usage: sched-sim [fleets|eight|sharing|arrivals|decisions]...\n");
+        fprintf(stderr, "usage: sched-sim [fleets|decisions]...\n");
         return 2;
     }
     return 0;

@@ -412,7 +412,6 @@ static int create_attached(struct vrt_join_stream *stream)
         return vrt_raise(-ENOMEM);
     memcpy(par->extradata, picture->data, (size_t)picture->size);
     par->extradata_size = picture->size;
-    stream->out->disposition = 0;
     return 0;
 }
 
