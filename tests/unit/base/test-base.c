@@ -154,6 +154,10 @@ static void test_folder(void)
         expect_str(r ? "" : buffer, cases[i].folder ? cases[i].folder :
                                     geteuid() == 0 ? "/var/cache/vrtd" : "");
     }
+    const uid_t user = geteuid();
+    expect_int(user == 0 ? seteuid(65534) : 0, 0);
+    expect_int(vrt_folder_of_cache(buffer, sizeof(buffer)), -ENOENT);
+    expect_int(seteuid(user), 0);
     expect_int(setenv("HOME", "/a/folder/that/is/longer/than/the/buffer", 1), 0);
     expect_int(vrt_folder_of_cache(buffer, sizeof(buffer)), -ENAMETOOLONG);
 }

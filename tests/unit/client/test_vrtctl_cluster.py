@@ -466,7 +466,7 @@ class Followed(Cluster):
             os.rename(self.path('kept'), self.path('out.mp4.vrtd'))
 
     def test_silence(self):
-        """A Slurm that doesn't answer is told of once each time."""
+        """A Slurm that doesn't answer is told of once each time, and a folder that can't go."""
         self.write('squeue.fails', 'away')
         process = self.begin()
         self.assertEqual(process.stderr.readline(), 'vrtctl: out.mp4: squeue: away\n')
@@ -479,9 +479,10 @@ class Followed(Cluster):
         self.assertIn('restoring', process.stdout.readline())
         self.write('squeue.fails', 'away')
         self.assertEqual(process.stderr.readline(), 'vrtctl: out.mp4: squeue: away\n')
+        os.makedirs(self.path('out.mp4.vrtd/attempts/a/1/x/y/z'))
         self.note('join', state='done')
         out, err = process.communicate(timeout=PATIENCE_S)
-        self.assertEqual((process.returncode, err), (0, ''))
+        self.assertEqual((process.returncode, err.count('not empty')), (0, 1))
         self.assertEqual(out, 'out.mp4: done, - of it done\n')
 
     def test_submitted(self):
