@@ -54,7 +54,7 @@ static double fill(const struct vrt_plot *plot, int n_dots, int *heights, int n)
 
     for (int i = 0; i < n; i++) {
         const double y = column_mean(plot, i, n);
-        top = y > top ? y : top;
+        top = VRT_MAX(y, top);
     }
     for (int i = 0; i < n; i++) {
         const double y = column_mean(plot, i, n);
