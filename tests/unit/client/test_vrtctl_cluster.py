@@ -485,6 +485,23 @@ class Followed(Cluster):
         self.assertEqual((process.returncode, err.count('not empty')), (0, 1))
         self.assertEqual(out, 'out.mp4: done, - of it done\n')
 
+    @unittest.skipUnless(shutil.which('unshare'), 'a disk of its own is for Linux')
+    def test_full_disk(self):
+        """Tasks that are lost there had no room to say why: it is told, and isn't tried again."""
+        self.note('0', error='hot', error_id='device.failed', node='node1')
+        fill = ('mount -t tmpfs -o size=64k none out.mp4.vrtd && cp -a kept/. out.mp4.vrtd || '
+                'exit 77\nhead -c 65536 /dev/zero >out.mp4.vrtd/rest 2>/dev/null; exec "$@"')
+        shutil.copytree(self.path('out.mp4.vrtd'), self.path('kept'))
+        done = subprocess.run(
+            ['unshare', '-rm', 'sh', '-c', fill, '-', *self.command('cluster', 'follow', 'out.mp4')],
+            env=self.environment, text=True, capture_output=True, timeout=PATIENCE_S,
+            cwd=self.folder, check=False)
+        if done.returncode == 77 or done.stderr.startswith('unshare: '):
+            self.skipTest('nothing may be mounted here')
+        self.assertEqual((done.returncode, done.stderr), (
+            1, f'vrtctl: the disk of {self.path("out.mp4.vrtd")} is full: make room, and go on '
+               'with vrtctl cluster retry\n'))
+
     def test_submitted(self):
         """submit --follow follows what was submitted; whatever went wrong decides."""
         self.ctl('cluster', 'remove', 'out.mp4')
