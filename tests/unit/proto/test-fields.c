@@ -350,6 +350,8 @@ static void test_other_requests(void)
     expect_int(vrt_compare_request_parse(compare, sizeof(compare) - 2, &c, &error), -EINVAL);
     expect_int(vrt_preview_request_parse(preview, sizeof(preview) - 2, &p, &error), -EINVAL);
     expect_int(vrt_model_request_parse("{\"nam\":\"x\"}", 11, &m, &error), -EINVAL);
+    expect_str(error.field, "nam");
+    expect_int(vrt_model_request_parse("{}", 2, &m, &error), -EINVAL);
     expect_int(vrt_token_request_parse("{\"nam\":\"x\"}", 11, &t, &error), -EINVAL);
     expect_int(vrt_session_request_parse("{}", 2, &s, &error), -EINVAL);
     expect_str(m.name, "as before");
