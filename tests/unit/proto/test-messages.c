@@ -64,6 +64,8 @@ static void test_routes(void)
     expect_str(vrt_api_route_allow("/v1/jobs/3", allow, sizeof(allow)), "GET, PATCH, DELETE");
     expect_str(vrt_api_route_allow("/v1/jobs/3/retry", allow, sizeof(allow)), "POST");
     expect_str(vrt_api_route_allow("/v1", allow, sizeof(allow)), "");
+    for (int i = 0; i < VRT_API_ERROR_COUNT; i++)
+        expect_int(vrt_api_error_find(vrt_api_errors[i].id), i);
     expect_int(vrt_api_error_status("job.not_found"), 404);
     expect_int(vrt_api_error_status("nobody.knows"), 500);
     expect_int(vrt_api_error_status(NULL), 500);
