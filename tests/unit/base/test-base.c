@@ -92,6 +92,7 @@ static void test_error(void)
     struct vrt_error system = { 0 };
     expect_int(vrt_refuse_errno(&system, -ENOENT, "reading x"), -ENOENT);
     expect_str(system.message, "reading x: No such file or directory");
+    expect_str(system.id, "internal");
 }
 
 static void test_printable(void)

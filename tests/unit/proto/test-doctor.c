@@ -257,6 +257,7 @@ static void test_gpu_checks(void)
         "gpu.hardware note : no GPU is on the PCI buses of this machine\n0 failed, 0 warnings");
     put_arc("0000:03:00.0", "renderD128");
     put("/dev/dri/renderD128", "");
+    expect_true(vrt_doctor_has_gpu(&host, "xpu"));
     put_device("0000:05:00.0", "0x030000", "0x8086:0x56a0", NULL);
     put_device("0000:07:00.0", "0x030000", "0x1002:0x744c", "amdgpu");
     host.only = "cuda";

@@ -72,6 +72,8 @@ static void test_routes(void)
     expect_str(vrt_api_error_meaning("job.not_found"), "no job has this number");
     expect_str(vrt_api_error_meaning("nobody.knows"), "it failed");
     expect_str(VRT_E(MODEL_INVALID), "model.invalid");
+    const struct vrt_device_usage half_known = { .replica_bytes = 2, .workspace_bytes = -1 };
+    expect_int(vrt_device_held_bytes(&half_known), VRT_UNKNOWN);
 }
 
 enum kind { JOB, AGAIN, CHANGE, DEVICES, PROFILE };
