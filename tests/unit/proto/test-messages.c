@@ -196,7 +196,7 @@ static void test_request_refusals(void)
         { "{" FILES ",\"model\":{\"name\":\"m\",\"fd\":1}}", "model", "descriptor 1 is output" },
         { "{" FILES ",\"model\":{\"name\":\"\",\"fd\":2}}", "model", "model.name: a name" },
         { "{" FILES ",\"model\":\"compact-x2\"}", "model", "expected an object, got a string" },
-        { "{" FILES ",\"reference\":{\"name\":\"gt.mkv\"}}", "reference.fd",
+        { "{" FILES ",\"reference\":{\"name\":\"g\"}}", "reference.fd",
           "or else an upload" },
         { "{" FILES ",\"reference\":{\"name\":\"gt.mkv\",\"upload\":0}}", "reference.upload",
           "an integer" },
