@@ -176,10 +176,8 @@ static int run(const struct vrt_command *command, struct vrt_cli *cli)
         return VRT_EXIT_USAGE;
     }
     r = vrt_conn_new(path, cli->args.timeout_s, &cli->conn);
-    if (r < 0) {
-        vrt_refuse_errno(&error, r, "starting");
-        return vrt_cli_fail(cli, NULL, r, &error);
-    }
+    if (r < 0)
+        return vrt_cli_fail(cli, NULL, vrt_refuse_errno(&error, r, "starting"), &error);
     int exit = command->run(cli);
     cli->conn = vrt_conn_free(cli->conn);
     return exit;

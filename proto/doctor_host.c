@@ -156,7 +156,8 @@ void vrt_doctor_look_at_gpus(const struct vrt_doctor_host *host, struct vrt_doct
 {
     VRT_CLEANUP(vrt_freep) struct vrt_gpu *gpus = NULL;
     const struct vrt_vendor *only = host->only ? vrt_vendor_of_kind(host->only) : NULL;
-    size_t n = 0, n_told = 0;
+    bool any = false;
+    size_t n = 0;
 
     if (vrt_gpus_list(host->root, &gpus, &n) < 0) {
         report_no_memory(host, report);
@@ -165,14 +166,14 @@ void vrt_doctor_look_at_gpus(const struct vrt_doctor_host *host, struct vrt_doct
     for (size_t i = 0; i < n; i++) {
         if (!is_wanted(host, gpus[i].vendor->kind))
             continue;
-        n_told++;
+        any = true;
         if (!add_gpu(host, &gpus[i], report))
             continue;
         for (size_t k = 0; k < gpus[i].n_nodes; k++)
             if (!is_told(report, gpus[i].nodes[k].path))
                 add_node(host, &gpus[i].nodes[k], report);
     }
-    if (n_told == 0)
+    if (!any)
         vrt_doctor_report_add(report, &(struct vrt_doctor_line){
             .id = "gpu.hardware",
             .status = VRT_DOCTOR_NOTE,

@@ -97,17 +97,15 @@ static int add_tasks(const char *tasks, const struct vrt_slurm_job *job,
 {
     const size_t before = *n;
     char *end;
+    int r = 0;
 
     for (const char *at = tasks; *at >= '0' && *at <= '9'; at = *end == ',' ? end + 1 : "") {
         const int64_t first = strtoll(at, &end, 10);
         const int64_t last = *end == '-' ? strtoll(end + 1, &end, 10) : first;
-        for (int64_t i = first; i <= last && *n - before < TASKS_MAX; i++) {
-            int r = vrt_slurm_add(jobs, n, job);
-            if (r < 0)
-                return r;
-        }
+        for (int64_t i = first; r == 0 && i <= last && *n - before < TASKS_MAX; i++)
+            r = vrt_slurm_add(jobs, n, job);
     }
-    return 0;
+    return r;
 }
 
 /* Reads a job. Return: whether it is one that is asked for. */

@@ -71,11 +71,9 @@ static bool add_header(struct curl_slist **headers, const char *name, const char
 {
     VRT_CLEANUP(vrt_freep) char *line = NULL;
 
-    if (asprintf(&line, "%s: %s", name, value) < 0) {
+    if (asprintf(&line, "%s: %s", name, value) < 0)
         line = NULL;
-        return false;
-    }
-    struct curl_slist *more = curl_slist_append(*headers, line);
+    struct curl_slist *more = line ? curl_slist_append(*headers, line) : NULL;
     if (more)
         *headers = more;
     return more;

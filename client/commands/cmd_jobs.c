@@ -201,8 +201,6 @@ static int run_list(struct vrt_cli *cli)
     if (r == 0 && !args->json && !has_jobs && !has_films)
         puts(args->all || args->state ? "no such job is remembered" :
              "no job is waiting or running; vrtctl list --all shows those that are over");
-    if (r < 0)
-        vrt_refuse_errno(&error, r, "listing jobs");
     return r != 0 ? vrt_cli_fail(cli, NULL, r, &error) : VRT_EXIT_OK;
 }
 

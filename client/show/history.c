@@ -130,7 +130,5 @@ int vrt_history_show(struct vrt_cli *cli, long long id)
         r = print_report(&report, id);
     vrt_fields_done(vrt_history_fields, &report);
     json_decref(json);
-    if (r < 0)
-        vrt_refuse_errno(&error, r, "showing the history");
     return r != 0 ? vrt_cli_fail(cli, NULL, r, &error) : exit;
 }

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "base/error.h"
 #include "client/control/handover.h"
 #include "client/cluster/cluster.h"
 #include "client/commands/jobs.h"
@@ -34,8 +35,7 @@ static bool give_again(void *context, const struct vrt_job_info *job)
 
     while (i < s->n_items && s->items[i].id != job->id)
         i++;
-    if (i == s->n_items)
-        return false;
+    vrt_assert(i < s->n_items);
     bool model_is_file = args->model && vrt_file_is_model_path(args->model);
     r = vrt_handover_send(s->cli, &(struct vrt_handover){
         .id = job->id,

@@ -54,7 +54,7 @@ static double fill(const struct vrt_plot *plot, int n_dots, int *heights, int n)
 
     for (int i = 0; i < n; i++) {
         const double y = column_mean(plot, i, n);
-        top = y > top ? y : top;
+        top = VRT_MAX(y, top);
     }
     for (int i = 0; i < n; i++) {
         const double y = column_mean(plot, i, n);
@@ -101,7 +101,7 @@ int vrt_plot_print(const struct vrt_plot *plot, struct vrt_buf *buf)
                            plot->utf8 ? "\u2502" : "|");
         for (int i = 0; i < n && r == 0; i++)
             r = print_cell(plot, &heights[i * across], floor, buf);
-        while (r == 0 && buf->size_bytes > 0 && buf->data[buf->size_bytes - 1] == ' ')
+        while (r == 0 && buf->data[buf->size_bytes - 1] == ' ')      /* up to the scale's line */
             buf->size_bytes--;
         if (r == 0)
             r = vrt_buf_append(buf, "\n", 1);

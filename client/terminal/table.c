@@ -76,11 +76,6 @@ int vrt_table_note(struct vrt_table *table, const char *format, ...)
     return vrt_fold(vrt_buf_printf(&table->notes, "%s\n", note));
 }
 
-static int pad(struct vrt_buf *buf, int n)
-{
-    return n > 0 ? vrt_buf_printf(buf, "%*s", n, "") : 0;
-}
-
 /* One cell; trailing blanks are left out. */
 static int print_cell(const struct vrt_table *table, int column, const char *text, int width,
                       struct vrt_buf *buf)
@@ -93,16 +88,8 @@ static int print_cell(const struct vrt_table *table, int column, const char *tex
     if (!cut)
         return vrt_raise(-ENOMEM);
     vrt_text_cut(text, width, cut, size);
-    int blank = width - vrt_text_width(cut);
-    int r = right ? pad(buf, blank) : 0;
-    if (r < 0)
-        return r;
-    r = vrt_buf_append(buf, cut, strlen(cut));
-    if (r < 0)
-        return r;
-    if (!last)
-        r = pad(buf, (right ? 0 : blank) + GAP);
-    return r;
+    const int blank = width - vrt_text_width(cut), before = right ? blank : 0;
+    return vrt_buf_printf(buf, "%*s%s%*s", before, "", cut, last ? 0 : blank - before + GAP, "");
 }
 
 static int print_row(const struct vrt_table *table, const int *widths, size_t row,

@@ -36,14 +36,12 @@ static void leave(void *context)
     top->columns = 0;               /* it is drawn anew */
 }
 
-/* Return: 0, the terminal is ours; -errno. */
-static int enter(struct vrt_top *top)
+/* Has the terminal, if it isn't gone, which is found out by what is typed there. */
+static void enter(struct vrt_top *top)
 {
-    int r = top->keys.is_taken ? 0 : vrt_keys_take(&top->keys);
-    if (r < 0)
-        return r;
+    if (!top->keys.is_taken)
+        (void)vrt_keys_take(&top->keys);
     vrt_screen_enter(&top->screen);
-    return 0;
 }
 
 /* The shell gets its terminal as it was; this goes on here when it is continued. */
@@ -80,8 +78,7 @@ static bool turn(void *context, const struct vrt_watch *watch, bool is_there)
 
     if (is_stopped)
         stop(top);
-    if (enter(top) < 0)
-        return false;
+    enter(top);
     top->is_there = is_there;
     collect(top, watch);
     vrt_top_arrange(top);

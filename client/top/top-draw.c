@@ -53,14 +53,12 @@ struct page {
     int used;                   /* of the rows */
 };
 
-/* Adds a line, cut to the page's columns; `style` "" is as usual. What doesn't fit is left out. */
+/* Adds a line, for which there is a row, cut to the page's columns; `style` "" is as usual. */
 static int add_line(struct page *page, const char *style, const char *text)
 {
     const int columns = VRT_MAX(page->columns - 1, 1);
     char cut[LINE_BYTES];
 
-    if (page->used >= page->rows)
-        return 0;
     page->used++;
     vrt_text_cut(text, columns, cut, sizeof(cut));
     const int blank = strcmp(style, INVERSE) == 0 ? columns - vrt_text_width(cut) : 0;

@@ -76,15 +76,10 @@ static int print_block(const struct vrt_watch *w, struct vrt_buf *buf)
             n++;
         }
     }
-    if (r < 0)
+    if (r < 0 || (n > 0 && !n_more))
         return r;
-    if (n_more)
-        r = vrt_buf_printf(buf, "and %d more\n", n_more);
-    if (r < 0)
-        return r;
-    if (n == 0)
-        r = vrt_buf_printf(buf, NOTHING "\n");
-    return r;
+    return n_more ? vrt_buf_printf(buf, "and %d more\n", n_more) :
+           vrt_buf_printf(buf, NOTHING "\n");
 }
 
 void vrt_watch_draw(struct vrt_watch *w)

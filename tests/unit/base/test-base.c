@@ -9,6 +9,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -91,6 +92,7 @@ static void test_error(void)
     struct vrt_error system = { 0 };
     expect_int(vrt_refuse_errno(&system, -ENOENT, "reading x"), -ENOENT);
     expect_str(system.message, "reading x: No such file or directory");
+    expect_str(system.id, "internal");
 }
 
 static void test_printable(void)
@@ -154,6 +156,10 @@ static void test_folder(void)
         expect_str(r ? "" : buffer, cases[i].folder ? cases[i].folder :
                                     geteuid() == 0 ? "/var/cache/vrtd" : "");
     }
+    const uid_t user = geteuid();
+    expect_int(user == 0 ? seteuid(65534) : 0, 0);
+    expect_int(vrt_folder_of_cache(buffer, sizeof(buffer)), -ENOENT);
+    expect_int(seteuid(user), 0);
     expect_int(setenv("HOME", "/a/folder/that/is/longer/than/the/buffer", 1), 0);
     expect_int(vrt_folder_of_cache(buffer, sizeof(buffer)), -ENAMETOOLONG);
 }
@@ -233,6 +239,7 @@ static void test_model_files(void)
                                         0), 0);
             vrt_closep(&(int){ made });
         }
+        errno = ENOENT;
         const int r = vrt_model_file_join(at, cases[i].path, &fd, &error);
         expect_int(r == 0, cases[i].joined != NULL);
         const ssize_t n = r == 0 ? pread(fd, found, sizeof(found) - 1, 0) : 0;
@@ -292,6 +299,7 @@ static void test_hash(void)
     expect_true(n > 32 && most < 8);
     expect_true(vrt_hash_key() != vrt_hash_key());
     expect_true(vrt_hash(99999, "a", 1) != vrt_hash(99999, "a", 2));
+    expect_true(vrt_hash(99999, "ac", 2) != vrt_hash(99999, "bc", 2));
 }
 
 static void test_program_path(void)
@@ -423,6 +431,12 @@ static void test_at(void)
     expect_int(vrt_read_at(fd, bytes, 0, 5), 0);
     expect_int(vrt_read_at(-1, bytes, 1, 0), -EBADF);
     expect_int(vrt_write_at(-1, bytes, 1, 0), -EBADF);
+    /* A part of it finds room. */
+    struct rlimit limit;
+    expect_true(getrlimit(RLIMIT_FSIZE, &limit) == 0 && signal(SIGXFSZ, SIG_IGN) != SIG_ERR);
+    expect_int(setrlimit(RLIMIT_FSIZE, &(struct rlimit){ 7, limit.rlim_max }), 0);
+    expect_int(vrt_write_at(fd, "xyz", 3, 5), -EFBIG);
+    expect_int(setrlimit(RLIMIT_FSIZE, &limit), 0);
     fclose(file);
 }
 

@@ -255,7 +255,8 @@ class Shown(Case):
                          '  Temperature  71 C\n'
                          '  Power        320 of 350 W\n'
                          '  Throttling   power limit\n' + use)
-        third.update(state='ready', last_error=None)
+        third.update(state='ready', last_error=None, sensors=dict(SENSORS, power_limit_watts=None))
+        self.assertIn('  Power        320 W\n', self.run_it('devices', 'cuda:3')[0])
         self.assertTrue(self.run_it('devices')[0].endswith('  A card, 97% busy, 71 C, 320 W\n'))
         self.complaint('devices', 'cuda:0.', status=1, says='there is no device cuda:0.;')
 

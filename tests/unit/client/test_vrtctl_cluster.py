@@ -437,7 +437,6 @@ class Followed(Cluster):
         self.assertEqual(self.record()['submissions'], 2)
 
     def begin(self, *options):
-        """Follows it."""
         self.queue((12, 12, 'RUNNING', 'None'))
         process = subprocess.Popen(
             self.command('cluster', 'follow', *options, 'out.mp4'), env=self.environment, text=True,
@@ -466,7 +465,7 @@ class Followed(Cluster):
             os.rename(self.path('kept'), self.path('out.mp4.vrtd'))
 
     def test_silence(self):
-        """A Slurm that doesn't answer is told of once each time."""
+        """A Slurm that doesn't answer is told of once each time, and a folder that can't go."""
         self.write('squeue.fails', 'away')
         process = self.begin()
         self.assertEqual(process.stderr.readline(), 'vrtctl: out.mp4: squeue: away\n')
@@ -479,10 +478,23 @@ class Followed(Cluster):
         self.assertIn('restoring', process.stdout.readline())
         self.write('squeue.fails', 'away')
         self.assertEqual(process.stderr.readline(), 'vrtctl: out.mp4: squeue: away\n')
+        os.makedirs(self.path('out.mp4.vrtd/attempts/a/1/x/y/z'))
         self.note('join', state='done')
         out, err = process.communicate(timeout=PATIENCE_S)
-        self.assertEqual((process.returncode, err), (0, ''))
+        self.assertEqual((process.returncode, err.count('not empty')), (0, 1))
         self.assertEqual(out, 'out.mp4: done, - of it done\n')
+
+    @unittest.skipUnless(shutil.which('unshare'), 'a disk of its own is for Linux')
+    def test_full_disk(self):
+        """Tasks that are lost there had no room to say why: it is told, and isn't tried again."""
+        self.note('0', error='hot', error_id='device.failed', node='node1')
+        fill = ('f=out.mp4.vrtd; cp -a $f kept && mount -t tmpfs -o size=64k none $f && '
+                'cp -a kept/. $f || exit 1\nhead -c 65536 /dev/zero >$f/rest; exec "$@" 2>&1')
+        self.command = lambda *a, c=self.command: ['unshare', '-rm', 'sh', '-c', fill, '-', *c(*a)]
+        out, err = self.follow('wait', status=1)
+        if not out:
+            self.skipTest(err)              # nothing may be mounted here
+        self.assertIn('is full: make room, and go on with vrtctl cluster retry\n', out)
 
     def test_submitted(self):
         """submit --follow follows what was submitted; whatever went wrong decides."""
@@ -491,11 +503,9 @@ class Followed(Cluster):
         self.write('bin/squeue', '#!/bin/sh\nf=$FAKE/out.mp4.vrtd; mkdir -p "$f/tasks"\n'
                    '[ -e "$f/slurm.json" ] || exit 1\n'
                    'echo \'{"state": "failed", "error": "no"}\' >"$f/tasks/plan.json"\n')
-        out, err = self.submit('--follow', 'missing.mp4', status=2)
-        self.assertIn('there are 2 inputs', err)
-        out, err = self.submit('--follow', status=1)
-        self.assertEqual(out, 'out.mp4: failed, - of it done; no\n')
-        self.assertEqual(err, 'vrtctl: out.mp4: no\n')
+        self.assertIn('there are 2 inputs', self.submit('--follow', 'missing.mp4', status=2)[1])
+        self.assertEqual(self.submit('--follow', status=1), ('out.mp4: failed, - of it done; no\n',
+                                                             'vrtctl: out.mp4: no\n'))
 
 
 class Rest(Cluster):

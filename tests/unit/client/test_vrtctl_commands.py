@@ -213,6 +213,7 @@ PSNR of Y over the time
                 self.assertRegex(plot[0], f'^    40 dB .{cell}+ *$')
                 self.assertRegex(plot[-1], f'^     0 dB .{cell}+ +{cell}+$')
                 self.assertAlmostEqual(len(plot[0]) - 11, (wide - 11) / 6, delta=1)
+                self.assertEqual('\u28f6' in plot[1], cell != '#')      # three quarters of a cell
         self.report['frames_equal'] = 0
         for n in (2, 1):
             del self.frames[n:]

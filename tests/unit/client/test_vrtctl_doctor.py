@@ -104,10 +104,10 @@ skipped  cpu:1 kernel         all is well
     def test_what_a_newer_daemon_tells(self):
         """Unknown ids and statuses are shown; control characters move no cursor."""
         self.examines(check('moon.phase', status='bright', result='full\x1b[2J'),
-                      check('device.aura', 'cpu:0', result=''), extra=1)
+                      check('device.aura', 'cpu:0', result=''), check('a.b', 255 * 'x'), extra=1)
         out, _ = self.run_it('doctor')
         self.assertRegex(out, r'\nnote +moon\.phase +full\?\[2J\n')
-        self.assertRegex(out, r'\nok +cpu:0 aura +\n')
+        self.assertRegex(out, r'\nok +cpu:0 aura +\n(.*\n)*ok +x+[.]* b +all is well\n')
 
     def test_wrapped_on_a_terminal(self):
         words = ' '.join(f'word{i}' for i in range(60))

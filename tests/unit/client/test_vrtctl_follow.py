@@ -15,7 +15,7 @@ import threading
 import time
 import unittest
 
-from fake_vrtd import STREAM, answer, event
+from fake_vrtd import STREAM, answer, event, refusal
 from vrtctl_case import DEVICE, PATIENCE_S, Case, job
 
 
@@ -174,6 +174,11 @@ class Follow(FollowCase):
             self.complaint('wait', 7, status=status, says=says)
             self.assertEqual(sum('events' in r.path for r in self.server.requests),
                              1 if sent else 3)
+        # More than comes at once.
+        refused = json.dumps({'error': {'id': 'x', 'message': 'no more'}})
+        self.serve(lambda r: iter([answer(refused + 10 ** 7 * ' ', 503)])
+                   if 'events' in r.path else answer(job(7)))
+        self.complaint('wait', 7, status=1, says='no more')
         self.serve(lambda r: None)
         self.complaint('wait', 7, status=3, says='closed')
 
@@ -230,7 +235,7 @@ class Follow(FollowCase):
         self.assertIn('vrtctl: video.mp4: needs files: vrtctl resume 7\n', err)
 
     def test_restart_without_files_of_several(self):
-        """Each job is given its own."""
+        """Each job is given its own; what refuses them is told."""
         self.write('b.mp4', 'other pictures')
         posted = []
 
@@ -238,14 +243,16 @@ class Follow(FollowCase):
             number = request.path.rsplit('/', 1)[1]
             if request.method == 'POST':
                 posted.append((request.path, os.pread(request.files[0], 99, 0)))
-                return answer(job(6 + len(posted), 'queued'), 201)
+                return answer(job(6 + len(posted), 'queued'), 201) if number != 'resume' else \
+                    refusal(409, 'job.state', 'not now')
             if request.path.startswith('/v1/events'):
                 return iter([STREAM + event('job', job(7, 'done')) +
                              event('job', job(8, 'needs_input')) + event('job', job(8, 'done'))])
             return answer({} if number == 'status' else
                           job(int(number), 'done' if len(posted) > 2 else 'running'))
         self.serve(respond)
-        self.run_it('submit', '--follow', 'video.mp4', 'b.mp4')
+        _, err = self.run_it('submit', '--follow', 'video.mp4', 'b.mp4')
+        self.assertIn('vrtctl: not now\n', err)
         self.assertEqual(posted, [('/v1/jobs', b'moving pictures'), ('/v1/jobs', b'other pictures'),
                                   ('/v1/jobs/8/resume', b'other pictures')])
 

@@ -348,7 +348,8 @@ class Tune(Case):
         self.read.append([os.pread(fd, 100, 0) for fd in request.files])
         precision = self.auto if q['precision'] == 'auto' else q['precision']
         for way, error_id in self.refused:
-            if way in (precision, q['tile'], q['batch'], q['device']):
+            if way in (precision, q['tile'], q['batch'], q['device'], (q['device'], q['batch']),
+                       'kept' * q['keep']):
                 return refusal(422, error_id, 'this can\'t be')
         edge = 512 if q['tile'] == 384 else q['tile']
         batch = q['batch'] or self.own_batch
@@ -446,6 +447,8 @@ class Tune(Case):
             self.run_it('tune', 'video.mp4')
             self.assertEqual([way[1:4] for way in self.ways if way[0] == 'cuda:1'],
                              [('auto', None, None)] + more)
+        self.refused = [(('cuda:1', 8), 'device.lost')]
+        self.run_it('tune', 'video.mp4', status=1)
 
     def test_length_of_trial(self):
         """A video that isn't half as long again is restored as a whole."""
@@ -479,10 +482,10 @@ class Tune(Case):
         self.assertIn('The fastest is kept for jobs', out)
         self.assertEqual(err, "vrtctl: this can't be\n")
         self.assertEqual(self.asked, [('POST', '/v1/jobs')])
-        for way, self.own_batch in (('bf16', 1), (384, 1), (4, 1), (2, 4)):
+        for way, self.own_batch in (('bf16', 1), (384, 1), (4, 1), (2, 4), ('kept', 4)):
             self.refused = [(way, 'device.lost')]
             self.assertEqual(self.run_it('tune', 'video.mp4', status=1)[0], '')
-            self.assertIn(way, self.ways[-1])
+            self.assertIn(way, (*self.ways[-1], 'kept' * self.ways[-1][5]))
         self.names, self.refused = ('cuda:0',), ()
         full = {'id': 'output.full', 'message': 'the disk is full', 'field': None}
         for state, error, says in (('disk_full', full, "the trial can't go on: the disk is full"),

@@ -222,6 +222,10 @@ class Top(TopCase):
         terminal.wait_for('not yours')
         self.assertNotIn('\x1b[2J', terminal.output)
         terminal.quit()
+        self.respond = lambda r: before(r) if 'devices' not in r.path else refusal(500, 'x', 'odd')
+        terminal = self.top()
+        terminal.wait_for('odd')
+        terminal.quit()
 
     def test_nothing_to_do(self):
         """No job is there; or what it has is the most that there is."""

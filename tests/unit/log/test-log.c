@@ -122,10 +122,8 @@ static void __attribute__((format(printf, 3, 4))) expect_about(int64_t job, int6
 
 static void test_about(void)
 {
-    const char digits[] = { '1', '2' };
-
     expect_about(0, -1, "nothing");
-    expect_about(7, -1, "job %" PRId64 " starts", INT64_C(7));
+    expect_about(7LL << 32, -1, "job %" PRId64 " starts", INT64_C(7) << 32);
     expect_about(7, 1000, "job %" PRId64 " of uid %d %s: %s", INT64_C(7), 1000, "is", "uid 3");
     expect_about(0, 3, "a job of uid %d was refused: %s", 3, "job 9");
     expect_about(12, -1, "job %s: shard %" PRId64 " goes to %s", "12", INT64_C(3), "cpu:0");
@@ -139,7 +137,7 @@ static void test_about(void)
     expect_about(0, -1, "%s", "job 3 of uid 4");
     expect_about(0, -1, "the job %.0f", 3.0);
     /* Nor what may end without a NUL byte: it isn't read. */
-    expect_about(0, 6, "job %.*s of uid %d", (int)sizeof(digits), digits, 6);
+    expect_about(0, 6, "job %.*s of uid %d", 2, "12", 6);
 }
 
 static void print(const struct vrt_log_record *record, json_t **ret_json)
@@ -184,6 +182,10 @@ static void test_json(void)
     expect_str(all, "{\"time\":\"2026-01-02T03:04:05.678Z\",\"level\":\"warning\","
                "\"topic\":\"pool\",\"job\":7,\"device\":\"cuda:0\",\"user\":0,"
                "\"file\":\"daemon/a.c\",\"line\":12,\"function\":\"f\",\"message\":\"one\"}\n");
+    expect_int(setenv("TZ", "UTC", 1), 0);
+    tzset();
+    all[vrt_log_print(&record, VRT_LOG_STDERR_OTHER, all)] = '\0';
+    expect_str(all, "2026-01-02 03:04:05.678 warning pool: one\n");
     /* Whatever is in it, and however much, it is one object. */
     for (int byte = 1; byte < 256; byte++) {
         memset(all, byte, sizeof(all) - 1);

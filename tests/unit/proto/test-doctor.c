@@ -120,6 +120,7 @@ static void test_gpus(void)
     put("/dev/nvidia3", "");
     put("/dev/nvidia-modeset", "");
     put("/dev/random7", "");
+    put_device("a name that is too long for an address", "0x030000", "0x8086:0x56a0", NULL);
     expect_int(vrt_gpus_list(root, &gpus, &n), 0);
     for (size_t i = 0; i < n; i++) {
         expect_int(vrt_buf_printf(&found, "%s %s %04x '%s'", gpus[i].address, gpus[i].vendor->name,
@@ -149,6 +150,12 @@ static void test_gpus(void)
     }
     expect_int(vrt_gpus_list(root, &gpus, &n), 0);
     expect_int(gpus[3].n_nodes, VRT_GPU_NODES_MAX);
+    free(gpus);
+    char far[491] = "";
+    memset(far, '/', sizeof(far) - 1);
+    memcpy(far + sizeof(far) - 1 - strlen(root), root, strlen(root));
+    expect_int(vrt_gpus_list(far, &gpus, &n), 0);
+    expect_int(n, 0);
     free(gpus);
     machine_remove();
 }
@@ -250,6 +257,7 @@ static void test_gpu_checks(void)
         "gpu.hardware note : no GPU is on the PCI buses of this machine\n0 failed, 0 warnings");
     put_arc("0000:03:00.0", "renderD128");
     put("/dev/dri/renderD128", "");
+    expect_true(vrt_doctor_has_gpu(&host, "xpu"));
     put_device("0000:05:00.0", "0x030000", "0x8086:0x56a0", NULL);
     put_device("0000:07:00.0", "0x030000", "0x1002:0x744c", "amdgpu");
     host.only = "cuda";

@@ -336,6 +336,7 @@ static void test_other_requests(void)
                               "0123456789abcdef0123456789\"}";
     static const char compare[] = "{\"a\":{\"fd\":0,\"name\":\"x\"},\"b\":{\"fd\":1,\"name\":"
                                   "\"y\"},\"crop\":1024,\"fvd\":{\"fd\":2,\"name\":\"z\"}}";
+    static const char whole[] = "{\"a\":{\"fd\":0,\"name\":\"x\"},\"b\":{\"fd\":1,\"name\":\"y\"}}";
     static const char preview[] = "{\"before\":{\"fd\":0,\"name\":\"x\"},\"after\":{\"fd\":1,"
         "\"name\":\"y\"},\"picture\":{\"fd\":2,\"name\":\"z\"},\"time_s\":1.5}";
     static const char token[] = "{\"name\":\"anna\",\"admin\":true}";
@@ -350,6 +351,8 @@ static void test_other_requests(void)
     expect_int(vrt_compare_request_parse(compare, sizeof(compare) - 2, &c, &error), -EINVAL);
     expect_int(vrt_preview_request_parse(preview, sizeof(preview) - 2, &p, &error), -EINVAL);
     expect_int(vrt_model_request_parse("{\"nam\":\"x\"}", 11, &m, &error), -EINVAL);
+    expect_str(error.field, "nam");
+    expect_int(vrt_model_request_parse("{}", 2, &m, &error), -EINVAL);
     expect_int(vrt_token_request_parse("{\"nam\":\"x\"}", 11, &t, &error), -EINVAL);
     expect_int(vrt_session_request_parse("{}", 2, &s, &error), -EINVAL);
     expect_str(m.name, "as before");
@@ -357,6 +360,8 @@ static void test_other_requests(void)
     expect_true(c.crop == 7 && p.time_s == 7 && t.expires_s == 7);
     expect_int(vrt_compare_request_parse(compare, sizeof(compare) - 1, &c, &error), 0);
     expect_true(c.a.fd == 0 && c.b.fd == 1 && c.crop == 1024 && c.has_fvd && c.fvd.fd == 2);
+    expect_int(vrt_compare_request_parse(whole, sizeof(whole) - 1, &c, &error), 0);
+    expect_true(c.crop == 0 && !c.has_fvd);
     expect_int(vrt_preview_request_parse(preview, sizeof(preview) - 1, &p, &error), 0);
     expect_true(p.picture.fd == 2 && isnan(p.start_s) && p.time_s == 1.5);
     expect_int(vrt_token_request_parse(token, sizeof(token) - 1, &t, &error), 0);

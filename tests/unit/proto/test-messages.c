@@ -64,12 +64,16 @@ static void test_routes(void)
     expect_str(vrt_api_route_allow("/v1/jobs/3", allow, sizeof(allow)), "GET, PATCH, DELETE");
     expect_str(vrt_api_route_allow("/v1/jobs/3/retry", allow, sizeof(allow)), "POST");
     expect_str(vrt_api_route_allow("/v1", allow, sizeof(allow)), "");
+    for (int i = 0; i < VRT_API_ERROR_COUNT; i++)
+        expect_int(vrt_api_error_find(vrt_api_errors[i].id), i);
     expect_int(vrt_api_error_status("job.not_found"), 404);
     expect_int(vrt_api_error_status("nobody.knows"), 500);
     expect_int(vrt_api_error_status(NULL), 500);
     expect_str(vrt_api_error_meaning("job.not_found"), "no job has this number");
     expect_str(vrt_api_error_meaning("nobody.knows"), "it failed");
     expect_str(VRT_E(MODEL_INVALID), "model.invalid");
+    const struct vrt_device_usage half_known = { .replica_bytes = 2, .workspace_bytes = -1 };
+    expect_int(vrt_device_held_bytes(&half_known), VRT_UNKNOWN);
 }
 
 enum kind { JOB, AGAIN, CHANGE, DEVICES, PROFILE };
@@ -192,7 +196,7 @@ static void test_request_refusals(void)
         { "{" FILES ",\"model\":{\"name\":\"m\",\"fd\":1}}", "model", "descriptor 1 is output" },
         { "{" FILES ",\"model\":{\"name\":\"\",\"fd\":2}}", "model", "model.name: a name" },
         { "{" FILES ",\"model\":\"compact-x2\"}", "model", "expected an object, got a string" },
-        { "{" FILES ",\"reference\":{\"name\":\"gt.mkv\"}}", "reference.fd",
+        { "{" FILES ",\"reference\":{\"name\":\"g\"}}", "reference.fd",
           "or else an upload" },
         { "{" FILES ",\"reference\":{\"name\":\"gt.mkv\",\"upload\":0}}", "reference.upload",
           "an integer" },
