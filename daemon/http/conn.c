@@ -95,12 +95,6 @@ void vrt_conn_close(struct vrt_conn *conn)
         watch->gone(watch);
 }
 
-static void consume_sent(struct vrt_conn *conn)
-{
-    vrt_buf_consume(&conn->out, conn->out_sent);
-    conn->out_sent = 0;
-}
-
 /* Writes what waits, as far as the socket takes it. Return: whether nothing waits any more. */
 static bool flush(struct vrt_conn *conn)
 {
@@ -120,8 +114,10 @@ static bool flush(struct vrt_conn *conn)
     if (vrt_conn_waiting(conn) > 0) {
         /* A stream may never be read to its end: what was sent goes, now and then. What stays is
          * moved, but it is less than what went: a byte's share of that is bounded. */
-        if (conn->out_sent > vrt_conn_waiting(conn))
-            consume_sent(conn);
+        if (conn->out_sent > vrt_conn_waiting(conn)) {
+            vrt_buf_consume(&conn->out, conn->out_sent);
+            conn->out_sent = 0;
+        }
         return false;
     }
     conn->out_sent = conn->start_bytes = 0;
