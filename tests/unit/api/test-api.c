@@ -220,7 +220,17 @@ static void test_doctor(void)
     close(fd);
     while (ask(&play, "POST", "/v1/doctor", "{}") != 200)
         usleep(1000);
-    play_stop(&play);
+    /* The end waits for what devices are at, and who asks meanwhile is told so. */
+    n_before = atomic_load(&fake_flow.n_doctors);
+    fd = play_send_begin(&play, "POST /v1/doctor", "{\"device\":\"cpu:9\"}", NULL, 0);
+    while (atomic_load(&fake_flow.n_doctors) == n_before)
+        usleep(1000);
+    kill(getpid(), SIGTERM);
+    while (ask(&play, "GET", "/v1/jobs", "") != 503)
+        usleep(1000);
+    expect_contains(play_answer, "\"shutting_down\",\"message\":\"vrtd is about to end\"");
+    close(fd);
+    play_wait_stopped(&play);
 }
 
 static void copy_file(const char *from, const char *to)
