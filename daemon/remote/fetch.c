@@ -328,7 +328,7 @@ static void settle_answer(struct vrt_fetch *fetch)
 {
     char why[256];
 
-    /* Of nothing nobody was asked to take bytes. Where it is all there is it comes by here again. */
+    /* Of nothing nobody was asked to take bytes; an empty file comes by here again. */
     if (!fetch->is_accepted && accept_answer(fetch) < 0) {
         end(fetch);
     } else if (vrt_fetch_file_is_busy(fetch->file)) {
