@@ -324,7 +324,7 @@ static void test_reload(void)
         usleep(1000);
     play_reload(&play, "[jobs]\nmax_running = 2\nmax_queued = 4\nmodel = mine\ndevice = cpu:7\n"
                 "[devices]\nmemory_fraction = 0.5, cuda:0=0.25\n[remote]\ninputs = on\n"
-                "[log]\nlevel = error\n");
+                "[web]\nmax_upload = 4\n[log]\nlevel = error\n");
     /* That one waits for the other. */
     play_expect_state(&play, 2, VRT_JOB_QUEUED);
     expect_int(play_submit(&play, "hang", ""), -503);
@@ -338,6 +338,7 @@ static void test_reload(void)
     expect_int(ask(&play, "POST", "/v1/profile", "{}"), 422);
     expect_int(ask(&play, "POST", "/v1/jobs", url), 400);
     expect_contains(play_answer, "input.url");
+    expect_int(ask(&play, "POST", "/v1/uploads", "video"), 413);
     play_stop(&play);
     expect_near(fake_flow.memory_fractions[0], 0.5, 0);
     expect_near(fake_flow.memory_fractions[1], 0.25, 0);
