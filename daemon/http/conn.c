@@ -418,6 +418,8 @@ static void work(struct vrt_conn *conn)
 
     conn->working = true;
     while (conn->state < VRT_CONN_DOOMED && flush(conn)) {
+        /* Of one that is closed the descriptor may be another file's. */
+        vrt_assert(conn->state < VRT_CONN_DOOMED);
         bool has_work = is_postponed(conn) || wants_more(conn);
         if (has_work && (n_requests == REQUESTS_PER_TURN || !params->may_go_on(params->ctx)))
             break;

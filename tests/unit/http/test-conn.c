@@ -336,7 +336,8 @@ static void wait_gone(struct http_play *play, int wanted)
     expect_int(http_play_n_gone(play), wanted);
 }
 
-/* The client of an answer that is due vanishes; that of a stream; and one that doesn't read it. */
+/* The client of an answer vanishes; that of one that is due; that of a stream; and one that doesn't
+ * read it. */
 static void test_vanish(void)
 {
     struct vrt_conn_limits limits;
@@ -344,6 +345,7 @@ static void test_vanish(void)
     vrt_conn_limits_init(&limits);
     limits.stream_bytes = 4000;
     struct http_play *play = http_play_start(&limits, HTTP_PLAY_MANY);
+    close(begin(play, LARGE));
     close(begin(play, "GET /never HTTP/1.1\r\n" HOST "\r\n"));
     wait_gone(play, 1);
 
