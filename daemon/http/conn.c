@@ -463,7 +463,6 @@ void vrt_conn_finish(struct vrt_conn *conn)
     conn->state = VRT_CONN_FLUSHING;
     conn->wait = VRT_WAIT_STALL;
     uv_timer_start(&conn->timer, on_timer, FINISH_MS, 0);
-    vrt_conn_arm(conn);
     struct vrt_conn_watch *watch = vrt_conn_take_watch(conn);
     if (watch)
         watch->gone(watch);

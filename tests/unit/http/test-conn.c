@@ -345,9 +345,12 @@ static void test_vanish(void)
     vrt_conn_limits_init(&limits);
     limits.stream_bytes = 4000;
     struct http_play *play = http_play_start(&limits, HTTP_PLAY_MANY);
+    const int n_fds = test_open_fds();
     close(begin(play, LARGE));
     close(begin(play, "GET /never HTTP/1.1\r\n" HOST "\r\n"));
     wait_gone(play, 1);
+    while (test_open_fds() > n_fds)
+        test_sleep_ms(10);
 
     int fd = http_play_connect(play);
     expect_int(ask(fd, "GET /stream HTTP/1.1\r\n" HOST "\r\n"), 200);
