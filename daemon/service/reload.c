@@ -3,7 +3,6 @@
 #include "daemon/service/reload.h"
 
 #include <stdlib.h>
-#include <string.h>
 #include <uv.h>
 
 #include "base/log.h"
