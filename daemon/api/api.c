@@ -162,11 +162,11 @@ void vrt_api_request(void *ctx, struct vrt_conn *conn, const struct vrt_request 
 
 void vrt_api_reply(struct vrt_conn *conn, int r, struct vrt_buf *body, const char *what)
 {
-    vrt_api_reply_typed(conn, r, body, NULL, what);
+    vrt_api_reply_as(conn, r, body, (struct vrt_response){ .status = 200 }, what);
 }
 
-void vrt_api_reply_typed(struct vrt_conn *conn, int r, struct vrt_buf *body, const char *type,
-                         const char *what)
+void vrt_api_reply_as(struct vrt_conn *conn, int r, struct vrt_buf *body,
+                      struct vrt_response response, const char *what)
 {
     struct vrt_error error = { .id = NULL };
 
@@ -174,12 +174,9 @@ void vrt_api_reply_typed(struct vrt_conn *conn, int r, struct vrt_buf *body, con
         vrt_refuse_errno(&error, vrt_fold(r), what);
         vrt_conn_refuse(conn, &error);
     } else {
-        vrt_conn_reply(conn, &(struct vrt_response){
-            .status = 200,
-            .type = type,
-            .body = body->data,
-            .body_bytes = body->size_bytes,
-        });
+        response.body = body->data;
+        response.body_bytes = body->size_bytes;
+        vrt_conn_reply(conn, &response);
     }
     vrt_buf_done(body);
 }

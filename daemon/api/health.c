@@ -56,11 +56,6 @@ void vrt_api_health(const struct vrt_call *call)
     struct vrt_buf body = { .limit_bytes = VRT_API_RESPONSE_MAX_BYTES };
     int status = print_health(call->api, &body);
 
-    vrt_conn_reply(call->conn, &(struct vrt_response){
-        .status = status,
-        .type = "text/plain",
-        .body = body.data ? body.data : "",
-        .body_bytes = body.size_bytes,
-    });
-    vrt_buf_done(&body);
+    vrt_api_reply_as(call->conn, 0, &body,
+                     (struct vrt_response){ .status = status, .type = "text/plain" }, "health");
 }

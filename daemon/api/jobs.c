@@ -54,19 +54,9 @@ static void reply_new_job(struct vrt_conn *conn, const struct vrt_job *job)
     struct vrt_buf body = { .limit_bytes = VRT_API_RESPONSE_MAX_BYTES };
     char header[64];
 
-    int r = vrt_job_print(job, VRT_JOB_VIEW_FULL, &body);
-    if (r < 0) {
-        vrt_api_reply(conn, r, &body, "printing the job");
-        return;
-    }
     snprintf(header, sizeof(header), "Location: /v1/jobs/%" PRId64, job->info.id);
-    vrt_conn_reply(conn, &(struct vrt_response){
-        .status = 201,
-        .header = header,
-        .body = body.data,
-        .body_bytes = body.size_bytes,
-    });
-    vrt_buf_done(&body);
+    vrt_api_reply_as(conn, vrt_job_print(job, VRT_JOB_VIEW_FULL, &body), &body,
+                     (struct vrt_response){ .status = 201, .header = header }, "printing the job");
 }
 
 /* What would be done for a job that isn't made. */

@@ -359,5 +359,7 @@ void vrt_api_metrics(const struct vrt_call *call)
         families[i].print(&scrape);
     }
     print_device_values(&scrape);
-    vrt_api_reply_typed(call->conn, scrape.to.r, &body, VRT_EXPOSITION_TYPE, "printing metrics");
+    vrt_api_reply_as(call->conn, scrape.to.r, &body,
+                     (struct vrt_response){ .status = 200, .type = VRT_EXPOSITION_TYPE },
+                     "printing metrics");
 }

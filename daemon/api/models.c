@@ -162,19 +162,12 @@ void vrt_api_model_pull(const struct vrt_call *call)
                        "as, and the admin group");
     if (r == 0)
         r = vrt_remote_pull(call->api->remote, &wanted, &report, &error);
-    if (r == 0)
-        r = vrt_fields_print(vrt_model_fields, &report, &body);
     if (r < 0) {
         vrt_refuse_errno(&error, r, "pulling a model");
         vrt_conn_refuse(call->conn, &error);
-    } else {
-        vrt_log_info("the model %s was asked for by uid %u", report.name,
-                     (unsigned)request->peer->uid);
-        vrt_conn_reply(call->conn, &(struct vrt_response){
-            .status = 202,
-            .body = body.data,
-            .body_bytes = body.size_bytes,
-        });
+        return;
     }
-    vrt_buf_done(&body);
+    vrt_log_info("the model %s was asked for by uid %u", report.name, (unsigned)request->peer->uid);
+    vrt_api_reply_as(call->conn, vrt_fields_print(vrt_model_fields, &report, &body), &body,
+                     (struct vrt_response){ .status = 202 }, "pulling a model");
 }

@@ -89,9 +89,9 @@ void vrt_api_request(void *api, struct vrt_conn *conn, const struct vrt_request 
  */
 void vrt_api_reply(struct vrt_conn *conn, int r, struct vrt_buf *body, const char *what);
 
-/* The same for a body of another type than JSON. */
-void vrt_api_reply_typed(struct vrt_conn *conn, int r, struct vrt_buf *body, const char *type,
-                         const char *what);
+/* The same as `response` without a body is. */
+void vrt_api_reply_as(struct vrt_conn *conn, int r, struct vrt_buf *body,
+                      struct vrt_response response, const char *what);
 
 /* The job that the path names; NULL: there is none, and the client was told. */
 struct vrt_job *vrt_api_find_job(const struct vrt_call *call);

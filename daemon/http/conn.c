@@ -95,12 +95,6 @@ void vrt_conn_close(struct vrt_conn *conn)
         watch->gone(watch);
 }
 
-static void consume_sent(struct vrt_conn *conn)
-{
-    vrt_buf_consume(&conn->out, conn->out_sent);
-    conn->out_sent = 0;
-}
-
 /* Writes what waits, as far as the socket takes it. Return: whether nothing waits any more. */
 static bool flush(struct vrt_conn *conn)
 {
@@ -120,8 +114,10 @@ static bool flush(struct vrt_conn *conn)
     if (vrt_conn_waiting(conn) > 0) {
         /* A stream may never be read to its end: what was sent goes, now and then. What stays is
          * moved, but it is less than what went: a byte's share of that is bounded. */
-        if (conn->out_sent > vrt_conn_waiting(conn))
-            consume_sent(conn);
+        if (conn->out_sent > vrt_conn_waiting(conn)) {
+            vrt_buf_consume(&conn->out, conn->out_sent);
+            conn->out_sent = 0;
+        }
         return false;
     }
     conn->out_sent = conn->start_bytes = 0;
@@ -422,6 +418,8 @@ static void work(struct vrt_conn *conn)
 
     conn->working = true;
     while (conn->state < VRT_CONN_DOOMED && flush(conn)) {
+        /* Of one that is closed the descriptor may be another file's. */
+        vrt_assert(conn->state < VRT_CONN_DOOMED);
         bool has_work = is_postponed(conn) || wants_more(conn);
         if (has_work && (n_requests == REQUESTS_PER_TURN || !params->may_go_on(params->ctx)))
             break;
@@ -465,7 +463,6 @@ void vrt_conn_finish(struct vrt_conn *conn)
     conn->state = VRT_CONN_FLUSHING;
     conn->wait = VRT_WAIT_STALL;
     uv_timer_start(&conn->timer, on_timer, FINISH_MS, 0);
-    vrt_conn_arm(conn);
     struct vrt_conn_watch *watch = vrt_conn_take_watch(conn);
     if (watch)
         watch->gone(watch);

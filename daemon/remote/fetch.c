@@ -328,12 +328,11 @@ static void settle_answer(struct vrt_fetch *fetch)
 {
     char why[256];
 
-    if (!fetch->is_accepted) {
-        /* An empty file: nobody was asked to take bytes. It comes by here again. */
-        if (accept_answer(fetch) < 0)
-            end(fetch);
-        else if (!vrt_fetch_file_is_busy(fetch->file))
-            check_digest(fetch);
+    /* Of nothing nobody was asked to take bytes; an empty file comes by here again. */
+    if (!fetch->is_accepted && accept_answer(fetch) < 0) {
+        end(fetch);
+    } else if (vrt_fetch_file_is_busy(fetch->file)) {
+        return;
     } else if (vrt_fetch_file_size(fetch->file) < fetch->total_bytes) {
         snprintf(why, sizeof(why), "%s sends a part only", fetch->shown);
         try_again(fetch, why);

@@ -267,7 +267,6 @@ static int post(struct notice *notice)
     call->done = on_sent;
     notice->answer_bytes = 0;
     curl_easy_setopt(call->easy, CURLOPT_HTTPHEADER, notice->headers);
-    curl_easy_setopt(call->easy, CURLOPT_POSTFIELDSIZE, (long)strlen(notice->body));
     curl_easy_setopt(call->easy, CURLOPT_POSTFIELDS, notice->body);
     curl_easy_setopt(call->easy, CURLOPT_WRITEFUNCTION, on_answer);
     curl_easy_setopt(call->easy, CURLOPT_WRITEDATA, notice);

@@ -3,7 +3,6 @@
 #include "daemon/service/reload.h"
 
 #include <stdlib.h>
-#include <string.h>
 #include <uv.h>
 
 #include "base/log.h"
@@ -44,8 +43,9 @@ static void begin(struct vrt_reload *reload);
 static void on_read(uv_work_t *work, int status)
 {
     struct vrt_reload *reload = work->data;
-    int r = status < 0 ? status : reload->result;
+    int r = reload->result;
 
+    (void)status;
     reload->is_reading = false;
     if (reload->stopped)
         return;
@@ -73,12 +73,8 @@ static void begin(struct vrt_reload *reload)
     reload->error = (struct vrt_error){ .id = NULL };
     reload->work.data = reload;
     int r = uv_queue_work(params->loop, &reload->work, read_again, on_read);
-    reload->is_reading = r == 0;
-    if (r < 0) {
-        vrt_log_error("the configuration stays as it was: no thread could read it: %s",
-                      strerror(-r));
-        vrt_notify_ready();
-    }
+    vrt_assert(r == 0);
+    reload->is_reading = true;
 }
 
 void vrt_reload_begin(struct vrt_reload *reload)

@@ -108,20 +108,22 @@ class Once(harness.Case):
         self.expect_joined(made, self.wanted(self.source, 'in.mp4'))
 
     def test_told_twice(self):
-        """By Slurm, and by the shell that Slurm tells, too: that doesn't hurry it."""
+        """By Slurm, and by the shell that it tells, too: that doesn't hurry it, as Ctrl-C does."""
         slow = self.path('slow.conf')
         with open(self.conf, encoding='utf-8') as f, open(slow, 'w', encoding='utf-8') as slower:
-            slower.write(f.read() + '[devices]\nfault = cpu submit:1- delay=500ms\n')
+            slower.write(f.read() + '[devices]\nfault = cpu submit:1- delay=250ms\n')
         made = Film(self.source, self.path('twice.mp4'), slow)
         self.expect(made, 'plan')
-        process = made.begin('0/2')
-        self.wait_until(made.segments)
-        for _ in range(2):
-            process.send_signal(signal.SIGTERM)
-            time.sleep(0.1)
-        said = process.communicate(timeout=harness.PATIENCE_S)[1]
-        self.assertEqual(process.returncode, AGAIN, said)
-        self.assertEqual(made.note('0')['state'], 'interrupted')
+        for again, state in ((signal.SIGINT, 'running'), (signal.SIGTERM, 'interrupted')):
+            n = len(made.segments())
+            process = made.begin('0/2')
+            self.wait_until(lambda n=n: len(made.segments()) > n)
+            for number in signal.SIGTERM, again:
+                process.send_signal(number)
+                time.sleep(0.1)
+            said = process.communicate(timeout=harness.PATIENCE_S)[1]
+            self.assertEqual(process.returncode, AGAIN, said)
+            self.assertEqual(made.note('0')['state'], state)
 
     def test_damaged(self):
         """A segment of the result is found out when it is joined, and made anew."""

@@ -126,9 +126,11 @@ class SoftwareAlone(harness.Case):
 
     def test_hardware_is_refused(self):
         source, target = clip(self.path('in.mp4'), frames=4), self.path('out.mp4')
-        for options in (('--hwaccel', 'auto'), ('--hwdec', 'nvdec'), ('--hwaccel', 'nvenc',
-                                                                      '--dry-run')):
-            self.refused('submit', *options, '-o', target, source, says='software alone')
+        for field, *options in (('hwaccel', '--hwaccel', 'auto'), ('hwdec', '--hwdec', 'nvdec'),
+                                ('hwaccel', '--hwaccel', 'nvenc', '--dry-run')):
+            said = self.refused('submit', '--json', *options, '-o', target, source,
+                                says='software alone')
+            self.assertEqual(json.loads(said)['error']['field'], field)
         job = self.follow(source, target, '--hwdec', 'off', '--hwaccel', 'off')
         self.assertEqual((job['recipe']['hwaccel'], job['recipe']['hwdec'], job['warnings']),
                          ('off', 'off', []))

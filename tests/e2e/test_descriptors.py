@@ -106,6 +106,14 @@ class Descriptors(harness.Case):
             self.assertIn('vrtd has as many files open as it may', done.stderr)
             self.limit(RAISED)
             self.assertEqual(self.opened(), before)
+        # Of what has come with them nothing can be asked, nor what an encoder makes of it.
+        self.limit_to_free(3)
+        done = self.vrtctl('compare', source, source, status=1)
+        self.assertIn('comparing: as many files are open as may be', done.stderr)
+        self.assertIn('"problem":"vrt-media: as many files are open as may be',
+                      self.vrtctl('codecs', '--json').stdout)
+        self.limit(RAISED)
+        self.assertEqual(self.opened(), before)
         # Without one for the connection, the client waits, and nobody is kept busy.
         self.limit_to_free(0)
         clock = self.cpu_s()

@@ -349,6 +349,10 @@ class WebhookTest(RemoteCase):
         self.assertEqual(daemon.stop(), 0)
         n = len(self.server.posts)
         del self.server.behaviour['/hook']
+        # One that sends none leaves it to the next.
+        off = Daemon(folder)
+        self.assertEqual((off.job(id)['state'], off.stop()), ('done', 0))
+        self.assertIn("webhook can't be sent before the next start", off.log_text())
         again = self.start_daemon(folder)
         self.wait_until(lambda: len(self.server.posts) > n)
         self.check(self.server.posts[-1], 'done', id)

@@ -51,6 +51,8 @@ class Room(harness.Case):
         shown = self.await_state(job, 'disk_full')
         self.assertEqual(shown['error']['id'], 'spool.full')
         self.assertGreater(shown['segments_done'], 2)
+        checks = json.loads(self.vrtctl('doctor', '--json', status=None).stdout)['checks']
+        self.assertEqual([c['status'] for c in checks if c['id'] == 'folder.spool'], ['warning'])
         # Room for the next segments, but not for all, and for none of them joined.
         self.assertTrue(mount('-o', 'remount,size=10m', self.spool))
         deadline = time.monotonic() + 8

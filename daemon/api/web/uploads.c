@@ -75,18 +75,12 @@ static void on_done(void *ctx, int64_t size_bytes, const struct vrt_error *error
 
     if (conn && error) {
         vrt_conn_refuse(conn, error);
-    } else if (conn && vrt_fields_print(vrt_upload_fields, &report, &body) < 0) {
-        vrt_conn_close(conn);
     } else if (conn) {
         snprintf(header, sizeof(header), "Location: /v1/uploads/%" PRId64, receiving->id);
-        vrt_conn_reply(conn, &(struct vrt_response){
-            .status = 201,
-            .header = header,
-            .body = body.data,
-            .body_bytes = body.size_bytes,
-        });
+        vrt_api_reply_as(conn, vrt_fields_print(vrt_upload_fields, &report, &body), &body,
+                         (struct vrt_response){ .status = 201, .header = header },
+                         "printing the upload");
     }
-    vrt_buf_done(&body);
     free(receiving);
 }
 

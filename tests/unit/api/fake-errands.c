@@ -21,7 +21,7 @@ static void on_errand_closed(uv_handle_t *handle)
 
 static void end_errand(uv_timer_t *timer)
 {
-    fake_flow.n_alive--;
+    fake_flow.n_errands--;
     uv_close((uv_handle_t *)timer, on_errand_closed);
 }
 
@@ -37,7 +37,7 @@ static void *begin_errand(struct vrt_pool *pool, const char *device, size_t size
     }
     uv_timer_init(pool->loop, timer);
     uv_timer_start(timer, tick, FAKE_FLOW_TICK_MS, FAKE_FLOW_TICK_MS);
-    fake_flow.n_alive++;
+    fake_flow.n_errands++;
     return timer;
 }
 

@@ -77,6 +77,12 @@ static void on_pool_closed(uv_handle_t *handle)
     pool->stopped(pool->ctx);
 }
 
+static void on_stop_tick(uv_timer_t *timer)
+{
+    if (fake_flow.n_errands == 0)
+        uv_close((uv_handle_t *)timer, on_pool_closed);
+}
+
 void vrt_pool_expect_end(struct vrt_pool *pool)
 {
     (void)pool;
@@ -87,7 +93,7 @@ void vrt_pool_stop(struct vrt_pool *pool, void (*stopped)(void *ctx), void *ctx)
 {
     pool->stopped = stopped;
     pool->ctx = ctx;
-    uv_close((uv_handle_t *)&pool->timer, on_pool_closed);
+    uv_timer_start(&pool->timer, on_stop_tick, 0, FAKE_FLOW_TICK_MS);
 }
 
 struct vrt_pool *vrt_pool_free(struct vrt_pool *pool)

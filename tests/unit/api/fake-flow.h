@@ -45,7 +45,8 @@ struct vrt_pool {
 
 /* What happened since vrt_pool_new(); to be looked at when the server's thread has ended. */
 struct fake_flow {
-    int n_alive, n_running, n_running_max;      /* pipelines; alive: not freed, profiles too */
+    int n_alive, n_running, n_running_max;      /* pipelines; alive: not freed */
+    int n_errands;                              /* that devices are at: the pool waits for them */
     int n_profiles_cancelled;
     int n_frames;                               /* computed by all pipelines */
     atomic_int priority;                        /* that any was given last */

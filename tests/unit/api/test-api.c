@@ -220,7 +220,17 @@ static void test_doctor(void)
     close(fd);
     while (ask(&play, "POST", "/v1/doctor", "{}") != 200)
         usleep(1000);
-    play_stop(&play);
+    /* The end waits for what devices are at, and who asks meanwhile is told so. */
+    n_before = atomic_load(&fake_flow.n_doctors);
+    fd = play_send_begin(&play, "POST /v1/doctor", "{\"device\":\"cpu:9\"}", NULL, 0);
+    while (atomic_load(&fake_flow.n_doctors) == n_before)
+        usleep(1000);
+    kill(getpid(), SIGTERM);
+    while (ask(&play, "GET", "/v1/jobs", "") != 503)
+        usleep(1000);
+    expect_contains(play_answer, "\"shutting_down\",\"message\":\"vrtd is about to end\"");
+    close(fd);
+    play_wait_stopped(&play);
 }
 
 static void copy_file(const char *from, const char *to)
@@ -314,7 +324,7 @@ static void test_reload(void)
         usleep(1000);
     play_reload(&play, "[jobs]\nmax_running = 2\nmax_queued = 4\nmodel = mine\ndevice = cpu:7\n"
                 "[devices]\nmemory_fraction = 0.5, cuda:0=0.25\n[remote]\ninputs = on\n"
-                "[log]\nlevel = error\n");
+                "[web]\nmax_upload = 4\n[log]\nlevel = error\n");
     /* That one waits for the other. */
     play_expect_state(&play, 2, VRT_JOB_QUEUED);
     expect_int(play_submit(&play, "hang", ""), -503);
@@ -328,6 +338,7 @@ static void test_reload(void)
     expect_int(ask(&play, "POST", "/v1/profile", "{}"), 422);
     expect_int(ask(&play, "POST", "/v1/jobs", url), 400);
     expect_contains(play_answer, "input.url");
+    expect_int(ask(&play, "POST", "/v1/uploads", "video"), 413);
     play_stop(&play);
     expect_near(fake_flow.memory_fractions[0], 0.5, 0);
     expect_near(fake_flow.memory_fractions[1], 0.25, 0);

@@ -33,7 +33,7 @@ static void on_progress(void *ctx, int64_t done_bytes, int64_t total_bytes)
 
     play->most_bytes = done_bytes;
     play->total_bytes = total_bytes;
-    if (play->cancel_bytes && done_bytes >= play->cancel_bytes)
+    if (done_bytes >= play->cancel_bytes)
         vrt_fetch_cancel(play->fetch);
 }
 
@@ -86,7 +86,7 @@ static int take_option(const char *text, struct play *play, struct vrt_web_param
 
 int main(int argc, char **argv)
 {
-    struct play play = { .total_bytes = -1 };
+    struct play play = { .cancel_bytes = INT64_MAX, .total_bytes = -1 };
     struct vrt_web_params web;
     struct vrt_fetch_params fetch = {
         .limit_bytes = 1 << 30,
@@ -116,6 +116,8 @@ int main(int argc, char **argv)
     fetch.folder_fd = open(argv[2], O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     fetch.name = argv[3];
     vrt_assert(vrt_fetch_start(&fetch, &play.fetch) == 0);
+    if (play.cancel_bytes == 0)
+        vrt_fetch_cancel(play.fetch);
     uv_run(&play.loop, UV_RUN_DEFAULT);
     vrt_assert(play.is_done && uv_loop_close(&play.loop) == 0);
     close(fetch.folder_fd);

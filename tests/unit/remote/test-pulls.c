@@ -184,6 +184,8 @@ static void expect_reports(const struct vrt_pulls *pulls, const char *wanted)
     for (size_t i = 0; i < n; i++) {
         vrt_model_report_init(&reports[i]);
         snprintf(reports[i].name, sizeof(reports[i].name), "%s", there[i]);
+        snprintf(reports[i].error, sizeof(reports[i].error), "%s", i == 1 ? "no checkpoint" : "");
+        reports[i].size_bytes = 5;
     }
     expect_int(vrt_pulls_report(pulls, &reports, &n), 0);
     for (size_t i = 0; i < n; i++) {
@@ -251,10 +253,10 @@ static void test_there_already(void)
         expect_str(error.message, asked[i].says);
     }
     expect_reports(pulls,
-        "mine: ready  -1,   <>  0, -1 of -1, -1: \n"
-        "known: pulling  -1, of known MIT <http://x/known.pth>  0, 0 of 7, -1: \n"
+        "mine: ready  -1,   <>  0, -1 of 5, -1: \n"
+        "known: pulling  -1, of known MIT <http://x/known.pth>  0, 0 of 7, -1: no checkpoint\n"
         "other: pulling  -1, of other MIT <http://x/other.pth>  0, 0 of 7, -1: \n"
-        "loose: pulling  -1,   <http://y/loose.pth?a>  0, 0 of -1, -1: \n"
+        "loose: pulling  -1,   <http://y/loose.pth?a>  0, 0 of 5, -1: \n"
         "third: available compact 2, of third MIT <http://x/third.pth> " OF_HELLO
         " 0, -1 of 7, -1: \n"
         "gone: pulling  -1,   <http://y/gone.pth>  0, 0 of -1, -1: \n");
@@ -262,11 +264,12 @@ static void test_there_already(void)
     expect_int(vrt_pulls_start(pulls, &asked[6].request, &report, &error), 0);
     uv_run(&loop, UV_RUN_DEFAULT);
     expect_reports(pulls,
-        "mine: ready  -1,   <>  0, -1 of -1, -1: \n"
-        "known: ready  -1, of known MIT <http://x/known.pth> " OF_HELLO " 1, 5 of 5, -1: \n"
+        "mine: ready  -1,   <>  0, -1 of 5, -1: \n"
+        "known: ready  -1, of known MIT <http://x/known.pth> " OF_HELLO " 1, 5 of 5, -1: "
+        "no checkpoint\n"
         "other: ready  -1, of other MIT <http://x/other.pth>  0, 0 of 7, -1: "
         "other.pth is in the folder of models already, and is another file: remove it first\n"
-        "loose: ready  -1,   <http://y/loose.pth?a>  0, 0 of -1, -1: "
+        "loose: ready  -1,   <http://y/loose.pth?a>  0, 0 of 5, -1: "
         "loose.pth is in the folder of models already: remove it first\n"
         "third: failed compact 2, of third MIT <http://x/third.pth> " OF_HELLO
         " 0, 0 of 7, -1: "

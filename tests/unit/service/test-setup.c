@@ -95,44 +95,52 @@ static void set_environment(const char *const *variables)
     }
 }
 
-static void test_paths(void)
+static void check_paths(void)
 {
     static const struct {
         int (*find)(char *buffer, size_t size, struct vrt_error *error);
         const char *variables[4];
-        const char *path;               /* NULL: refused, except for root */
+        const char *path, *of_root;     /* NULL: refused; the same */
     } cases[] = {
-        { vrt_paths_socket, { "XDG_RUNTIME_DIR=/run/user/7" }, "/run/user/7/vrtd.sock" },
-        { vrt_paths_socket, { "VRTD_SOCKET=/x/y", "XDG_RUNTIME_DIR=/run/user/7" }, "/x/y" },
-        { vrt_paths_socket, { "VRTD_SOCKET=x", "XDG_RUNTIME_DIR=/r" }, "/r/vrtd.sock" },
-        { vrt_paths_socket, { "XDG_RUNTIME_DIR=" }, NULL },
-        { vrt_paths_state_dir, { "STATE_DIRECTORY=/a:/b", "XDG_STATE_HOME=/c" }, "/a" },
-        { vrt_paths_state_dir, { "XDG_STATE_HOME=/c", "HOME=/h" }, "/c/vrtd" },
-        { vrt_paths_state_dir, { "XDG_STATE_HOME=c", "HOME=/h" }, "/h/.local/state/vrtd" },
-        { vrt_paths_state_dir, { NULL }, NULL },
+        { vrt_paths_socket, { "XDG_RUNTIME_DIR=/run/user/7" }, "/run/user/7/vrtd.sock", NULL },
+        { vrt_paths_socket, { "VRTD_SOCKET=/x/y", "XDG_RUNTIME_DIR=/run/user/7" }, "/x/y", NULL },
+        { vrt_paths_socket, { "VRTD_SOCKET=x", "XDG_RUNTIME_DIR=/r" }, "/r/vrtd.sock", NULL },
+        { vrt_paths_socket, { "XDG_RUNTIME_DIR=" }, NULL, VRT_API_SOCKET_SYSTEM },
+        { vrt_paths_socket, { "HOME=/h" }, "/h/.local/state/vrtd/vrtd.sock",
+          VRT_API_SOCKET_SYSTEM },
+        { vrt_paths_state_dir, { "STATE_DIRECTORY=/a:/b", "XDG_STATE_HOME=/c" }, "/a", NULL },
+        { vrt_paths_state_dir, { "XDG_STATE_HOME=/c", "HOME=/h" }, "/c/vrtd", NULL },
+        { vrt_paths_state_dir, { "XDG_STATE_HOME=c", "HOME=/h" }, "/h/.local/state/vrtd", NULL },
+        { vrt_paths_state_dir, { NULL }, NULL, "/var/lib/vrtd" },
     };
     char buffer[64];
 
     for (size_t i = 0; i < VRT_ARRAY_SIZE(cases); i++) {
         struct vrt_error error = { .id = NULL };
+        const char *path = geteuid() == 0 && cases[i].of_root ? cases[i].of_root : cases[i].path;
         set_environment(cases[i].variables);
-        int r = cases[i].find(buffer, sizeof(buffer), &error);
-        if (cases[i].path) {
-            expect_int(r, 0);
-            expect_str(buffer, cases[i].path);
-        } else if (geteuid() != 0) {
-            expect_int(r, -ENOENT);
-            expect_contains(error.message, "give --s");
-        }
+        expect_int(cases[i].find(buffer, sizeof(buffer), &error), path ? 0 : -ENOENT);
+        expect_contains(error.message, path ? "" : "give --s");
+        if (path)
+            expect_str(buffer, path);
     }
-    struct vrt_error error = { .id = NULL };
-    set_environment((const char *[]){ "HOME=/h", NULL });
-    expect_int(vrt_paths_socket(buffer, sizeof(buffer), &error), 0);
-    expect_str(buffer, geteuid() == 0 ? VRT_API_SOCKET_SYSTEM : "/h/.local/state/vrtd/vrtd.sock");
     set_environment((const char *[]){ "XDG_RUNTIME_DIR=/a/path/that/is/longer/than/the/buffer/that"
-                                      "/it/must/be/put/into/is", NULL });
+                                      "/it/must/be/put/into/is",
+                                      "STATE_DIRECTORY=/of/9/bytes", NULL });
+    struct vrt_error error = { .id = NULL };
     expect_int(vrt_paths_socket(buffer, sizeof(buffer), &error), -ENAMETOOLONG);
     expect_contains(error.message, "... has over 63 bytes");
+    expect_int(vrt_paths_state_dir(buffer, 9, &error), -ENAMETOOLONG);
+}
+
+/* Of root, where the test is root's, and of another. */
+static void test_paths(void)
+{
+    check_paths();
+    if (geteuid() == 0 && seteuid(65534) == 0) {
+        check_paths();
+        expect_int(seteuid(0), 0);
+    }
 }
 
 static void write_file(const char *path)
