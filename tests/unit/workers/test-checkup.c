@@ -103,11 +103,16 @@ static void test_unwell(void)
 /* Weights that came well, and changed later: they are found, go, and come again. */
 static void test_changed_weights(void)
 {
+    const struct vrt_frame_format in = bench_format(24, 16, 8), out = bench_format(48, 32, 8);
     struct vrt_device_executor_usage usage;
     struct bench bench;
 
     /* The first checksums are of their coming, the next ones of the checkup. */
     bench_init(&bench, "ref:0", "checksum:2 corrupt");
+    /* A job's session that uses them goes, too. */
+    expect_int(vrt_job_spec_new(bench.base.network, &in, &out, &bench.base.spec), 0);
+    expect_int(vrt_device_executor_prepare(bench.base.executor, &(struct vrt_device_executor_order){
+        .spec = bench.base.spec, .watch = { bench_go_on, &bench.base } }), 0);
     expect_int(vrt_device_executor_checkup(bench.base.executor, bench.checkup), 0);
     expect_int(bench.checkup->weights_result, VRT_CHECKUP_E_WRONG);
     expect_int(bench.checkup->n_weights, 1);
