@@ -112,7 +112,7 @@ static void test_changed_weights(void)
     /* A job's session that uses them goes, too. */
     expect_int(vrt_job_spec_new(bench.base.network, &in, &out, &bench.base.spec), 0);
     expect_int(vrt_device_executor_prepare(bench.base.executor, &(struct vrt_device_executor_order){
-        .spec = bench.base.spec, .watch = { bench_go_on, &bench.base } }), 0);
+        .spec = bench.base.spec }), 0);
     expect_int(vrt_device_executor_checkup(bench.base.executor, bench.checkup), 0);
     expect_int(bench.checkup->weights_result, VRT_CHECKUP_E_WRONG);
     expect_int(bench.checkup->n_weights, 1);
@@ -129,7 +129,5 @@ static void test_changed_weights(void)
 }
 
 TEST_MAIN(
-    { "well", test_well },
-    { "unwell", test_unwell },
-    { "changed-weights", test_changed_weights },
+    { "well", test_well }, { "unwell", test_unwell }, { "changed-weights", test_changed_weights },
 )
