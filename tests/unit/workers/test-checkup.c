@@ -78,6 +78,8 @@ static void test_unwell(void)
         { "cpu:0", "submit:1- corrupt=zeros", -1, 0, VRT_CHECKUP_E_WRONG, 0, 0 },
         { "cpu:0", "submit:1 fail; replica:2 nomem", -1, 0, VRT_BACKEND_E_FAILED,
           VRT_BACKEND_E_NOMEM, 0 },
+        { "cpu:0", "write:1 fail", -1, 0, VRT_BACKEND_E_FAILED, 0, 0 },
+        { "cpu:0", "finish:1 fail", -1, 0, VRT_BACKEND_E_FAILED, 0, 0 },
         { "cpu:0", "submit:2 lost", -1, VRT_BACKEND_E_LOST, 0, 0, VRT_BACKEND_E_LOST },
         { "cpu:0", NULL, 0, -ECANCELED, 0, VRT_CHECKUP_E_NOT_TRIED, VRT_CHECKUP_E_NOT_TRIED },
         /* Those that come with a wrong checksum twice are not taken; the first copy is the
