@@ -10,6 +10,7 @@
 #include "base/macro.h"
 #include "frames/decode/reader-info.h"
 #include "frames/join/join-streams.h"
+#include "frames/preview/pair.h"
 #include "frames/still/embed.h"
 #include "frames/still/exif.h"
 #include "frames/streams/select.h"
@@ -496,8 +497,25 @@ static void test_info(void)
     }
 }
 
+/* A picture for eyes is no larger than they need, and keeps its shape. */
+static void test_pair(void)
+{
+    static const int rows[][4] = { { 8192, 1, 8192, 1 }, { 4, 16384, 2, 4096 } };
+    FILE *file = tmpfile();
+
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(rows); i++) {
+        const struct vrt_frame_format format = { rows[i][0], rows[i][1], 8, VRT_LAYOUT_GRAY };
+        VRT_CLEANUP(vrt_frame_unrefp) struct vrt_frame *frame = NULL;
+        struct vrt_pair_size size;
+        expect_int(vrt_frame_new(&format, &frame), 0);
+        expect_int(vrt_pair_write(fileno(file), frame, frame, &size, NULL), 0);
+        expect_true(size.width == rows[i][2] && size.height == rows[i][3]);
+    }
+    fclose(file);
+}
+
 TEST_MAIN(
-    { "info", test_info },
+    { "info", test_info }, { "pair", test_pair },
     { "select", test_select }, { "plan", test_plan }, { "times", test_times },
     { "sum-up", test_sum_up }, { "exif", test_exif }, { "embed", test_embed },
 )
