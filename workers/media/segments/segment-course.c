@@ -53,11 +53,10 @@ static bool end_segment(struct vrt_segment_course *course, struct vrt_segment_pl
         .prime = course->behind,
     };
 
-    for (int i = 0; i < course->n_waiting; i++) {
-        if (course->waiting[i].shard >= plan.prime_shard)
-            continue;
-        plan.prime_shard = course->waiting[i].shard;
-        plan.prime = course->waiting[i].prime;
+    /* They wait in the order of frames, and so of their first shards. */
+    if (course->n_waiting > 0) {
+        plan.prime_shard = course->waiting[0].shard;
+        plan.prime = course->waiting[0].prime;
     }
     course->n_open = 0;
     *ret_plan = plan;
