@@ -471,8 +471,8 @@ static void test_info(void)
         struct vrt_stream_info told;
     } rows[] = {
         { { .codec_type = VIDEO, .width = 64, .height = 48, .sample_rate = 5, .bit_rate = 9 },
-          { 30, 2 }, { .kind = VRT_STREAM_VIDEO, .width = 64, .height = 48, .fps_num = 30,
-                       .fps_den = 2, .bitrate = 9 } },
+          { 30, 1 }, { .kind = VRT_STREAM_VIDEO, .width = 64, .height = 48, .fps_num = 30,
+                       .fps_den = 1, .bitrate = 9, .disposition = "default,forced" } },
         { { .codec_type = VIDEO, .bit_rate = -9 }, { 0, 0 }, { .kind = VRT_STREAM_VIDEO } },
         { { .codec_type = VIDEO, .width = -64, .height = -1 }, { 1, 0 },
           { .kind = VRT_STREAM_VIDEO } },
@@ -487,7 +487,8 @@ static void test_info(void)
 
     for (size_t i = 0; i < VRT_ARRAY_SIZE(rows); i++) {
         AVCodecParameters par = rows[i].par;
-        const AVStream stream = { .codecpar = &par, .avg_frame_rate = rows[i].fps };
+        const AVStream stream = { .codecpar = &par, .avg_frame_rate = rows[i].fps, .disposition =
+            i ? 0 : AV_DISPOSITION_DEFAULT | AV_DISPOSITION_FORCED };
         struct vrt_stream_info told, wanted = rows[i].told;
         fprintf(stderr, "  row %zu\n", i);
         wanted.fate = VRT_STREAM_COPIED;
