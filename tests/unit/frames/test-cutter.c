@@ -380,6 +380,8 @@ static int expect_goes_on(struct vrt_clip_rule rule, double threshold, const str
             expect_true(memcmp(rest.indexes[i], whole.indexes[k + 1 + i],
                                (size_t)is->clip.n * sizeof(rest.indexes[i][0])) == 0);
             expect_true(!rule.times || is->span == was->span);
+            expect_int(is->behind.first, was->behind.first);
+            expect_int(is->behind.first_pts, was->behind.first_pts);
             for (int at = 0; at < is->clip.n; at++)
                 expect_true(is->shares[at].weight == was->shares[at].weight &&
                             is->shares[at].total == was->shares[at].total &&
