@@ -20,6 +20,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/io/write.h"
+
 #define MAGIC "\x93NUMPY"
 #define MAGIC_BYTES 6
 #define HEADER_BYTES_MAX 4096
@@ -127,25 +129,6 @@ static bool parse_header(struct header *h, const char *text)
     return *h->at == '\0' && h->has_descr && h->has_order && h->has_shape;
 }
 
-/* Reads `size` bytes. Return: 0; -ENODATA if the file ends before; -errno. */
-static int read_exactly(int fd, void *data, size_t size)
-{
-    size_t n_done = 0;
-
-    while (n_done < size) {
-        ssize_t n = read(fd, (char *)data + n_done, size - n_done);
-
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return -errno;
-        if (n == 0)
-            return -ENODATA;
-        n_done += (size_t)n;
-    }
-    return 0;
-}
-
 /*
  * Return: 0 with the header's text, ended by a NUL, and the bytes until the values; -EINVAL;
  * -errno.
@@ -154,7 +137,7 @@ static int read_header(int fd, const char *path, char text[HEADER_BYTES_MAX + 1]
                        size_t *ret_n_bytes, struct vrt_error *error)
 {
     unsigned char start[MAGIC_BYTES + 2], length[4] = { 0 };
-    int r = read_exactly(fd, start, sizeof(start));
+    int r = vrt_read_at(fd, start, sizeof(start), 0);
 
     if (r == -ENODATA || (r == 0 && memcmp(start, MAGIC, MAGIC_BYTES) != 0))
         return vrt_refuse(error, -EINVAL, E_INVALID, "%s is not a NumPy array (.npy)", path);
@@ -167,7 +150,7 @@ static int read_header(int fd, const char *path, char text[HEADER_BYTES_MAX + 1]
         return vrt_refuse(error, -EINVAL, E_INVALID,
                           "%s has version %u of the .npy format; 1 to 3 can be read", path,
                           version);
-    r = read_exactly(fd, length, n_length);
+    r = vrt_read_at(fd, length, n_length, sizeof(start));
     size_t n_bytes = length[0] | (size_t)length[1] << 8 | (size_t)length[2] << 16 |
                      (size_t)length[3] << 24;
     if (r == 0 && n_bytes > HEADER_BYTES_MAX)
@@ -175,7 +158,7 @@ static int read_header(int fd, const char *path, char text[HEADER_BYTES_MAX + 1]
                           "%s has a header of %zu bytes, more than the %d that an array of "
                           "numbers needs", path, n_bytes, HEADER_BYTES_MAX);
     if (r == 0)
-        r = read_exactly(fd, text, n_bytes);
+        r = vrt_read_at(fd, text, n_bytes, (int64_t)(sizeof(start) + n_length));
     if (r == -ENODATA)
         return vrt_refuse(error, -EINVAL, E_INVALID, "%s ends within its header", path);
     if (r < 0)
@@ -183,7 +166,7 @@ static int read_header(int fd, const char *path, char text[HEADER_BYTES_MAX + 1]
     text[n_bytes] = '\0';
     if (strlen(text) != n_bytes)
         return vrt_refuse(error, -EINVAL, E_INVALID, "%s has a header that isn't text", path);
-    *ret_n_bytes = MAGIC_BYTES + 2 + n_length + n_bytes;
+    *ret_n_bytes = sizeof(start) + n_length + n_bytes;
     return 0;
 }
 
@@ -250,7 +233,7 @@ int vrt_npy_read(const char *path, struct vrt_npy *ret_array, struct vrt_error *
     VRT_CLEANUP(vrt_freep) float *data = malloc(n_bytes);
     if (!data)
         return vrt_refuse_errno(error, vrt_raise(-ENOMEM), path);
-    r = read_exactly(fd, data, n_bytes);
+    r = vrt_read_at(fd, data, n_bytes, (int64_t)n_header_bytes);
     if (r < 0)
         return vrt_refuse_errno(error, r, path);
     array.data = VRT_STEAL(data);

@@ -10,14 +10,14 @@
 
 static void print_string(FILE *stream, const char *key, const char *text)
 {
+    char printable[256];
+
     fprintf(stream, "\"%s\": \"", key);
-    for (const unsigned char *c = (const unsigned char *)text; *c; c++) {
+    /* A path or a driver's name may be any bytes; JSON is UTF-8. */
+    for (const char *c = vrt_printable(text, printable, sizeof(printable)); *c; c++) {
         if (*c == '"' || *c == '\\')
-            fprintf(stream, "\\%c", *c);
-        else if (*c < 0x20 || *c == 0x7f)
-            fprintf(stream, "\\u%04x", *c);
-        else
-            fputc(*c, stream);
+            fputc('\\', stream);
+        fputc(*c, stream);
     }
     fputs("\", ", stream);
 }
@@ -101,11 +101,8 @@ static void print_ops(FILE *stream, const struct vrt_op_times *times)
 
 void vrt_infer_print_json(FILE *stream, const char *model, const struct vrt_infer_report *report)
 {
-    char printable[256];
-
     fputc('{', stream);
-    /* A path may be any bytes; JSON is UTF-8. */
-    print_string(stream, "model", vrt_printable(model, printable, sizeof(printable)));
+    print_string(stream, "model", model);
     print_string(stream, "architecture", report->architecture);
     print_string(stream, "description", report->description);
     fprintf(stream, "\"parameters\": %" PRId64 ", \"radius\": %d, ", report->n_parameters,

@@ -229,7 +229,7 @@ static void test_streams(void)
 /* The grid begins anew at each cut, and no clip reaches over one. */
 static void test_scenes(void)
 {
-    const struct shot shots[] = { { 1, 11, 1, 0 }, { 2, 4, 1, 0 }, { 4, 7, 1, 0 } };
+    struct shot shots[] = { { 1, 11, 1, 0 }, { 2, 4, 1, 0 }, { 4, 7, 1, 0 } };
     struct vrt_clip_rule rule = { { .size = 6, .shared = 2 }, true, 2, 3 };
     static const int firsts[] = { 0, 4, 5, 11, 15, 16 }, lengths[] = { 6, 6, 6, 4, 6, 6 };
     static const int depths[] = { 6, 6, 6, 6, 6, 6 }, starts[] = { 0, 0, 0, 11, 15, 15 };
@@ -245,6 +245,9 @@ static void test_scenes(void)
             expect_int(seen.depth[i], depths[i]);
             expect_int(seen.scene[i], starts[i]);
         }
+        /* However short the last one is. */
+        for (shots[2].n = 1; shots[2].n < 7; shots[2].n++)
+            cut_up(rule, VRT_SCENE_THRESHOLD_DEFAULT, shots, 3, &seen);
         cut_up(rule, 0, shots, 3, &seen);
         expect_int(seen.n_clips, 5);
         expect_int(seen.scene[4], 0);
@@ -377,6 +380,8 @@ static int expect_goes_on(struct vrt_clip_rule rule, double threshold, const str
             expect_true(memcmp(rest.indexes[i], whole.indexes[k + 1 + i],
                                (size_t)is->clip.n * sizeof(rest.indexes[i][0])) == 0);
             expect_true(!rule.times || is->span == was->span);
+            expect_int(is->behind.first, was->behind.first);
+            expect_int(is->behind.first_pts, was->behind.first_pts);
             for (int at = 0; at < is->clip.n; at++)
                 expect_true(is->shares[at].weight == was->shares[at].weight &&
                             is->shares[at].total == was->shares[at].total &&

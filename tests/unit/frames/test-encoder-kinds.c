@@ -2,6 +2,7 @@
 
 /* What each encoder is told, of which not every machine has all, and the level in what it says. */
 
+#include <errno.h>
 #include <libavutil/mem.h>
 #include <libavutil/pixdesc.h>
 
@@ -15,6 +16,20 @@
 #define FORMAT(width, height, shift_x, shift_y, depth)  \
     .format = { width, height, depth, YUV, shift_x, shift_y }
 #define X265 "x265-params log-level=none:info=0:pools="
+
+static const char *lacking = "";
+
+/* FFmpeg's own, but for what it is to lack. */
+const AVCodec *avcodec_find_encoder_by_name(const char *name)
+{
+    const AVCodec *codec = NULL;
+    void *at = NULL;
+
+    while (!strstr(lacking, name) && (codec = av_codec_iterate(&at)) &&
+           (!av_codec_is_encoder(codec) || strcmp(codec->name, name) != 0))
+        continue;
+    return codec;
+}
 
 struct row {
     const char *name, *options;
@@ -266,7 +281,31 @@ static void test_levels(void)
 #undef BYTES
 }
 
+/* What an FFmpeg lacks is said by name, and what is there instead. */
+static void test_lacking(void)
+{
+    static const struct {
+        enum vrt_codec codec;
+        const char *lacking, *said;
+    } rows[] = {
+        { VRT_CODEC_H264, "libx264", "H.264 (it was built without libx264): " },
+        { VRT_CODEC_AV1, "libsvtav1 libaom-av1", "without libsvtav1 and libaom-av1): " },
+        { VRT_CODEC_GIF, "gif", "without gif): " }, { VRT_CODEC_GIF, "png", "without png): " },
+    };
+
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(rows); i++) {
+        struct vrt_error error = { .id = NULL };
+        lacking = rows[i].lacking;
+        expect_int(vrt_codec_check(rows[i].codec, &error), -ENOSYS);
+        expect_contains(error.message, rows[i].said);
+        const char *others = strstr(error.message, "another codec: ");
+        expect_contains(others, "ffv1, ");
+        expect_true(!strstr(others, vrt_codec_names[rows[i].codec]));
+    }
+}
+
 TEST_MAIN(
     { "kinds", test_kinds }, { "settings", test_settings }, { "speeds", test_speeds },
     { "choices", test_choices }, { "levels", test_levels },
+    { "lacking", test_lacking },
 )

@@ -44,6 +44,8 @@ static const struct {
     { VRT_CODEC_HEVC, YUV, 12, 1, 0, 64, 48, YUV, 12, 1, 0, true, 6 },
     { VRT_CODEC_HEVC, YUV, 16, 1, 1, 64, 48, YUV, 0, 0, 0 },
     { VRT_CODEC_HEVC, YUV, 8, 1, 1, 8194, 48, YUV, 0, 0, 0 },
+    { VRT_CODEC_HEVC, YUV, 8, 1, 1, 48, 16386, YUV, 0, 0, 0 },
+    { VRT_CODEC_FFV1, YUV, 8, 1, 1, 16386, 48, YUV, 0, 0, 0 },
     { VRT_CODEC_FFV1, YUV, 16, 1, 1, 63, 47, YUV, 16, 1, 1, true, 6 },
     { VRT_CODEC_FFV1, GBR, 14, 0, 0, 63, 47, GBR, 14, 0, 0, true, 6 },
     { VRT_CODEC_AV1, GBR, 10, 0, 0, 64, 64, YUV, 10, 0, 0, false, 1 },
@@ -90,6 +92,7 @@ static void check_pick(size_t i)
     if (!picks[i].out_depth) {
         expect_int(r, -ENOTSUP);
         expect_str(error.id, "output.format");
+        expect_int(strstr(error.message, "scale, or FFV1") != NULL, picks[i].width == 8194);
         return;
     }
     expect_int(r, 0);

@@ -152,8 +152,10 @@ static void make_rich(const char *audio)
     static const char srt[] = "1\n00:00:00,200 --> 00:00:00,800\n<i>First</i> line\n\n"
                               "2\n00:00:01,000 --> 00:00:01,500\nSecond\n";
     static const char tags[] = ";FFMETADATA1\ntitle=A title\nartist=Someone\nmood=odd\n"
-                               "[CHAPTER]\nTIMEBASE=1/1000\nSTART=0\nEND=900\ntitle=One\n"
-                               "[CHAPTER]\nTIMEBASE=1/1000\nSTART=900\nEND=2000\ntitle=Two\n";
+                               "[CHAPTER]\nTIMEBASE=1/1000\nSTART=0\nEND=300\ntitle=Zero\n"
+                               "[CHAPTER]\nTIMEBASE=1/1000\nSTART=300\nEND=900\ntitle=One\n"
+                               "[CHAPTER]\nTIMEBASE=1/1000\nSTART=900\nEND=1900\ntitle=Two\n"
+                               "[CHAPTER]\nTIMEBASE=1/1000\nSTART=1900\nEND=2000\ntitle=End\n";
 
     fixture_write("text.srt", srt, sizeof(srt) - 1);
     fixture_write("tags.txt", tags, sizeof(tags) - 1);
@@ -184,7 +186,7 @@ static void test_carries_to_mkv(void)
     expect_int(result.info.n_covers, 1);
     expect_int(result.info.n_attachments, 1);
     expect_int(result.info.n_subtitles, 1);
-    expect_int(result.info.n_chapters, 2);
+    expect_int(result.info.n_chapters, 4);
     expect_str(probe("out.mkv", streams), probe("rich.mkv", streams));
     expect_str(probe("out.mkv", rest), probe("rich.mkv", rest));
     static const char texts[] = "-select_streams s -show_packets -show_data_hash md5 -show_entries "
@@ -221,7 +223,8 @@ static void test_carries_to_mp4(void)
     expect_contains(probe("out.mp4", "-show_entries stream=codec_name -of csv=p=0"), "mov_text");
     expect_contains(probe("out.mp4", "-show_entries format_tags -of compact"), "title=A title");
     expect_str(probe("out.mp4", "-show_entries chapter=start_time,end_time:chapter_tags=title "
-                     "-of csv=p=0"), "0.000000,0.900000,One\n0.900000,2.000000,Two");
+                     "-of csv=p=0"), "0.000000,0.300000,Zero\n0.300000,0.900000,One\n"
+               "0.900000,1.900000,Two\n1.900000,2.000000,End");
     expect_contains(probe("out.mp4", "-select_streams a -show_entries stream_tags -of compact"),
                     "language=deu");
     expect_contains(probe("out.mp4", "-select_streams v:0 -show_entries "
@@ -244,7 +247,7 @@ static void test_carries_to_mp4(void)
     /* MOV has no place for the cover, but chapters and the rest. */
     convert("out.mp4", "out.mov", &result);
     expect_true(fixture_warns(&result.joined.warnings, "cover art"));
-    expect_str(fixture_run("ffprobe -v error -show_chapters -of csv=p=0 out.mov | wc -l"), "2");
+    expect_str(fixture_run("ffprobe -v error -show_chapters -of csv=p=0 out.mov | wc -l"), "4");
 }
 
 /* How much there is beside the video, of what is kept. */

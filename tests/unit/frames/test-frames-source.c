@@ -310,16 +310,26 @@ static void test_packed(void)
     expect_str(read_under(fixture_path("subtitled.avi"), "subtitled.avi"), "");
 }
 
-/* Of two recordings: one clock for both, where they have the same streams; else what begins so late
- * is left out. */
+/* Of recordings: one clock for all, where they have the same streams; else what begins so late is
+ * left out. Where the pictures' clock alone jumps, they wait for the sound's to do so in vain. */
 static void test_joined(void)
 {
 #define RECORDED CLIP "-f lavfi -i sine -t 3 -c:v mpeg2video -bf 0 -c:a mp2 "
+    static const struct {
+        const char *name;
+        int n[2], n_jumps;
+        bool has_late;
+    } rows[] = {
+        { "twice.ts", { 150, 230 }, 1, false }, { "late.ts", { 75, 115 }, 0, true },
+        { "silent.ts", { 97, 115 }, 2, false },
+    };
     fixture_make("one.ts", RECORDED);
     fixture_make("other.ts", RECORDED "-mpegts_start_pid 0x300 -mpegts_pmt_start_pid 0x1100");
-    fixture_run("cat one.ts one.ts >twice.ts && cat one.ts other.ts >late.ts");
-    for (int is_late = 0; is_late < 2; is_late++) {
-        const char *path = fixture_path(is_late ? "late.ts" : "twice.ts");
+    fixture_run("for i in 500 900; do ffmpeg -v error -i one.ts -c copy -an -t 0.4 "
+                "-output_ts_offset $i $i.ts; done; cat one.ts one.ts >twice.ts; "
+                "cat one.ts other.ts >late.ts; cat one.ts 900.ts 500.ts >silent.ts");
+    for (size_t k = 0; k < VRT_ARRAY_SIZE(rows); k++) {
+        const char *path = fixture_path(rows[k].name);
         VRT_CLEANUP(vrt_closep) int fd = fixture_open(path);
         VRT_CLEANUP(vrt_source_closep) struct vrt_source *source = NULL;
         VRT_CLEANUP(vrt_av_packet_freep) AVPacket *packet = av_packet_alloc();
@@ -341,10 +351,10 @@ static void test_joined(void)
             av_packet_unref(packet);
         }
         expect_int(r, VRT_SOURCE_END);
-        expect_int(n[0], is_late ? 75 : 150);
-        expect_int(n[1], is_late ? 115 : 230);
-        expect_int(vrt_source_n_jumps(source), !is_late);
-        expect_int(source->has_late, is_late);
+        expect_int(n[0], rows[k].n[0]);
+        expect_int(n[1], rows[k].n[1]);
+        expect_int(vrt_source_n_jumps(source), rows[k].n_jumps);
+        expect_int(source->has_late, rows[k].has_late);
     }
 }
 

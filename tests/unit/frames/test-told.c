@@ -10,6 +10,7 @@
 #include "base/macro.h"
 #include "frames/decode/reader-info.h"
 #include "frames/join/join-streams.h"
+#include "frames/preview/pair.h"
 #include "frames/still/embed.h"
 #include "frames/still/exif.h"
 #include "frames/streams/select.h"
@@ -470,8 +471,8 @@ static void test_info(void)
         struct vrt_stream_info told;
     } rows[] = {
         { { .codec_type = VIDEO, .width = 64, .height = 48, .sample_rate = 5, .bit_rate = 9 },
-          { 30, 2 }, { .kind = VRT_STREAM_VIDEO, .width = 64, .height = 48, .fps_num = 30,
-                       .fps_den = 2, .bitrate = 9 } },
+          { 30, 1 }, { .kind = VRT_STREAM_VIDEO, .width = 64, .height = 48, .fps_num = 30,
+                       .fps_den = 1, .bitrate = 9, .disposition = "default,forced" } },
         { { .codec_type = VIDEO, .bit_rate = -9 }, { 0, 0 }, { .kind = VRT_STREAM_VIDEO } },
         { { .codec_type = VIDEO, .width = -64, .height = -1 }, { 1, 0 },
           { .kind = VRT_STREAM_VIDEO } },
@@ -486,7 +487,8 @@ static void test_info(void)
 
     for (size_t i = 0; i < VRT_ARRAY_SIZE(rows); i++) {
         AVCodecParameters par = rows[i].par;
-        const AVStream stream = { .codecpar = &par, .avg_frame_rate = rows[i].fps };
+        const AVStream stream = { .codecpar = &par, .avg_frame_rate = rows[i].fps, .disposition =
+            i ? 0 : AV_DISPOSITION_DEFAULT | AV_DISPOSITION_FORCED };
         struct vrt_stream_info told, wanted = rows[i].told;
         fprintf(stderr, "  row %zu\n", i);
         wanted.fate = VRT_STREAM_COPIED;
@@ -496,8 +498,25 @@ static void test_info(void)
     }
 }
 
+/* A picture for eyes is no larger than they need, and keeps its shape. */
+static void test_pair(void)
+{
+    static const int rows[][4] = { { 8192, 1, 8192, 1 }, { 4, 16384, 2, 4096 } };
+    FILE *file = tmpfile();
+
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(rows); i++) {
+        const struct vrt_frame_format format = { rows[i][0], rows[i][1], 8, VRT_LAYOUT_GRAY };
+        VRT_CLEANUP(vrt_frame_unrefp) struct vrt_frame *frame = NULL;
+        struct vrt_pair_size size;
+        expect_int(vrt_frame_new(&format, &frame), 0);
+        expect_int(vrt_pair_write(fileno(file), frame, frame, &size, NULL), 0);
+        expect_true(size.width == rows[i][2] && size.height == rows[i][3]);
+    }
+    fclose(file);
+}
+
 TEST_MAIN(
-    { "info", test_info },
+    { "info", test_info }, { "pair", test_pair },
     { "select", test_select }, { "plan", test_plan }, { "times", test_times },
     { "sum-up", test_sum_up }, { "exif", test_exif }, { "embed", test_embed },
 )

@@ -78,6 +78,8 @@ static void test_unwell(void)
         { "cpu:0", "submit:1- corrupt=zeros", -1, 0, VRT_CHECKUP_E_WRONG, 0, 0 },
         { "cpu:0", "submit:1 fail; replica:2 nomem", -1, 0, VRT_BACKEND_E_FAILED,
           VRT_BACKEND_E_NOMEM, 0 },
+        { "cpu:0", "write:1 fail", -1, 0, VRT_BACKEND_E_FAILED, 0, 0 },
+        { "cpu:0", "finish:1 fail", -1, 0, VRT_BACKEND_E_FAILED, 0, 0 },
         { "cpu:0", "submit:2 lost", -1, VRT_BACKEND_E_LOST, 0, 0, VRT_BACKEND_E_LOST },
         { "cpu:0", NULL, 0, -ECANCELED, 0, VRT_CHECKUP_E_NOT_TRIED, VRT_CHECKUP_E_NOT_TRIED },
         /* Those that come with a wrong checksum twice are not taken; the first copy is the
@@ -103,11 +105,16 @@ static void test_unwell(void)
 /* Weights that came well, and changed later: they are found, go, and come again. */
 static void test_changed_weights(void)
 {
+    const struct vrt_frame_format in = bench_format(24, 16, 8), out = bench_format(48, 32, 8);
     struct vrt_device_executor_usage usage;
     struct bench bench;
 
     /* The first checksums are of their coming, the next ones of the checkup. */
     bench_init(&bench, "ref:0", "checksum:2 corrupt");
+    /* A job's session that uses them goes, too. */
+    expect_int(vrt_job_spec_new(bench.base.network, &in, &out, &bench.base.spec), 0);
+    expect_int(vrt_device_executor_prepare(bench.base.executor, &(struct vrt_device_executor_order){
+        .spec = bench.base.spec }), 0);
     expect_int(vrt_device_executor_checkup(bench.base.executor, bench.checkup), 0);
     expect_int(bench.checkup->weights_result, VRT_CHECKUP_E_WRONG);
     expect_int(bench.checkup->n_weights, 1);
@@ -124,7 +131,5 @@ static void test_changed_weights(void)
 }
 
 TEST_MAIN(
-    { "well", test_well },
-    { "unwell", test_unwell },
-    { "changed-weights", test_changed_weights },
+    { "well", test_well }, { "unwell", test_unwell }, { "changed-weights", test_changed_weights },
 )

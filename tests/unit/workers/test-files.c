@@ -149,6 +149,7 @@ static void test_pictures(void)
     expect_int(vrt_files_note(&files, &error), -ENODATA);
     expect_contains(error.message, "2.png is empty");
     vrt_files_done(&files);
+    vrt_files_done(&files);
     for (size_t i = 0; i < VRT_ARRAY_SIZE(names); i++) {
         close(pictures[i]);
         unlink(path_of(names[i]));

@@ -371,8 +371,7 @@ static void test_failures(void)
 }
 
 TEST_MAIN(
-    { "bits", test_bits },
-    { "failures", test_failures },
+    { "bits", test_bits }, { "failures", test_failures },
     { "accelerator-frames", test_accelerator_frames },
     { "accelerator-many", test_accelerator_many },
     { "accelerator-tiles", test_accelerator_tiles },

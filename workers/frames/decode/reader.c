@@ -374,7 +374,7 @@ static int read_deinterlaced(struct vrt_reader *reader, struct vrt_frame **ret_f
             if (r == 0)
                 continue;
         }
-        return r < 0 ? vrt_refuse_errno(error, vrt_fold(r), reader->source->name) : 0;
+        return vrt_refuse_errno(error, vrt_fold(r), reader->source->name);
     }
 }
 

@@ -90,8 +90,6 @@ int vrt_timeline_show(struct vrt_timeline *timeline, struct vrt_timeline_stream 
 bool vrt_timeline_is_complete(const struct vrt_timeline *timeline,
                               const struct vrt_timeline_stream *streams, size_t n_streams)
 {
-    if (!timeline->is_open)
-        return true;
     for (size_t i = 0; i < n_streams; i++) {
         const struct vrt_timeline_stream *stream = &streams[i];
         if (stream->has_begun && !stream->is_sparse && !stream->has_jumped &&

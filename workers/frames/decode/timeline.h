@@ -52,8 +52,8 @@ struct vrt_timeline {
 int vrt_timeline_show(struct vrt_timeline *timeline, struct vrt_timeline_stream *stream,
                       int64_t time_us, int64_t duration_us, int64_t *ret_offset_us);
 
-/* Whether there is nothing to wait for: no jump, or one that all streams of the array have made
- * which weren't over by then. */
+/* Whether there is nothing more to wait for once a packet is held: all streams of the array have
+ * jumped which weren't over by then. */
 bool vrt_timeline_is_complete(const struct vrt_timeline *timeline,
                               const struct vrt_timeline_stream *streams, size_t n_streams);
 

@@ -53,6 +53,7 @@ bool vrt_codec_is_there(enum vrt_codec codec)
 int vrt_codec_check(enum vrt_codec codec, struct vrt_error *error)
 {
     const struct vrt_codec_facts *facts = vrt_codec_facts(codec);
+    const bool lacks_joiner = facts->joined_by && !avcodec_find_encoder_by_name(facts->joined_by);
     const char *other = facts->encoders[1];
     char there[96];
 
@@ -60,7 +61,8 @@ int vrt_codec_check(enum vrt_codec codec, struct vrt_error *error)
         return 0;
     return vrt_refuse(error, vrt_raise(-ENOSYS), "output.codec",
                       "this FFmpeg cannot write %s (it was built without %s%s%s): install one that "
-                      "can, or choose another codec: %s", facts->title, facts->encoders[0],
+                      "can, or choose another codec: %s", facts->title,
+                      lacks_joiner ? facts->joined_by : facts->encoders[0],
                       other ? " and " : "", other ? other : "",
                       list_codecs(there, sizeof(there)));
 }
@@ -323,12 +325,14 @@ static void make_usual(enum vrt_codec_colors colors, struct vrt_frame_format *fo
 static int check_size(const struct vrt_encoder_pick *pick, struct vrt_error *error)
 {
     const struct vrt_codec_facts *facts = vrt_codec_facts(pick->codec);
+    const int side = VRT_MAX(pick->width, pick->height);
 
-    if (pick->width > facts->max_side || pick->height > facts->max_side)
+    if (side > facts->max_side)
         return vrt_refuse(error, vrt_raise(-ENOTSUP), "output.format",
                           "%s holds at most %d pixels a side, and the result has %dx%d: use a "
                           "smaller scale%s", facts->title, facts->max_side, pick->width,
-                          pick->height, pick->codec == VRT_CODEC_FFV1 ? "" : ", or FFV1");
+                          pick->height, side > vrt_codec_facts(VRT_CODEC_FFV1)->max_side
+                                            ? "" : ", or FFV1");
     if (pick->width < facts->min_width || pick->height < facts->min_height)
         return vrt_refuse(error, vrt_raise(-ENOTSUP), "output.format",
                           "%s holds no pictures smaller than %dx%d, and the result has %dx%d: use "

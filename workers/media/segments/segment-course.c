@@ -2,6 +2,7 @@
 
 #include "workers/media/segments/segment-course.h"
 
+#include "base/error.h"
 #include "base/macro.h"
 
 void vrt_segment_course_init(struct vrt_segment_course *course, const struct vrt_clip_rule *rule,
@@ -28,8 +29,7 @@ static bool note_share(struct vrt_segment_course *course, int64_t index, int n)
 
     while (i < course->n_waiting && course->waiting[i].index != index)
         i++;
-    if (i == VRT_SEGMENT_COURSE_FRAMES)
-        return false;
+    vrt_assert(i < VRT_SEGMENT_COURSE_FRAMES);
     if (i == course->n_waiting) {
         course->waiting[i].index = index;
         course->waiting[i].shard = course->next_shard;
@@ -53,11 +53,10 @@ static bool end_segment(struct vrt_segment_course *course, struct vrt_segment_pl
         .prime = course->behind,
     };
 
-    for (int i = 0; i < course->n_waiting; i++) {
-        if (course->waiting[i].shard >= plan.prime_shard)
-            continue;
-        plan.prime_shard = course->waiting[i].shard;
-        plan.prime = course->waiting[i].prime;
+    /* They wait in the order of frames, and so of their first shards. */
+    if (course->n_waiting > 0) {
+        plan.prime_shard = course->waiting[0].shard;
+        plan.prime = course->waiting[0].prime;
     }
     course->n_open = 0;
     *ret_plan = plan;
