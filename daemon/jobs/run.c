@@ -55,7 +55,6 @@ struct vrt_job_run {
     enum run_phase phase;
     enum vrt_run_intent intent;
     bool is_held;                           /* its pipeline was told to hold */
-    bool again;                             /* once it has ended, begin anew */
     bool lacks_alpha;                       /* what transparency became isn't in its folder */
     int64_t began_ns, logged_ns;            /* when its progress was logged last */
     int logged_tenth;                       /* and how many tenths were done */
@@ -146,13 +145,6 @@ static void begin_after_media(struct vrt_runs *runs, struct vrt_job *job,
     vrt_job_store_save(runs->store, job, NULL);
 }
 
-/* Somebody paused and resumed it while it was about to end: that is no start that failed. */
-static void begin_again(struct vrt_runs *runs, struct vrt_job *job)
-{
-    job->n_fruitless = 0;
-    vrt_run_start(runs, job);
-}
-
 /* It has failed. To try it again is to try the recipe that it has. */
 static void fail(struct vrt_runs *runs, struct vrt_job *job, const struct vrt_error *error)
 {
@@ -224,8 +216,6 @@ static void conclude(const struct vrt_job_run *run, const struct vrt_error *erro
         vrt_queue_end_job(context, job, VRT_JOB_CANCEL, NULL);
     else if (job->parts->files.is_pipe_begun)
         fail(runs, job, vrt_job_files_why_spent(error));
-    else if (run->again && job->info.state == VRT_JOB_RUNNING && !context->is_stopping)
-        begin_again(runs, job);
     else if (vrt_disk_space_is_lacking(error) && job->info.state != VRT_JOB_PAUSED)
         vrt_disk_space_wait(runs->space, job, error);
     else if (is_put_back(run, error))
@@ -482,10 +472,8 @@ void vrt_run_start(struct vrt_runs *runs, struct vrt_job *job)
         vrt_run_hold(job, false);
         return;
     }
-    if (run) {
-        run->again = true;
+    if (run)
         return;
-    }
     run = calloc(1, sizeof(*run));
     if (!run) {
         vrt_queue_end_job(runs->context, job, VRT_JOB_FAIL, &error);

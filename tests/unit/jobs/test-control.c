@@ -296,6 +296,15 @@ static void test_pause_twice(void)
     expect_int(send_body(&play, "GET /v1/jobs/1", "", 0), 200);
     expect_contains(play_answer, "{\"id\":1,\"state\":\"paused\"");
     expect_contains(play_answer, "\"n_starts\":1,");
+    /* Resumed while it ends, it begins anew. */
+    expect_int(send_body(&play, "POST /v1/jobs/1/resume", "", 0), 200);
+    wait_for_slow(2);
+    expect_int(send_body(&play, "POST /v1/jobs/1/pause", "", 0), 200);
+    expect_int(send_body(&play, "POST /v1/jobs/1/resume", "", 0), 200);
+    atomic_store(&fake_flow.n_let, 1);
+    wait_for_slow(3);
+    expect_int(send_body(&play, "POST /v1/jobs/1/pause", "", 0), 200);
+    expect_contains(play_answer, "\"n_starts\":3,");
     play_stop(&play);
     expect_int(fake_flow.n_starts, 0);
 }
