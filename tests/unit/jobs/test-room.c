@@ -10,6 +10,7 @@
 #include <unistd.h>
 #include <uv.h>
 
+#include "api.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/log.h"
@@ -19,6 +20,7 @@
 #include "daemon/jobs/queue-context.h"
 #include "daemon/jobs/spool.h"
 #include "daemon/uploads/uploads.h"
+#include "tests/unit/still-clock.h"
 
 /* A queue of jobs of one user, none of which does anything. */
 struct bench {
@@ -218,6 +220,15 @@ static void test_uploads(void)
     }
     expect_true(faccessat(spool_fd, "1/00000.seg", F_OK, 0) < 0);
     vrt_spool_remove(spool_fd, "1");
+
+    /* One that no job takes goes after its time, and not earlier. */
+    upload(&bench, &loop, 50);
+    now_ns += VRT_API_UPLOAD_KEPT_S * VRT_NS_PER_S;
+    vrt_disk_space_sweep_failed(&bench.space);
+    expect_held(&bench, 251);
+    now_ns++;
+    vrt_disk_space_sweep_failed(&bench.space);
+    expect_held(&bench, 201);
     vrt_uploads_free(params->uploads);
     expect_int(uv_loop_close(&loop), 0);
     bench_done(&bench);
