@@ -6,12 +6,25 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/macro.h"
 #include "daemon/jobs/queue-context.h"
 #include "tests/unit/api/fake-flow.h"
 #include "tests/unit/api/server-play.h"
+
+static atomic_int ahead_s;              /* how far all clocks are ahead of the system's */
+
+/* In the place of the system's. */
+int clock_gettime(clockid_t clock, struct timespec *ret_time)
+{
+    long r = syscall(SYS_clock_gettime, clock, ret_time);
+
+    ret_time->tv_sec += atomic_load(&ahead_s);
+    return (int)r;
+}
 
 /* A file that holds something, on a file system of its own: none that is gone had its number. */
 static int full_file(void)
@@ -485,6 +498,19 @@ static void test_crash_loop(void)
     expect_int(send_body(&play, "DELETE /v1/jobs/2", "", 0), 200);
     atomic_store(&fake_flow.n_let, 1);
     play_expect_state(&play, 5, VRT_JOB_RUNNING);
+    /* Nor do they wait for ever for one that stores nothing. */
+    atomic_store(&fake_flow.n_let, 0);
+    play_hand_over(&play, 3, "resume", "slow");
+    play_expect_state(&play, 3, VRT_JOB_RUNNING);
+    atomic_store(&ahead_s, 300);
+    usleep(2 * VRT_API_EVENT_PERIOD_MS * 1000);
+    play_expect_state(&play, 5, VRT_JOB_QUEUED);
+    atomic_store(&ahead_s, 601);
+    play_expect_state(&play, 5, VRT_JOB_RUNNING);
+    play_expect_state(&play, 3, VRT_JOB_RUNNING);
+    expect_int(send_body(&play, "DELETE /v1/jobs/3", "", 0), 200);
+    atomic_store(&fake_flow.n_let, 1);
+    play_expect_state(&play, 3, VRT_JOB_CANCELLED);
     /* Nor is one suspected any more that somebody tries again. */
     play_hand_over(&play, 1, "retry", "slow");
     play_expect_state(&play, 1, VRT_JOB_RUNNING);
