@@ -134,15 +134,9 @@ static void begin_after_media(struct vrt_runs *runs, struct vrt_job *job,
     vrt_log_warning("job %" PRId64 ": %s", job->info.id, text);
     /* Without memory for it the log alone says so. */
     (void)vrt_job_add_warning(job, text);
-    if (job->info.state == VRT_JOB_FINISHING)
-        vrt_assert(vrt_jobs_move(&runs->context->jobs, job, VRT_JOB_REQUEUE));
     job->has_media_failed = true;
     job->n_forgiven = VRT_MAX(job->n_forgiven, job->n_segments);
-    job->n_fruitless = 0;
-    if (job->info.state == VRT_JOB_RUNNING)
-        vrt_run_start(runs, job);
-    vrt_queue_tell(runs->context, job);
-    vrt_job_store_save(runs->store, job, NULL);
+    put_back(runs, job);
 }
 
 /* It has failed. To try it again is to try the recipe that it has. */

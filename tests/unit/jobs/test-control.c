@@ -183,7 +183,7 @@ static void test_pause_of_the_last(void)
     };
     struct play play;
 
-    play_start(&play, "");
+    play_start(&play, "[jobs]\nmax_running = 1\n");
     expect_int(play_submit(&play, "last", ""), 1);
     play_await_frames(&play, 1);
     expect_int(send_body(&play, "POST /v1/jobs/1/pause", "", 0), 200);
@@ -192,12 +192,17 @@ static void test_pause_of_the_last(void)
     while (strstr(play_answer, "\"state\":\"paused\""));
     expect_contains(play_answer, "\"state\":\"finishing\"");
     play_steps(&play, steps, VRT_ARRAY_SIZE(steps));
-    play_expect_state(&play, 1, VRT_JOB_DONE);
-    /* Or at once to its end. */
-    expect_int(play_submit(&play, "last-1", ""), 2);
+    /* Nor is it among those of which too many are held. */
+    expect_int(play_submit(&play, "hang", ",\"priority\":1"), 2);
     play_await_frames(&play, 2);
     expect_int(send_body(&play, "POST /v1/jobs/2/pause", "", 0), 200);
-    play_expect_state(&play, 2, VRT_JOB_DONE);
+    play_expect_state(&play, 1, VRT_JOB_DONE);
+    expect_contains(play_answer, "\"n_starts\":1,");
+    /* Or at once to its end. */
+    expect_int(play_submit(&play, "last-1", ""), 3);
+    play_await_frames(&play, 3);
+    expect_int(send_body(&play, "POST /v1/jobs/3/pause", "", 0), 200);
+    play_expect_state(&play, 3, VRT_JOB_DONE);
     play_stop(&play);
 }
 

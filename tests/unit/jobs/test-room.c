@@ -356,6 +356,8 @@ static void test_quota(void)
         { VRT_JOB_PAUSED, 0, 5, -1, 20, 0, 81, false },
         { VRT_JOB_RUNNING, -1, 5, 50, 0, 0, 90, true },
         { VRT_JOB_FINISHING, -1, 5, 50, 0, 0, 91, false },
+        /* The other, which waits too, has nothing to give. */
+        { VRT_JOB_DISK_FULL, -1, 5, 50, 0, 0, 91, false },
         /* Alone it is done, or is too large. */
         { VRT_JOB_PAUSED, 0, 5, -1, 0, 100, 0, true },
         { VRT_JOB_PAUSED, 0, 5, -1, 0, 99, 1, false },
@@ -372,7 +374,8 @@ static void test_quota(void)
     for (size_t i = 0; i < VRT_ARRAY_SIZE(rows); i++) {
         struct bench bench;
         bench_init(&bench, 100);
-        struct vrt_job *other = bench_add(&bench, rows[i].state, NULL, 1);
+        const bool waits = rows[i].state == VRT_JOB_DISK_FULL;
+        struct vrt_job *other = bench_add(&bench, rows[i].state, waits ? quota : NULL, !waits);
         struct vrt_job *job = bench_add(&bench, VRT_JOB_DISK_FULL, quota, rows[i].segment);
         vrt_jobs_set_priority(&bench.context.jobs, other, rows[i].priority);
         job->output_bytes = rows[i].estimate;
