@@ -406,10 +406,8 @@ static void look(uv_work_t *work)
     struct vrt_job *job = run->job;
 
     int r = vrt_spool_open(context->params.spool_fd, job->info.id, &run->spool_fd);
-    if (vrt_is_disk_full(r))
-        vrt_refuse(&run->error, r, VRT_E(SPOOL_FULL), "the disk of the state folder is full");
-    else if (r < 0)
-        vrt_refuse_errno(&run->error, r, "the spool folder");
+    if (r < 0)
+        vrt_job_files_refuse_spool(&run->error, r, "the spool folder");
     else
         (void)!vrt_job_files_look(context, job, &run->request, &run->network, &run->error);
     run->lacks_alpha = r == 0 && job->decision->is_alpha_made &&

@@ -254,6 +254,7 @@ static void test_clean(void)
         { "9223372036854775808", true, false }, { "12", true, true },
     };
     VRT_CLEANUP(vrt_closep) int fd = -1;
+    struct vrt_error error = { .id = NULL };
     struct bench bench;
 
     bench_init(&bench, 0);
@@ -267,6 +268,8 @@ static void test_clean(void)
     expect_int(vrt_spool_joined_bytes(spool_fd, 8), 0);
     expect_int(symlinkat("/", spool_fd, "9"), 0);
     expect_true(vrt_spool_open(spool_fd, 9, &fd) < 0);
+    expect_int(vrt_job_files_refuse_spool(&error, -EDQUOT, "x"), -EDQUOT);
+    expect_str(error.id, "spool.full");
     make_file(spool_fd, "8/joined.mkv", 5);
     expect_int(vrt_spool_joined_bytes(spool_fd, 8), 5);
     /* Files without a name don't take each other's, nor one that is left. */
