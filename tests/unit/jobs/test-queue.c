@@ -286,7 +286,7 @@ static void test_restart(void)
 {
     struct play play;
     struct vrt_job_info info;
-    char *body;
+    char path[96], *body;
 
     play_start(&play, "[jobs]\nmax_running = 1\n");
     expect_int(play_submit(&play, "run-3", ""), 1);
@@ -319,6 +319,15 @@ static void test_restart(void)
     play_expect_state(&play, 2, VRT_JOB_DONE);
     expect_contains(play_answer, "\"frames_done\":8,");
     expect_contains(play_answer, "\"segments_done\":2,");
+    /* Transparency that is gone, too, and all that was to go with it. */
+    expect_int(play_submit(&play, "hang-4-alpha", ""), 6);
+    expect_int(play_wait_for_segments(&play, 6, 2), 2);
+    snprintf(path, sizeof(path), "%s/spool/6/alpha.mkv", play.folder);
+    expect_int(unlink(path), 0);
+    play_restart(&play);
+    play_hand_over(&play, 6, "resume", "run-4-alpha");
+    play_expect_state(&play, 6, VRT_JOB_DONE);
+    expect_contains(play_answer, "\"n_starts\":4,");
     play_stop(&play);
 }
 
@@ -337,25 +346,6 @@ static void test_smaller(void)
     expect_contains(play_answer, "\"n_starts\":4,");
     play_stop(&play);
     expect_int(fake_flow.n_frames, 4 * 4);
-}
-
-/* Transparency that is gone is made anew, and so is all that was to go with it. */
-static void test_lost_alpha(void)
-{
-    struct play play;
-    char path[96];
-
-    play_start(&play, "");
-    expect_int(play_submit(&play, "hang-4-alpha", ""), 1);
-    expect_int(play_wait_for_segments(&play, 1, 2), 2);
-    snprintf(path, sizeof(path), "%s/spool/1/alpha.mkv", play.folder);
-    expect_int(unlink(path), 0);
-    play_restart(&play);
-    play_hand_over(&play, 1, "resume", "run-4-alpha");
-    play_expect_state(&play, 1, VRT_JOB_DONE);
-    expect_contains(play_answer, "\"n_starts\":4,");
-    play_stop(&play);
-    expect_int(fake_flow.n_frames, 4 + 4);
 }
 
 /* A segment of the fake has 100 bytes, and is charged twice: by itself, and in the joined file. */
@@ -498,7 +488,6 @@ TEST_MAIN_AFTER(signal(SIGPIPE, SIG_IGN),
     { "device-events", test_device_events },
     { "restart", test_restart },
     { "smaller", test_smaller },
-    { "lost-alpha", test_lost_alpha },
     { "spool-limit", test_spool_limit },
     { "spool-shared", test_spool_shared },
     { "gone", test_gone },
