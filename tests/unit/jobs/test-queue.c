@@ -215,7 +215,8 @@ static void test_queue_full(void)
     for (int i = 1; i <= 3; i++)
         expect_int(play_submit(&play, "hang", ""), i);
     expect_int(play_submit(&play, "hang", ""), -503);
-    expect_contains(play_answer, "job.queue_full");
+    expect_contains(play_answer, "job.queue_full\",\"message\":\"as many jobs wait as are allowed "
+                    "to one user: ");
     expect_int(play_ask(&play, "DELETE", "/v1/jobs/3", "", &body), 200);
     expect_int(play_submit(&play, "hang", ""), 4);
     /* Nor for one that is tried again. */
