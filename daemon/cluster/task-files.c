@@ -26,7 +26,7 @@
 int vrt_task_make_folders(struct vrt_task_state *task, struct vrt_error *error)
 {
     const char *temporary = getenv("TMPDIR");
-    char host[48] = "";
+    char host[48] = "", path[sizeof(task->state_dir)];
 
     gethostname(host, sizeof(host) - 1);
     snprintf(task->attempt, sizeof(task->attempt), "%s.%s.%ld.%lld", task->note_name, host,
@@ -41,16 +41,15 @@ int vrt_task_make_folders(struct vrt_task_state *task, struct vrt_error *error)
                               O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (task->attempt_fd < 0)
         return vrt_refuse_errno(error, vrt_raise(-errno), task->attempt);
-    snprintf(task->state_dir, sizeof(task->state_dir), "%.900s/vrtd-task-XXXXXX",
+    snprintf(path, sizeof(path), "%.900s/vrtd-task-XXXXXX",
              temporary && temporary[0] ? temporary : "/tmp");
-    if (mkdtemp(task->state_dir))
-        return 0;
-    const int r = -errno;
-    char text[VRT_API_TEXT_BYTES];
-    snprintf(text, sizeof(text), "%.400s", task->state_dir);
-    task->state_dir[0] = '\0';
-    return vrt_refuse(error, vrt_raise(r), r == -ENOSPC ? VRT_E(STORE_FULL) : VRT_E(STORE_FAILED),
-                      "no folder can be made as %s: %s", text, strerror(-r));
+    if (!mkdtemp(path))
+        return vrt_refuse(error, vrt_raise(-errno), errno == ENOSPC ? VRT_E(STORE_FULL) :
+                          VRT_E(STORE_FAILED), "no folder can be made as %.400s: %s", path,
+                          strerror(errno));
+    /* Only what was made is removed. */
+    snprintf(task->state_dir, sizeof(task->state_dir), "%s", path);
+    return 0;
 }
 
 /* Removes a folder, and those in it with their files. */

@@ -152,11 +152,9 @@ static void returned(void *ctx, size_t d, struct vrt_worker_task *task)
 
     examined->task = NULL;
     found->outcome = VRT_DOCTOR_UNANSWERED;
-    if (task->task.abandoned || task->task.outcome == VRT_TASK_LOST) {
+    if (task->task.outcome == VRT_TASK_LOST) {
         vrt_refuse(&found->error, -EIO, "device.failed", "it gave no sign of life, and was given "
                    "up");
-    } else if (task->task.outcome == VRT_TASK_STOPPED) {
-        vrt_refuse(&found->error, -ESHUTDOWN, "shutting_down", "not tried: vrtd is about to stop");
     } else if (task->task.outcome == VRT_TASK_FAILED &&
                checkup->checkup->kernel_result == VRT_CHECKUP_E_NOT_TRIED) {
         /* It was lost at what it did before. */

@@ -239,17 +239,12 @@ int vrt_pool_new(const struct vrt_pool_params *params, struct vrt_pool **ret_poo
 /* Once no job is left: lets the threads end. */
 static void stop_threads(struct vrt_pool *pool)
 {
-    bool any = false;
-
     if (!pool->shared.outbox || !vrt_list_is_empty(vrt_dispatch_jobs(pool->dispatch)))
         return;
-    for (size_t d = 0; d < pool->n_devices; d++) {
+    for (size_t d = 0; d < pool->n_devices; d++)
         if (pool->devices[d].mailbox)
             vrt_mailbox_stop(pool->devices[d].mailbox);
-        any |= pool->devices[d].mailbox != NULL;
-    }
-    if (!any)
-        leave_loop(pool);
+    leave_loop(pool);
 }
 
 void vrt_pool_expect_end(struct vrt_pool *pool)

@@ -62,7 +62,7 @@ static void returned(void *ctx, size_t d, struct vrt_worker_task *task)
     struct vrt_trimmed *device = &trimming->devices[d];
 
     trimming->n_out--;
-    if (task->task.abandoned || task->task.outcome == VRT_TASK_LOST) {
+    if (task->task.outcome == VRT_TASK_LOST) {
         say(device, "it gave no sign of life, was given up, and holds nothing any more");
     } else if (task->task.outcome == VRT_TASK_DONE) {
         const struct vrt_worker_trim *trim = vrt_container_of(task, struct vrt_worker_trim, base);
@@ -71,8 +71,7 @@ static void returned(void *ctx, size_t d, struct vrt_worker_task *task)
         device->peak_bytes = trimming->params.reset_peak ? trim->peak_bytes : -1;
         say(device, "");
     } else {
-        say(device, task->task.outcome == VRT_TASK_STOPPED ? "vrtd is about to stop" :
-                    task->error.message);
+        say(device, task->error.message);
     }
     step(trimming);
 }

@@ -64,6 +64,13 @@ const struct vrt_error *vrt_job_files_why_spent(const struct vrt_error *error)
            vrt_disk_space_is_lacking(error) ? &no_room : error;
 }
 
+int vrt_job_files_refuse_spool(struct vrt_error *error, int r, const char *what)
+{
+    if (vrt_is_disk_full(r))
+        return vrt_refuse(error, r, VRT_E(SPOOL_FULL), "the disk of the state folder is full");
+    return vrt_refuse_errno(error, r, what);
+}
+
 void vrt_job_files_init(struct vrt_job_files *files)
 {
     *files = (struct vrt_job_files){ .pipe_fd = -1 };
@@ -190,10 +197,8 @@ static int take_pipe(const struct vrt_queue_context *context, struct vrt_job_fil
     int r = vrt_pipe_prepare(files->fds[VRT_JOB_INPUT]);
     if (r == 0)
         r = vrt_spool_make_file(context->params.spool_fd, &fd);
-    if (vrt_is_disk_full(r))
-        return vrt_refuse(error, r, VRT_E(SPOOL_FULL), "the disk of the state folder is full");
     if (r < 0)
-        return vrt_refuse_errno(error, vrt_fold(r), "the pipe");
+        return vrt_job_files_refuse_spool(error, vrt_fold(r), "the pipe");
     files->pipe_fd = files->fds[VRT_JOB_INPUT];
     files->fds[VRT_JOB_INPUT] = VRT_STEAL_FD(fd);
     return 0;
@@ -394,9 +399,7 @@ static int make_result(const struct vrt_queue_context *context, struct vrt_job *
     vrt_closep(fd);
     *fd = -1;
     int r = vrt_spool_make_result(context->params.spool_fd, job->info.id, fd);
-    if (vrt_is_disk_full(r))
-        return vrt_refuse(error, r, VRT_E(SPOOL_FULL), "the disk of the state folder is full");
-    return r < 0 ? vrt_refuse_errno(error, vrt_fold(r), "the result") : 0;
+    return r < 0 ? vrt_job_files_refuse_spool(error, vrt_fold(r), "the result") : 0;
 }
 
 /* The job's network: of a file of its own, or by name; or between two of those. */

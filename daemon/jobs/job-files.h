@@ -87,5 +87,8 @@ bool vrt_job_files_find(const struct vrt_queue_context *context, struct vrt_job 
 /* Whether what the job's user has to give again is not what the job began with. */
 bool vrt_job_files_has_other(const struct vrt_job *job, const struct vrt_error *error);
 
+/* Says why `what` couldn't be made in the spool folder: r, which is -errno. Return: r. */
+int vrt_job_files_refuse_spool(struct vrt_error *error, int r, const char *what);
+
 /* Closes the job's descriptors. */
 void vrt_job_files_close(struct vrt_job *job);

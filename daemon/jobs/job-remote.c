@@ -252,10 +252,8 @@ static int begin(struct vrt_job_remote *remote, struct vrt_job *job, struct vrt_
     fetch->job_id = job->info.id;
     fetch->spool_fd = -1;
     r = vrt_spool_open(params->spool_fd, job->info.id, &fetch->spool_fd);
-    if (vrt_is_disk_full(r))
-        vrt_refuse(error, r, VRT_E(SPOOL_FULL), "the disk of the state folder is full");
-    else if (r < 0)
-        vrt_refuse_errno(error, r, "the spool folder");
+    if (r < 0)
+        vrt_job_files_refuse_spool(error, r, "the spool folder");
     else
         r = vrt_remote_fetch_input(params->remote, &(struct vrt_remote_input){
             .url = request.input.url,

@@ -257,7 +257,6 @@ static void limit_suspect(struct vrt_queue *queue)
                      "now on", job->info.id, SUSPECT_MAX_S / 60);
         job->n_fruitless = 1;
         vrt_job_store_save(&queue->store, job, NULL);
-        start_jobs(&queue->context);
     }
 }
 

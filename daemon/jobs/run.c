@@ -55,7 +55,6 @@ struct vrt_job_run {
     enum run_phase phase;
     enum vrt_run_intent intent;
     bool is_held;                           /* its pipeline was told to hold */
-    bool again;                             /* once it has ended, begin anew */
     bool lacks_alpha;                       /* what transparency became isn't in its folder */
     int64_t began_ns, logged_ns;            /* when its progress was logged last */
     int logged_tenth;                       /* and how many tenths were done */
@@ -135,22 +134,9 @@ static void begin_after_media(struct vrt_runs *runs, struct vrt_job *job,
     vrt_log_warning("job %" PRId64 ": %s", job->info.id, text);
     /* Without memory for it the log alone says so. */
     (void)vrt_job_add_warning(job, text);
-    if (job->info.state == VRT_JOB_FINISHING)
-        vrt_assert(vrt_jobs_move(&runs->context->jobs, job, VRT_JOB_REQUEUE));
     job->has_media_failed = true;
     job->n_forgiven = VRT_MAX(job->n_forgiven, job->n_segments);
-    job->n_fruitless = 0;
-    if (job->info.state == VRT_JOB_RUNNING)
-        vrt_run_start(runs, job);
-    vrt_queue_tell(runs->context, job);
-    vrt_job_store_save(runs->store, job, NULL);
-}
-
-/* Somebody paused and resumed it while it was about to end: that is no start that failed. */
-static void begin_again(struct vrt_runs *runs, struct vrt_job *job)
-{
-    job->n_fruitless = 0;
-    vrt_run_start(runs, job);
+    put_back(runs, job);
 }
 
 /* It has failed. To try it again is to try the recipe that it has. */
@@ -224,8 +210,6 @@ static void conclude(const struct vrt_job_run *run, const struct vrt_error *erro
         vrt_queue_end_job(context, job, VRT_JOB_CANCEL, NULL);
     else if (job->parts->files.is_pipe_begun)
         fail(runs, job, vrt_job_files_why_spent(error));
-    else if (run->again && job->info.state == VRT_JOB_RUNNING && !context->is_stopping)
-        begin_again(runs, job);
     else if (vrt_disk_space_is_lacking(error) && job->info.state != VRT_JOB_PAUSED)
         vrt_disk_space_wait(runs->space, job, error);
     else if (is_put_back(run, error))
@@ -422,10 +406,8 @@ static void look(uv_work_t *work)
     struct vrt_job *job = run->job;
 
     int r = vrt_spool_open(context->params.spool_fd, job->info.id, &run->spool_fd);
-    if (vrt_is_disk_full(r))
-        vrt_refuse(&run->error, r, VRT_E(SPOOL_FULL), "the disk of the state folder is full");
-    else if (r < 0)
-        vrt_refuse_errno(&run->error, r, "the spool folder");
+    if (r < 0)
+        vrt_job_files_refuse_spool(&run->error, r, "the spool folder");
     else
         (void)!vrt_job_files_look(context, job, &run->request, &run->network, &run->error);
     run->lacks_alpha = r == 0 && job->decision->is_alpha_made &&
@@ -482,10 +464,8 @@ void vrt_run_start(struct vrt_runs *runs, struct vrt_job *job)
         vrt_run_hold(job, false);
         return;
     }
-    if (run) {
-        run->again = true;
+    if (run)
         return;
-    }
     run = calloc(1, sizeof(*run));
     if (!run) {
         vrt_queue_end_job(runs->context, job, VRT_JOB_FAIL, &error);

@@ -334,7 +334,7 @@ static bool pick_copy(const struct vrt_sched *sched, struct vrt_sched_level *lev
     for (int i = 0; i < COPY_LOOKS_MAX; i++) {
         job = VRT_LIST_FIRST(&level->held_up, struct vrt_sched_job, turn.link);
         if (!job || job == first)
-            return false;
+            break;
         if (pick_copy_of(sched, job, now_s, ret_choice))
             return true;
         first = first ? first : job;

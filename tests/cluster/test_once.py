@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+import unittest.mock
 
 import harness
 from film import AGAIN, DONE, FAILED, Film, small_disk
@@ -261,6 +262,22 @@ class Once(harness.Case):
         self.expect(made, 'plan', FAILED, '--target-size needs')
         self.assertIn('--target-size needs', made.note('plan')['error'])
         self.expect(made, '0/1', FAILED, '--target-size needs')
+        with open(made.path('request.json'), 'w', encoding='utf-8') as f:
+            f.write('{')
+        self.expect(made, 'plan', FAILED, "request.json can't be read: ")
+
+    def test_no_place(self):
+        """Where the node has none for what is its own, or the result none for a segment."""
+        made = self.film('place.mp4')
+        with unittest.mock.patch.dict(os.environ, TMPDIR='/nowhere'):
+            self.expect(made, 'plan', AGAIN, 'no folder can be made as /nowhere/vrtd-task-')
+        self.assertEqual((made.note('plan')['error_id'], os.listdir(made.path('attempts'))),
+                         ('store.failed', []))
+        self.expect(made, 'plan')
+        os.rmdir(made.path('segments'))
+        small_disk(self, made.path('segments'), '1m')
+        self.expect(made, '0/2', AGAIN, 'on a file system that has hard links')
+        self.assertEqual(made.note('0')['error_id'], 'cluster.folder')
 
     def test_reference(self):
         """The film is compared when it is joined; one that is gone by then is a warning."""

@@ -292,7 +292,8 @@ static void test_models(void)
     snprintf(wanted, sizeof(wanted), model, "mine", path,
              "\"is_default\":true,\"description\":null,\"license\":null,");
     expect_contains(body, wanted);
-    expect_true(!strstr(body, "fifo") && !strstr(body, "\"folder"));
+    expect_true(!strstr(body, "fifo") && !strstr(body, "\"folder") &&
+                !strstr(body, "\"name\":\"\""));
     expect_int(play_submit(&play, "run-1", ""), 1);
     expect_int(play_submit(&play, "run-1", ",\"model\":{\"name\":\"mine.safetensors\"}"), 2);
     expect_int(play_submit(&play, "run-1", ",\"model\":{\"name\":\"broken\"}"), -422);

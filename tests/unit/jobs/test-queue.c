@@ -215,7 +215,8 @@ static void test_queue_full(void)
     for (int i = 1; i <= 3; i++)
         expect_int(play_submit(&play, "hang", ""), i);
     expect_int(play_submit(&play, "hang", ""), -503);
-    expect_contains(play_answer, "job.queue_full");
+    expect_contains(play_answer, "job.queue_full\",\"message\":\"as many jobs wait as are allowed "
+                    "to one user: ");
     expect_int(play_ask(&play, "DELETE", "/v1/jobs/3", "", &body), 200);
     expect_int(play_submit(&play, "hang", ""), 4);
     /* Nor for one that is tried again. */
@@ -286,7 +287,7 @@ static void test_restart(void)
 {
     struct play play;
     struct vrt_job_info info;
-    char *body;
+    char path[96], *body;
 
     play_start(&play, "[jobs]\nmax_running = 1\n");
     expect_int(play_submit(&play, "run-3", ""), 1);
@@ -319,6 +320,15 @@ static void test_restart(void)
     play_expect_state(&play, 2, VRT_JOB_DONE);
     expect_contains(play_answer, "\"frames_done\":8,");
     expect_contains(play_answer, "\"segments_done\":2,");
+    /* Transparency that is gone, too, and all that was to go with it. */
+    expect_int(play_submit(&play, "hang-4-alpha", ""), 6);
+    expect_int(play_wait_for_segments(&play, 6, 2), 2);
+    snprintf(path, sizeof(path), "%s/spool/6/alpha.mkv", play.folder);
+    expect_int(unlink(path), 0);
+    play_restart(&play);
+    play_hand_over(&play, 6, "resume", "run-4-alpha");
+    play_expect_state(&play, 6, VRT_JOB_DONE);
+    expect_contains(play_answer, "\"n_starts\":4,");
     play_stop(&play);
 }
 

@@ -10,6 +10,7 @@
 #include <unistd.h>
 #include <uv.h>
 
+#include "api.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/log.h"
@@ -19,6 +20,7 @@
 #include "daemon/jobs/queue-context.h"
 #include "daemon/jobs/spool.h"
 #include "daemon/uploads/uploads.h"
+#include "tests/unit/still-clock.h"
 
 /* A queue of jobs of one user, none of which does anything. */
 struct bench {
@@ -218,6 +220,15 @@ static void test_uploads(void)
     }
     expect_true(faccessat(spool_fd, "1/00000.seg", F_OK, 0) < 0);
     vrt_spool_remove(spool_fd, "1");
+
+    /* One that no job takes goes after its time, and not earlier. */
+    upload(&bench, &loop, 50);
+    now_ns += VRT_API_UPLOAD_KEPT_S * VRT_NS_PER_S;
+    vrt_disk_space_sweep_failed(&bench.space);
+    expect_held(&bench, 251);
+    now_ns++;
+    vrt_disk_space_sweep_failed(&bench.space);
+    expect_held(&bench, 201);
     vrt_uploads_free(params->uploads);
     expect_int(uv_loop_close(&loop), 0);
     bench_done(&bench);
@@ -243,6 +254,7 @@ static void test_clean(void)
         { "9223372036854775808", true, false }, { "12", true, true },
     };
     VRT_CLEANUP(vrt_closep) int fd = -1;
+    struct vrt_error error = { .id = NULL };
     struct bench bench;
 
     bench_init(&bench, 0);
@@ -256,6 +268,8 @@ static void test_clean(void)
     expect_int(vrt_spool_joined_bytes(spool_fd, 8), 0);
     expect_int(symlinkat("/", spool_fd, "9"), 0);
     expect_true(vrt_spool_open(spool_fd, 9, &fd) < 0);
+    expect_int(vrt_job_files_refuse_spool(&error, -EDQUOT, "x"), -EDQUOT);
+    expect_str(error.id, "spool.full");
     make_file(spool_fd, "8/joined.mkv", 5);
     expect_int(vrt_spool_joined_bytes(spool_fd, 8), 5);
     /* Files without a name don't take each other's, nor one that is left. */
@@ -345,6 +359,8 @@ static void test_quota(void)
         { VRT_JOB_PAUSED, 0, 5, -1, 20, 0, 81, false },
         { VRT_JOB_RUNNING, -1, 5, 50, 0, 0, 90, true },
         { VRT_JOB_FINISHING, -1, 5, 50, 0, 0, 91, false },
+        /* The other, which waits too, has nothing to give. */
+        { VRT_JOB_DISK_FULL, -1, 5, 50, 0, 0, 91, false },
         /* Alone it is done, or is too large. */
         { VRT_JOB_PAUSED, 0, 5, -1, 0, 100, 0, true },
         { VRT_JOB_PAUSED, 0, 5, -1, 0, 99, 1, false },
@@ -361,7 +377,8 @@ static void test_quota(void)
     for (size_t i = 0; i < VRT_ARRAY_SIZE(rows); i++) {
         struct bench bench;
         bench_init(&bench, 100);
-        struct vrt_job *other = bench_add(&bench, rows[i].state, NULL, 1);
+        const bool waits = rows[i].state == VRT_JOB_DISK_FULL;
+        struct vrt_job *other = bench_add(&bench, rows[i].state, waits ? quota : NULL, !waits);
         struct vrt_job *job = bench_add(&bench, VRT_JOB_DISK_FULL, quota, rows[i].segment);
         vrt_jobs_set_priority(&bench.context.jobs, other, rows[i].priority);
         job->output_bytes = rows[i].estimate;

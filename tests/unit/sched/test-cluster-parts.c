@@ -386,9 +386,12 @@ static void test_survey(void)
     fclose(file);
     expect_int(vrt_task_begin(folder, "plan", &task, &error), 0);
     task->begun_ns = vrt_clock_now_ns() - 1000 * VRT_NS_PER_S;
-    task->frames_per_s = 1;
+    task->frames_per_s = 100;
     for (size_t i = 0; i <= VRT_ARRAY_SIZE(segments); i++)
         vrt_task_part(task)->surveyed(task, i < 3 ? &segments[i] : NULL, 77);
+    expect_int(task->plan.read_share, W);
+    task->frames_per_s = 1;
+    vrt_task_part(task)->surveyed(task, NULL, 77);
     char **const texts[] = { &task->plan.request, &task->plan.info, &task->plan.work };
     for (size_t i = 0; i < VRT_ARRAY_SIZE(texts); i++)
         *texts[i] = strdup(i == 0 ? "{}" : i == 1 ? "{\"a\": 1}" : "{\"b\": 2}");
