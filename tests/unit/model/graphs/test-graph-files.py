@@ -85,6 +85,7 @@ BROKEN_NCNN = [
     ('is of kind 1 with 1 inputs', lambda n: of_two('2 1 v1_0 v2 ', '1 1 v2 ')),
     ('joins along axis 1', lambda n: changed(lambda n, a, b: n.concat([a, b]), 'v3', 'v3 0=1')),
     *[(part, lambda n, new=new: by_memory('_3 0=12', f'_3 {new}')) for part, new in (
+        ('holds 1 by 0 by 12', '0=1 2=12'), ('holds 0 by 1 by 12', '1=1 2=12'),
         ('holds 12 by 2 by 0 ', '0=12 1=2'), ('holds 2 by 1 by 12', '0=2 1=1 2=12'),
         ('holds 12 by', '0=12 11=2'), ('holds 1 by 2 by 12', '0=1 1=2 2=12'),
         ('holds 8193 by', '0=8193'), ('tag 0x3f000000', '0=12 21=0'), ('holds 0 by', '0=0'))],
