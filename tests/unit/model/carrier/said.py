@@ -180,6 +180,7 @@ ATTRIBUTES = {
 UNKNOWN = {
     'unlike parts': lambda o, x: joined(o, 0, x, gathered(o, x, [0, 1], 1)),
     'parts of other dimensions': lambda o, x: joined(o, 0, x, o.reshape(x, 12, 3, 3)),
+    'parts of the unknown': lambda o, x: joined(o, 0, o.made('Tanh', x)),
     'parts along no axis': lambda o, x: joined(o, 4, x),
     'turned twice the same': lambda o, x: turned(o, x, 0, 1, 2, 2),
     'turned to no axis': lambda o, x: turned(o, x, 0, 1, 2, 4),
