@@ -141,6 +141,8 @@ static const struct {
     CASE(DAMAGED, "(X\7\0\0\0storageX\1\0\0\0FX\1\0\0\0000X\3\0\0\0cpuK\1tQ"),
     CASE(DAMAGED, "(X\7\0\0\0storagectorch\nFloatStorage\nX\1\0\0\0000NK\1"
                   "(X\1\0\0\0vK\2K\1ttQ"),
+    CASE(DAMAGED, "(X\7\0\0\0storagectorch\nFloatStorage\nX\1\0\0\0000NK\1"
+                  "(X\1\0\0\0vNK\1ttQ"),
     CASE(BEYOND, "}X\1\0\0\0wctorch._utils\n_rebuild_tensor\n((X\7\0\0\0storagectorch\n"
                  "FloatStorage\nX\1\0\0\0000NK\x0c(X\1\0\0\0vK\1K\x0bttQK\0K\x0c\x85K\1\x85"
                  "tRs"),

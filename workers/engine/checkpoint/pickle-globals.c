@@ -131,9 +131,8 @@ static int call_dict(struct vrt_pickle *pickle, const struct vrt_pickle_items *a
             pair->items->n != 2)
             return vrt_pickle_refuse_damaged(pickle);
         r = vrt_pickle_append(pickle, value.items, &pair->items->values[0]);
-        if (r < 0)
-            return r;
-        r = vrt_pickle_append(pickle, value.items, &pair->items->values[1]);
+        if (r == 0)
+            r = vrt_pickle_append(pickle, value.items, &pair->items->values[1]);
         if (r < 0)
             return r;
     }

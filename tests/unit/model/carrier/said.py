@@ -225,6 +225,7 @@ UNKNOWN = {
         o.made('Expand', o.number(0.5), [1 << 23]) for _ in range(2)]), 0)),
     'filled with several': lambda o, x: o.made('Add', x, o.made('ConstantOfShape', [3], attributes=[
         o.attribute('value', 4, 5, o.tensor('', [2], [1.0, 1.0], 'f'))])),
+    'in the unknown': lambda o, x: o.made('Split', x, o.made('Tanh', [2, 2])),
     'less than nothing': lambda o, x: o.made('Add', x, filled(o, [-3])),
     'of three': lambda o, x: o.made('Add', x, x, x),
     'of unlike ones': lambda o, x: o.made('Add', x, floats(o, 1.0, 2.0)),

@@ -110,6 +110,7 @@ BROKEN_SWINIR = [
     ('adds other numbers than SwinIR', gathered(lambda o: o.floats([4, 4], [0.5] * 16)),
      gathered(lambda o: o.floats([6, 2, 4, 4], [0.5] * 192)),
      lambda: SwinIrOnnx(SwinIr(tail='direct'), 'dynamo', pixels=(0, 1, 4, 3, 5, 2)).data()),
+    ('its result', lambda: SwinIrOnnx(SwinIr(tail='direct'), folded=True).data()),
     ('goes along axis 2', swinir(axis=2)),
     ('goes along axis 1', swinir(axis=1), swinir(norm_axis=1), swinir('dynamo', norm_axis=1)),
     (f'its {BLOCK}0.attn.proj ', swinir(parts=(0, 1, 1))),

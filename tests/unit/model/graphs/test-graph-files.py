@@ -76,6 +76,7 @@ BROKEN_NCNN = [
     ('unlike factors', lambda n: n.joined().replace(b' 2=2.0', b' 2=' + b'0' * 60 + b'2.0')),
     ("isn't padded by 0 zeros", lambda n: n.joined().replace(b'1=3', b'1=' + b'0' * 60 + b'3', 1)),
     ('not finite', lambda n: n.joined().replace(NCNN_F32, NCNN_F32 + packed([math.nan]), 1)[:-4]),
+    ('needs 4 bytes of weights where the .bin has 2', lambda n: n.text.encode() + n.weights[:1398]),
     ('PReLU "prelu_2" needs 48 bytes', lambda n: n.text.encode() + n.weights[:1352]),
     ('is of kind 2 with 2 inputs', lambda n: of_two('0=1 -', '0=2 -')),
     ('is of kind -1 with 2 inputs', lambda n: of_two('0=1 -', '0=-1 -')),
