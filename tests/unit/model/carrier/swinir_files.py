@@ -198,14 +198,10 @@ class SwinIrOnnx(Onnx):
                 self.int('axis', axis), self.attribute('epsilon', 1, 2, epsilon)])
         last = [self.ints('axes', axis)]
         less = self.made('Sub', x, self.made('ReduceMean', x, attributes=last))
-        return self.made('Add', self.made('Mul', self.deviation(less, epsilon), weight), bias)
-
-    def deviation(self, less, epsilon):
         square = self.made('Pow', less, self.number(self.changes['power']))
-        mean = self.made('ReduceMean', square, attributes=[
-            self.ints('axes', self.changes['norm_axis'])])
-        return self.made('Div', less, self.made('Sqrt', self.made('Add', mean,
-                                                                  self.number(epsilon))))
+        mean = self.made('ReduceMean', square, attributes=last)
+        root = self.made('Sqrt', self.made('Add', mean, self.number(epsilon)))
+        return self.made('Add', self.made('Mul', self.made('Div', less, root), weight), bias)
 
     def roll(self, x, by):
         for axis in (1, 2):
