@@ -21,7 +21,8 @@ struct vrt_architecture {
     const char *network;            /* what its authors call it: "SRVGGNetCompact" */
     int revision;                   /* one more whenever the same params are computed otherwise */
 
-    /* Whether the names are those of this architecture; errors in it are for load() to find. */
+    /* Whether the names are those of this architecture; errors in it are for load() to find. NULL:
+     * it is none of checkpoints. */
     bool (*recognise)(const struct vrt_checkpoint *checkpoint);
 
     /* How pictures are extended to sizes that the network is defined for. */

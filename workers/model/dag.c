@@ -15,12 +15,6 @@
 #include "model/architecture.h"
 #include "model/parts/layers.h"
 
-static bool recognise(const struct vrt_checkpoint *checkpoint)
-{
-    (void)checkpoint;       /* a checkpoint has no graph */
-    return false;
-}
-
 static int add_param(struct vrt_params *params, const struct vrt_params_want *want,
                      const float *values, const char *what, int conv)
 {
@@ -332,7 +326,6 @@ static void build(const struct vrt_network *network, struct vrt_graph *graph,
 const struct vrt_architecture vrt_architecture_dag = {
     .name = "graph",
     .network = "ONNX or ncnn graph",
-    .recognise = recognise,
     .pad_mode = VRT_PAD_REFLECT,
     .load = load,
     .build = build,

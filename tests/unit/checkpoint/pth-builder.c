@@ -40,8 +40,11 @@ void pth_int(struct vrt_buf *buf, int64_t value)
         pth_ops(buf, "K");
         append_number(buf, (uint64_t)value, 1);
     } else {
-        pth_ops(buf, "\x8a\x08");
-        append_number(buf, (uint64_t)value, 8);
+        const int width = value == (int16_t)value ? 2 : 8;
+
+        pth_ops(buf, "\x8a");
+        append_number(buf, (uint64_t)width, 1);
+        append_number(buf, (uint64_t)value, width);
     }
 }
 

@@ -9,11 +9,13 @@
 void *__real_malloc(size_t size);
 void *__real_calloc(size_t n, size_t size);
 void *__real_reallocarray(void *old, size_t n, size_t size);
+void *__real_aligned_alloc(size_t align, size_t size);
 int __real_posix_memalign(void **ret, size_t align, size_t size);
 char *__real_strdup(const char *text);
 void *__wrap_malloc(size_t size);
 void *__wrap_calloc(size_t n, size_t size);
 void *__wrap_reallocarray(void *old, size_t n, size_t size);
+void *__wrap_aligned_alloc(size_t align, size_t size);
 int __wrap_posix_memalign(void **ret, size_t align, size_t size);
 char *__wrap_strdup(const char *text);
 
@@ -32,7 +34,7 @@ bool nomem_end(void)
     return failed;
 }
 
-static bool fails(void)
+bool nomem_fails(void)
 {
     const bool now = n_until_failure > 0 && --n_until_failure == 0;
 
@@ -42,25 +44,30 @@ static bool fails(void)
 
 void *__wrap_malloc(size_t size)
 {
-    return fails() ? NULL : __real_malloc(size);
+    return nomem_fails() ? NULL : __real_malloc(size);
 }
 
 void *__wrap_calloc(size_t n, size_t size)
 {
-    return fails() ? NULL : __real_calloc(n, size);
+    return nomem_fails() ? NULL : __real_calloc(n, size);
 }
 
 void *__wrap_reallocarray(void *old, size_t n, size_t size)
 {
-    return fails() ? NULL : __real_reallocarray(old, n, size);
+    return nomem_fails() ? NULL : __real_reallocarray(old, n, size);
+}
+
+void *__wrap_aligned_alloc(size_t align, size_t size)
+{
+    return nomem_fails() ? NULL : __real_aligned_alloc(align, size);
 }
 
 int __wrap_posix_memalign(void **ret, size_t align, size_t size)
 {
-    return fails() ? ENOMEM : __real_posix_memalign(ret, align, size);
+    return nomem_fails() ? ENOMEM : __real_posix_memalign(ret, align, size);
 }
 
 char *__wrap_strdup(const char *text)
 {
-    return fails() ? NULL : __real_strdup(text);
+    return nomem_fails() ? NULL : __real_strdup(text);
 }

@@ -10,3 +10,6 @@ void nomem_begin(int n);
 
 /* No allocation fails from now on. Return: whether one did. */
 bool nomem_end(void);
+
+/* One more allocation. Return: whether it is to fail. */
+bool nomem_fails(void);

@@ -127,8 +127,8 @@ bool vrt_json_string(struct vrt_json *json, struct vrt_text *ret_text)
     /* No escape is shorter than what it stands for: this much is room enough. */
     for (quote = json->at; quote < json->end && *quote != '"'; quote++)
         if (*quote == '\\' && ++quote == json->end)
-            return false;
-    if (quote >= json->end)
+            break;
+    if (quote == json->end)
         return false;
     text = to = vrt_cp_arena_alloc(json->arena, (size_t)(quote - json->at) + 1, 1);
     if (!text)

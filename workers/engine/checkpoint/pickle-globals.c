@@ -130,12 +130,11 @@ static int call_dict(struct vrt_pickle *pickle, const struct vrt_pickle_items *a
         if ((pair->type != VRT_PICKLE_LIST && pair->type != VRT_PICKLE_TUPLE) ||
             pair->items->n != 2)
             return vrt_pickle_refuse_damaged(pickle);
-        r = vrt_pickle_append(pickle, value.items, &pair->items->values[0]);
-        if (r < 0)
-            return r;
-        r = vrt_pickle_append(pickle, value.items, &pair->items->values[1]);
-        if (r < 0)
-            return r;
+        for (int k = 0; k < 2; k++) {
+            r = vrt_pickle_append(pickle, value.items, &pair->items->values[k]);
+            if (r < 0)
+                return r;
+        }
     }
     *ret_value = value;
     return 0;

@@ -55,7 +55,6 @@ static int op_conv(struct vrt_onnx_reader *reader, int x)
     const struct vrt_onnx_value *weight = vrt_onnx_in(reader, 1);
     const VrtPb__Node *node = reader->node;
     struct vrt_dag *dag = reader->dag;
-    struct vrt_dag_node conv = { 0 };
 
     if (!weight || weight->kind != VRT_ONNX_CONSTANT || weight->constant.n_dims != 4)
         return vrt_dag_refuse(dag, "has no constant weights of four dimensions");
@@ -69,8 +68,7 @@ static int op_conv(struct vrt_onnx_reader *reader, int x)
     if (dims[0] < 1 || dims[0] > 8192 || dims[1] != channels_of(reader, x))
         return vrt_dag_refuse(dag, "has weights for %lld inputs and %lld outputs, and %d inputs",
                               (long long)dims[1], (long long)dims[0], channels_of(reader, x));
-    conv.channels = (int)dims[0];
-    conv.kernel = (int)k;
+    struct vrt_dag_node conv = { .channels = (int)dims[0], .kernel = (int)k };
     int r = vrt_onnx_numbers(reader, &weight->constant, &conv.weight);
     if (r < 0)
         return r;

@@ -50,7 +50,7 @@ static int make(struct vrt_onnx_reader *reader, int n, struct vrt_onnx_sizes *re
     double *v = vrt_cp_arena_alloc(reader->arena, (size_t)n * (size_t)reader->n_probes,
                                    sizeof(*v));
     if (!v)
-        return vrt_dag_refuse(reader->dag, "unfolds to many times its size");
+        return vrt_onnx_refuse_memory(reader);
     *ret_sizes = (struct vrt_onnx_sizes){ .n_dims = 1, .dims = { n, 1 }, .n = n, .is_whole = true,
                                           .v = v };
     return 0;

@@ -290,6 +290,13 @@ static void leave(void *arena, void *pointer)
     (void)pointer;
 }
 
+int vrt_onnx_refuse_memory(const struct vrt_onnx_reader *reader)
+{
+    if (reader->arena->is_exhausted)
+        return vrt_dag_refuse(reader->dag, "unfolds to many times its size");
+    return vrt_refuse_errno(reader->dag->error, vrt_raise(-ENOMEM), reader->dag->source);
+}
+
 int vrt_onnx_unpack(struct vrt_onnx_reader *reader, const VrtPb__Graph **ret_graph)
 {
     struct vrt_cp_arena *arena = reader->arena;
@@ -304,8 +311,8 @@ int vrt_onnx_unpack(struct vrt_onnx_reader *reader, const VrtPb__Graph **ret_gra
     if (r < 0)
         return vrt_fold(r);
     const VrtPb__Model *model = vrt_pb__model__unpack(&allocator, file->size_bytes, file->data);
-    if (!model && arena->is_exhausted)
-        return vrt_dag_refuse(reader->dag, "unfolds to many times its size");
+    if (!model && (arena->is_exhausted || arena->lacks_memory))
+        return vrt_onnx_refuse_memory(reader);
     if (!model || !model->graph)
         return vrt_dag_refuse(reader->dag, "is cut short or damaged");
     *ret_graph = model->graph;

@@ -69,6 +69,10 @@ struct vrt_onnx_reader {
 int vrt_onnx_unpack(struct vrt_onnx_reader *reader,
                     const VrtPb__Graph **ret_graph) VRT_MUST_CHECK;
 
+/* The reader's arena has no more. Return: -EINVAL, its budget is spent; -ENOMEM; with the sentence
+ * said. */
+int vrt_onnx_refuse_memory(const struct vrt_onnx_reader *reader);
+
 /* The text, or "" where it is absent. */
 static inline const char *vrt_onnx_text(const char *text)
 {

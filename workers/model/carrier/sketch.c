@@ -11,7 +11,6 @@
 #include "base/macro.h"
 
 #define NODES_MAX 8192
-#define CONSTANTS_MAX 16384
 
 void vrt_sketch_done(struct vrt_sketch *sketch)
 {
@@ -66,8 +65,6 @@ int vrt_sketch_constant_new(struct vrt_sketch *sketch, const int64_t *dims, int 
     struct vrt_sketch_constant constant = { .n_dims = n_dims, .values = values };
 
     set_dims(sketch, &constant, dims);
-    if (sketch->n_constants == CONSTANTS_MAX)
-        vrt_sketch_refuse(sketch, "is one of more than %d constants", CONSTANTS_MAX);
     if (sketch->r == 0 && sketch->n_constants == sketch->constants_capacity) {
         struct vrt_sketch_constant *larger = grown(sketch, sketch->constants,
                                                    &sketch->constants_capacity, sizeof(*larger));
@@ -202,13 +199,6 @@ int vrt_sketch_div(struct vrt_sketch *sketch, int a, int b)
 
 int vrt_sketch_with(struct vrt_sketch *sketch, enum vrt_sketch_kind kind, int x, int constant)
 {
-    if (sketch->r < 0)
-        return 0;
-    const struct vrt_sketch_constant *numbers = vrt_sketch_constant(sketch, constant);
-
-    if (numbers->n == 1)
-        return kind == VRT_SKETCH_SHIFT ? vrt_sketch_affine(sketch, x, 1, numbers->values[0]) :
-               vrt_sketch_affine(sketch, x, numbers->values[0], 0);
     return vrt_sketch_node(sketch, &(struct vrt_sketch_node){
         .kind = kind, .at = { x }, .weight = constant });
 }

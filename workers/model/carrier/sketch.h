@@ -86,7 +86,7 @@ int vrt_sketch_mul(struct vrt_sketch *sketch, int a, int b);
 int vrt_sketch_div(struct vrt_sketch *sketch, int a, int b);
 int vrt_sketch_matmul(struct vrt_sketch *sketch, int a, int b);
 
-/* x with the numbers of a constant: SHIFT or SCALE. One number is an affine one. */
+/* x with the numbers of a constant: SHIFT or SCALE. */
 int vrt_sketch_with(struct vrt_sketch *sketch, enum vrt_sketch_kind kind, int x, int constant);
 
 /* The first node of that kind that reads x first; -1: there is none. */

@@ -280,11 +280,9 @@ static int attention(struct walk *w, int x, const char *block)
     if (w->sketch->r < 0)
         return 0;
     const int heads = put_table(w, node(w, biased)->weight);
-    if (heads == 0)
-        return 0;
     const int64_t features = vrt_sketch_constant(w->sketch, node(w, qkv)->weight)->n / 3;
     const float scale = 1 / sqrtf((float)features / (float)heads), half = (float)(w->window / 2);
-    if (!is_close(node(w, scores)->by[0], scale) || node(w, scores)->by[1] != 0 ||
+    if (heads == 0 || !is_close(node(w, scores)->by[0], scale) || node(w, scores)->by[1] != 0 ||
         (shifted >= 0 && node(w, shifted)->by[0] != half)) {
         refuse(w);
         return 0;

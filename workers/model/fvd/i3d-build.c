@@ -148,14 +148,13 @@ static struct vrt_tensor surround(const struct builder *b, const struct vrt_tens
                                   const struct pool *pool)
 {
     const struct vrt_shape s = x->shape;
-    int before[N_AXES], more[N_AXES], sum = 0;
+    int before[N_AXES], more[N_AXES];
 
     for (int i = 0; i < N_AXES; i++) {
         more[i] = VRT_MAX(pool->kernel[i] - pool->stride[i], 0);
         before[i] = more[i] / 2;
-        sum += more[i];
     }
-    if (sum == 0)
+    if (more[AXIS_D] + more[AXIS_H] + more[AXIS_W] == 0)
         return *x;
     const struct vrt_tensor out = new_tensor(b, s.d + more[AXIS_D], s.h + more[AXIS_H],
                                              s.w + more[AXIS_W], s.c);

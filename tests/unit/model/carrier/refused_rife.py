@@ -4,7 +4,7 @@ with what the refusal says."""
 import math
 import struct
 
-from graph_files import NCNN_F32, packed
+from graph_files import NCNN_F32, field, packed
 from rife_files import Rife, RifeNcnn, RifeOnnx
 
 UNFIT = "sizes that don't fit"
@@ -307,6 +307,8 @@ def no_beta(place):
 # What isn't RIFE as ONNX, and what the refusal says.
 BROKEN_RIFE_ONNX = [
     ('numbers that are not finite', lambda: no_beta(0), lambda: no_beta(7)),
+    ('input "in0" makes what another', lambda: rife_onnx()().replace(field(1, 'in1'), field(
+        1, 'in0'))),
     ('numbers that differ from place to place',
      rife_onnx('stored', ended=lambda o, x: o.made('Add', x, o.floats(
         [1, 1, 1, 128], [0.5] * 127 + [0.75])))),
@@ -409,6 +411,8 @@ SAME_RIFE_ONNX = {
         'Identity', x)), attributes=[o.int('to', 1)])),
     'cut nowhere': rife_onnx(ended=lambda o, x: o.made('Slice', cut(0, 1, 0)(o, x), [0, 0],
                                                        [1, 3])),
+    'a part left out': rife_onnx(ended=lambda o, x: o.node(
+        'Split', [joined(1)(o, x)], ['', 'part'], [o.int('axis', 1)]) or 'part'),
     'spread to itself': rife_onnx(ended=lambda o, x: o.made('Expand', x, [1, 1])),
     'f16': rife_onnx(kind='e'), 'f16, stored': rife_onnx('stored', kind='e'),
     'padded by nothing': rife_onnx('padded', filled=[0.0]),

@@ -180,6 +180,7 @@ ATTRIBUTES = {
 UNKNOWN = {
     'unlike parts': lambda o, x: joined(o, 0, x, gathered(o, x, [0, 1], 1)),
     'parts of other dimensions': lambda o, x: joined(o, 0, x, o.reshape(x, 12, 3, 3)),
+    'parts of the unknown': lambda o, x: joined(o, 0, o.made('Tanh', x)),
     'parts along no axis': lambda o, x: joined(o, 4, x),
     'turned twice the same': lambda o, x: turned(o, x, 0, 1, 2, 2),
     'turned to no axis': lambda o, x: turned(o, x, 0, 1, 2, 4),
@@ -224,6 +225,7 @@ UNKNOWN = {
         o.made('Expand', o.number(0.5), [1 << 23]) for _ in range(2)]), 0)),
     'filled with several': lambda o, x: o.made('Add', x, o.made('ConstantOfShape', [3], attributes=[
         o.attribute('value', 4, 5, o.tensor('', [2], [1.0, 1.0], 'f'))])),
+    'in the unknown': lambda o, x: o.made('Split', x, o.made('Tanh', [2, 2])),
     'less than nothing': lambda o, x: o.made('Add', x, filled(o, [-3])),
     'of three': lambda o, x: o.made('Add', x, x, x),
     'of unlike ones': lambda o, x: o.made('Add', x, floats(o, 1.0, 2.0)),

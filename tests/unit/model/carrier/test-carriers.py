@@ -5,6 +5,7 @@
 
 usage: test-carriers.py VRT_INFER [onnx] [broken]
 """
+import functools
 import json
 import math
 import struct
@@ -15,7 +16,7 @@ from graph_files import Files, Onnx, field, pictures, safetensors
 from refused_rife import (BROKEN_RIFE, BROKEN_RIFE_ONNX, RIFE, SAME_RIFE, SAME_RIFE_ONNX,
                           UNFIT)
 from rife_files import Rife, RifeNcnn, RifeOnnx
-from said import ATTRIBUTES, COMPUTED, MOVED, UNKNOWN, halved, whole
+from said import ATTRIBUTES, COMPUTED, MOVED, UNKNOWN, halved, joined, whole
 from swinir_files import SwinIr, SwinIrOnnx
 
 HAS_ONNX = 'onnx' in sys.argv[2:]
@@ -109,6 +110,7 @@ BROKEN_SWINIR = [
     ('adds other numbers than SwinIR', gathered(lambda o: o.floats([4, 4], [0.5] * 16)),
      gathered(lambda o: o.floats([6, 2, 4, 4], [0.5] * 192)),
      lambda: SwinIrOnnx(SwinIr(tail='direct'), 'dynamo', pixels=(0, 1, 4, 3, 5, 2)).data()),
+    ('its result', lambda: SwinIrOnnx(SwinIr(tail='direct'), folded=True).data()),
     ('goes along axis 2', swinir(axis=2)),
     ('goes along axis 1', swinir(axis=1), swinir(norm_axis=1), swinir('dynamo', norm_axis=1)),
     (f'its {BLOCK}0.attn.proj ', swinir(parts=(0, 1, 1))),
@@ -161,6 +163,10 @@ def enlarged(*factors):
     return lambda o, x: o.enlarged(x, *factors)
 
 
+def part(o, x, first, end, axis):
+    return o.made('Slice', x, [first], [end], [axis])
+
+
 def conv(*kernel, bias=True, **attributes):
     """One more convolution."""
     return lambda o, x: o.made('Conv', x, o.floats([3, 3, *kernel], [0.1] * 9 * math.prod(kernel)),
@@ -190,9 +196,12 @@ def pixels(mode, *perm):
 # The same with one more operation at its end.
 BROKEN_SWINIR += [(part, *map(ended, more)) for part, *more in (
     ('cuts off within 0 and 1', lambda o, x: o.made('Clip', x, o.number(0.1)),
+     lambda o, x: o.made('Clip', x, o.floats([2], [0.0, 0.0])),
      lambda o, x: o.made('Clip', x, o.number(0.0), o.number(0.9))),
     ('as its input 1', lambda o, x: o.made('Sub', o.number(1.0), x)),
     ("follow from the picture's size", lambda o, x: o.made('Add', x)),
+    ('more operations than a network of attention has', lambda o, x: functools.reduce(
+        lambda y, _: o.leaky(y, 0.5), range(8192), x)),
     ('no picture as its input 2', lambda o, x: o.made('Div', x)),
     ('else than a deviation', lambda o, x: o.made('Div', x, x)),
     (UNFIT_OUTPUT, lambda o, x: o.made('Slice', x, [1], [9], [3]),
@@ -229,6 +238,9 @@ BROKEN_SWINIR += [(part, *map(ended, more)) for part, *more in (
      lambda o, x: o.reshape(o.made('Slice', x, [1], [9], [3]), 1, 3, -1),
      lambda o, x: o.reshape(o.made('Clip', x), 1, 3, 224, 112)),
     ('joins pictures', rolled(1, 2), rolled(65, 65), rolled(159, 159),
+     lambda o, x: joined(o, 3, *[
+         part(o, joined(o, 2, part(o, x, n, 999, 2), part(o, x, 0, n, 2)), *ends, 3)
+         for n, *ends in ((1, 1, 999), (2, 0, 1))]),
      lambda o, x: o.made('Concat', x, x, attributes=[o.int('axis', 2)])),
     ("isn't SwinIR's", lambda o, x: o.transpose(x, 0, 1, 3, 2)),
     ('whose axes SwinIR has in another order',
@@ -350,7 +362,8 @@ class OnnxCarriers(Files):
             self.make_same('onnx', wanted, {
                 (style, *form): SwinIrOnnx(SwinIr(), style, form).data() for form in (
                     {}, {'kind': 'e'}, {'typed': True}, {'constants': True}, {'opset': opset})})
-        self.make_same('onnx', wanted, {'bf16': of_type('b')})
+        self.make_same('onnx', wanted, {'bf16': of_type('b'), 'channels left open': SwinIrOnnx(
+            SwinIr(), form={'constants': True}, open='nchw').data()})
 
     def test_swinir_kinds(self):
         for name, kind in SWINIR.items():
@@ -392,6 +405,9 @@ class OnnxCarriers(Files):
                     'conv_first.weight': lambda o, x, way=way, move=move: way(o, x, move)}}
         ways |= {'products': {'gemm': []}, 'GELU': {'gelu': 'none'},
                  'an edge': {'missing': (0, 0, 1, 1)}, 'cut off': {'more': 'Clip'},
+                 'doubled and halved': {'ended': lambda o, x: o.made('Sub', o.made('Mul', o.made(
+                     'Add', o.made('Mul', x, o.number(2.0)), o.number(0.5)), o.number(0.5)),
+                                                                     o.number(0.25))},
                  'axes from the first on': {'axis': 3, 'norm_axis': 2}}
         self.make_same('onnx', wanted, {name: SwinIrOnnx(SwinIr(), 'dynamo', **changes).data()
                                         for name, changes in ways.items()})

@@ -265,6 +265,10 @@ NO_SIZES = [
      lambda o, s: o.made('Add', o.made('Gather', s, 2), [1] * 65),
      lambda o, s: listed(o, *[s] * 17)),
     ('has 65 inputs', lambda o, s: listed(o, *[o.made('Slice', s, [0], [0])] * 65)),
+    ('holds 8 bit integers', lambda o, s: o.made('ConstantOfShape', [2], attributes=[
+        o.attribute('value', 4, 5, field(1, 1) + field(2, 3) + field(9, bytes(1)))])),
+    ('constants of 3 dimensions', lambda o, s: o.made('ConstantOfShape', [2], attributes=[
+        o.attribute('value', 4, 5, o.tensor('', [1, 1, 1], [1], 'q'))])),
     ("asked of what isn't pictures", lambda o, s: shape(o, o.made('Unsqueeze', 'input', [2]))),
     ('nothing that follows from the picture', lambda o, s: o.made('Slice', s, 'input', [4])),
     *[('constants of 3 dimensions', lambda o, s, kind=kind: o.made(kind, cube(o), s)) for kind in (

@@ -76,6 +76,7 @@ BROKEN_NCNN = [
     ('unlike factors', lambda n: n.joined().replace(b' 2=2.0', b' 2=' + b'0' * 60 + b'2.0')),
     ("isn't padded by 0 zeros", lambda n: n.joined().replace(b'1=3', b'1=' + b'0' * 60 + b'3', 1)),
     ('not finite', lambda n: n.joined().replace(NCNN_F32, NCNN_F32 + packed([math.nan]), 1)[:-4]),
+    ('needs 4 bytes of weights where the .bin has 2', lambda n: n.text.encode() + n.weights[:1398]),
     ('PReLU "prelu_2" needs 48 bytes', lambda n: n.text.encode() + n.weights[:1352]),
     ('is of kind 2 with 2 inputs', lambda n: of_two('0=1 -', '0=2 -')),
     ('is of kind -1 with 2 inputs', lambda n: of_two('0=1 -', '0=-1 -')),
@@ -85,6 +86,7 @@ BROKEN_NCNN = [
     ('is of kind 1 with 1 inputs', lambda n: of_two('2 1 v1_0 v2 ', '1 1 v2 ')),
     ('joins along axis 1', lambda n: changed(lambda n, a, b: n.concat([a, b]), 'v3', 'v3 0=1')),
     *[(part, lambda n, new=new: by_memory('_3 0=12', f'_3 {new}')) for part, new in (
+        ('holds 1 by 0 by 12', '0=1 2=12'), ('holds 0 by 1 by 12', '1=1 2=12'),
         ('holds 12 by 2 by 0 ', '0=12 1=2'), ('holds 2 by 1 by 12', '0=2 1=1 2=12'),
         ('holds 12 by', '0=12 11=2'), ('holds 1 by 2 by 12', '0=1 1=2 2=12'),
         ('holds 8193 by', '0=8193'), ('tag 0x3f000000', '0=12 21=0'), ('holds 0 by', '0=0'))],

@@ -18,9 +18,10 @@
 struct job {
     struct vrt_carrier_onnx *onnx;
     const struct vrt_carrier_shape *out;
+    const float *from;              /* input 0; NULL where its numbers aren't read */
     int64_t n;
     float *to;                      /* [n] */
-    bool is_whole;
+    bool is_whole;                  /* at first: as input 0 is */
 };
 
 static const struct vrt_carrier_shape *shape_in(const struct job *job, int i)
@@ -59,20 +60,15 @@ static void move(const struct vrt_carrier_shape *shape, const float *from, const
 }
 
 /* Input i, repeated along the axes that it has 1 of. */
-static bool spread(const struct job *job, int i, float *to)
+static void spread(const struct job *job, int i, const float *from, float *to)
 {
-    const float *from = vrt_carrier_onnx_numbers(job->onnx, i);
     int64_t own[DIMS_MAX], steps[DIMS_MAX] = { 0 };
-
-    if (!from)
-        return false;
     const struct vrt_carrier_shape *shape = shape_in(job, i);
     const int first = job->out->n_dims - shape->n_dims;
     steps_of(shape, own);
     for (int d = 0; d < shape->n_dims; d++)
         steps[first + d] = shape->dims[d] == 1 ? 0 : own[d];
     move(job->out, from, steps, to);
-    return true;
 }
 
 static float combine(char op, float a, float b, bool is_whole)
@@ -99,11 +95,13 @@ static float combine(char op, float a, float b, bool is_whole)
 static bool binary(struct job *job, char op)
 {
     VRT_CLEANUP(vrt_freep) float *other = vrt_carrier_onnx_alloc(job->onnx, job->n);
+    const float *second = vrt_carrier_onnx_numbers(job->onnx, 1);
 
-    if (!other || job->onnx->n_in != 2 || !spread(job, 0, job->to) || !spread(job, 1, other))
+    if (!other || job->onnx->n_in != 2 || !second)
         return false;
-    const bool is_whole = vrt_carrier_onnx_in(job->onnx, 0)->is_whole &&
-                          vrt_carrier_onnx_in(job->onnx, 1)->is_whole;
+    const bool is_whole = job->is_whole && vrt_carrier_onnx_in(job->onnx, 1)->is_whole;
+    spread(job, 0, job->from, job->to);
+    spread(job, 1, second, other);
     for (int64_t i = 0; i < job->n; i++)
         job->to[i] = combine(op, job->to[i], other[i], is_whole);
     job->is_whole = is_whole || strchr("=<>lg&|", op);
@@ -113,11 +111,15 @@ static bool binary(struct job *job, char op)
 static bool where(struct job *job, char op)
 {
     VRT_CLEANUP(vrt_freep) float *others = vrt_carrier_onnx_alloc(job->onnx, 2 * job->n);
+    const float *second = vrt_carrier_onnx_numbers(job->onnx, 1);
+    const float *third = vrt_carrier_onnx_numbers(job->onnx, 2);
 
     (void)op;
-    if (!others || !spread(job, 0, job->to) || !spread(job, 1, others) ||
-        !spread(job, 2, others + job->n))
+    if (!others || !second || !third)
         return false;
+    spread(job, 0, job->from, job->to);
+    spread(job, 1, second, others);
+    spread(job, 2, third, others + job->n);
     for (int64_t i = 0; i < job->n; i++)
         job->to[i] = others[job->to[i] != 0 ? i : job->n + i];
     job->is_whole = vrt_carrier_onnx_in(job->onnx, 1)->is_whole;
@@ -141,11 +143,10 @@ static float compute(char op, float x)
 
 static bool unary(struct job *job, char op)
 {
-    if (!spread(job, 0, job->to))
-        return false;
+    spread(job, 0, job->from, job->to);
     for (int64_t i = 0; i < job->n; i++)
         job->to[i] = compute(op, job->to[i]);
-    job->is_whole = op == '!' || (vrt_carrier_onnx_in(job->onnx, 0)->is_whole && op != '1');
+    job->is_whole = op == '!' || (job->is_whole && op != '1');
     return true;
 }
 
@@ -155,8 +156,7 @@ static bool cast(struct job *job, char op)
     const bool is_float = to == 1 || to == 10 || to == 11 || to == 16, is_truth = to == 9;
 
     (void)op;
-    if (!spread(job, 0, job->to))
-        return false;
+    spread(job, 0, job->from, job->to);
     for (int64_t i = 0; i < job->n && !is_float; i++)
         job->to[i] = is_truth ? job->to[i] != 0 : truncf(job->to[i]);
     job->is_whole = !is_float;
@@ -166,27 +166,21 @@ static bool cast(struct job *job, char op)
 /* The same numbers, in another shape. */
 static bool copy(struct job *job, char op)
 {
-    const float *from = vrt_carrier_onnx_numbers(job->onnx, 0);
-
     (void)op;
-    if (!from || vrt_carrier_shape_n(shape_in(job, 0)) != job->n)
+    if (vrt_carrier_shape_n(shape_in(job, 0)) != job->n)
         return false;
-    memcpy(job->to, from, (size_t)job->n * sizeof(*from));
-    job->is_whole = vrt_carrier_onnx_in(job->onnx, 0)->is_whole;
+    memcpy(job->to, job->from, (size_t)job->n * sizeof(*job->from));
     return true;
 }
 
 static bool range(struct job *job, char op)
 {
-    const float *first = vrt_carrier_onnx_numbers(job->onnx, 0);
+    /* The shape follows from these numbers: they are there. */
     const float *step = vrt_carrier_onnx_numbers(job->onnx, 2);
 
     (void)op;
-    if (!first || !step)
-        return false;
     for (int64_t i = 0; i < job->n; i++)
-        job->to[i] = *first + (float)i * *step;
-    job->is_whole = vrt_carrier_onnx_in(job->onnx, 0)->is_whole;
+        job->to[i] = *job->from + (float)i * *step;
     return true;
 }
 
@@ -259,7 +253,7 @@ static bool concat(struct job *job, char op)
 
 static bool slice(struct job *job, char op)
 {
-    const float *from = vrt_carrier_onnx_numbers(job->onnx, 0);
+    const float *from = job->from;
     int64_t starts[DIMS_MAX], axes[DIMS_MAX], by[DIMS_MAX], steps[DIMS_MAX];
     const int n = vrt_carrier_onnx_integers(job->onnx, NULL, 1, starts);
     const int n_axes = vrt_carrier_onnx_integers(job->onnx, NULL, 3, axes);
@@ -267,8 +261,6 @@ static bool slice(struct job *job, char op)
     const struct vrt_carrier_shape *of = shape_in(job, 0);
 
     (void)op;
-    if (!from)
-        return false;
     steps_of(of, steps);
     for (int k = 0; k < n; k++) {
         const int axis = vrt_carrier_axis(n_axes ? axes[k] : k, of->n_dims);
@@ -280,18 +272,16 @@ static bool slice(struct job *job, char op)
         steps[axis] *= is_back ? -1 : 1;
     }
     move(job->out, from, steps, job->to);
-    job->is_whole = vrt_carrier_onnx_in(job->onnx, 0)->is_whole;
     return true;
 }
 
 static bool gather(struct job *job, char op)
 {
-    const float *from = vrt_carrier_onnx_numbers(job->onnx, 0);
     const float *at = vrt_carrier_onnx_numbers(job->onnx, 1);
     int64_t inner, outer;
 
     (void)op;
-    if (!from || !at)
+    if (!at)
         return false;
     const struct vrt_carrier_shape *of = shape_in(job, 0);
     const int axis = vrt_carrier_onnx_axis(job->onnx, of->n_dims);
@@ -302,39 +292,31 @@ static bool gather(struct job *job, char op)
             if (!(at[i] >= (float)-n && at[i] < (float)n))
                 return false;
             const int64_t place = (int64_t)at[i] + (at[i] < 0 ? n : 0);
-            memcpy(job->to + (k * n_at + i) * inner, from + (k * n + place) * inner,
-                   (size_t)inner * sizeof(*from));
+            memcpy(job->to + (k * n_at + i) * inner, job->from + (k * n + place) * inner,
+                   (size_t)inner * sizeof(*job->from));
         }
-    job->is_whole = vrt_carrier_onnx_in(job->onnx, 0)->is_whole;
     return true;
 }
 
 static bool transpose(struct job *job, char op)
 {
-    const float *from = vrt_carrier_onnx_numbers(job->onnx, 0);
     int64_t perm[DIMS_MAX], own[DIMS_MAX], steps[DIMS_MAX];
     const int n = vrt_carrier_onnx_integers(job->onnx, "perm", -1, perm);
     const int n_dims = job->out->n_dims;
 
     (void)op;
-    if (!from)
-        return false;
     steps_of(shape_in(job, 0), own);
     for (int d = 0; d < n_dims; d++)
         steps[d] = own[n ? perm[d] : n_dims - 1 - d];
-    move(job->out, from, steps, job->to);
-    job->is_whole = vrt_carrier_onnx_in(job->onnx, 0)->is_whole;
+    move(job->out, job->from, steps, job->to);
     return true;
 }
 
 static bool tile(struct job *job, char op)
 {
-    const float *from = vrt_carrier_onnx_numbers(job->onnx, 0);
+    const struct vrt_carrier_shape *of = shape_in(job, 0);
 
     (void)op;
-    if (!from)
-        return false;
-    const struct vrt_carrier_shape *of = shape_in(job, 0);
     for (int64_t i = 0; i < job->n; i++) {
         int64_t rest = i, place = 0, step = 1;
 
@@ -343,9 +325,8 @@ static bool tile(struct job *job, char op)
             rest /= job->out->dims[d];
             step *= of->dims[d];
         }
-        job->to[i] = from[place];
+        job->to[i] = job->from[place];
     }
-    job->is_whole = vrt_carrier_onnx_in(job->onnx, 0)->is_whole;
     return true;
 }
 
@@ -402,7 +383,8 @@ static const struct {
 
 bool vrt_carrier_onnx_compute(struct vrt_carrier_onnx *onnx, struct vrt_carrier_value *ret_value)
 {
-    struct job job = { .onnx = onnx, .out = &onnx->shape, .n = vrt_carrier_shape_n(&onnx->shape) };
+    struct job job = { .onnx = onnx, .out = &onnx->shape, .n = vrt_carrier_shape_n(&onnx->shape),
+                       .is_whole = vrt_carrier_onnx_in(onnx, 0)->is_whole };
     const char *type = vrt_onnx_text(onnx->node->op_type);
     size_t i = 0;
 
@@ -411,7 +393,10 @@ bool vrt_carrier_onnx_compute(struct vrt_carrier_onnx *onnx, struct vrt_carrier_
     if (i == VRT_ARRAY_SIZE(kinds) || job.n > VRT_CARRIER_NUMBERS_MAX - onnx->n_live ||
         job.n > COMPUTED_MAX - onnx->n_computed)
         return false;
-    job.to = vrt_carrier_onnx_alloc(onnx, job.n);
+    const bool is_read = kinds[i].compute != concat && kinds[i].compute != fill &&
+                         kinds[i].compute != shape;
+    job.from = is_read ? vrt_carrier_onnx_numbers(onnx, 0) : NULL;
+    job.to = is_read && !job.from ? NULL : vrt_carrier_onnx_alloc(onnx, job.n);
     if (!job.to)
         return false;
     onnx->n_computed += job.n;
