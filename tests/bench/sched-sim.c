@@ -6,8 +6,8 @@
  *
  * Time is simulated, but for that of the decisions. "best" is the shortest schedule of whole shards
  * there is (sched-play.h has the argument), "fluid" that of work which can be divided at will: no
- * schedule is shorter. Ratios are over "best". What is lost, shared by users or comes at any time is
- * held to bounds by tests/unit/sched/test-sched-play.c.
+ * schedule is shorter. Ratios are over "best". What is lost, shared by users or comes at any time
+ * is held to bounds by tests/unit/sched/test-sched-play.c.
  */
 
 #include <math.h>

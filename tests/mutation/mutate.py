@@ -2,14 +2,15 @@
 # SPDX-License-Identifier: MIT
 """Do the tests notice plausible mistakes? Makes them, one at a time, in a copy of the tree.
 
-usage: mutate.py [--seed N] [--count N] [--minutes M] [--limit S] [--suites NAMES] [--again]
-                 [--sanitize] [--report] [FILE-PATTERN...]
+usage: mutate.py [--seed N] [--count N] [--minutes M] [--limit S] [--suites NAMES] [--copies N]
+                 [--again] [--sanitize] [--report] [FILE-PATTERN...]
 
   --seed N      which mistakes are taken (default 1)
   --count N     how many (default 50)
   --minutes M   stop after so long; the same command goes on from there
   --limit S     a mistake's tests are stopped after S seconds (default 180)
   --suites A,B  only tests of these suites (default: all that need no simulated card)
+  --copies N    so many copies of the tree, in each of which a mistake is tried (default 2)
   --again       try those anew that survived or were uncovered, with the tests as they are now
   --sanitize    try them in a build with check.sh's sanitizers: --again --sanitize --limit 1200
                 says which of those that survived check.sh notices
@@ -17,8 +18,9 @@ usage: mutate.py [--seed N] [--count N] [--minutes M] [--limit S] [--suites NAME
 
 FILE-PATTERN is for example 'daemon/jobs/*.c'; without one all of daemon/, workers/, proto/ and
 client/ are meant, but the kernels, which conformance holds bit by bit. The first run builds the
-tree twice and runs each test once to learn which lines it passes (clang's coverage, half an hour on
-two cores, resumable); --count 0 does only that, and without build-mutate/map.jsonl it is done anew.
+copies and a further one, in which it runs each test once to learn which lines it passes (clang's
+coverage, half an hour on two cores, resumable); --count 0 does only that, and without
+build-mutate/map.jsonl it is done anew.
 All is kept in build-mutate/. Of a mistake the tests that pass its line run, those named alike and
 the quickest first, until one fails, and does so twice. Printed is what became of it: killed (by
 which test), hung (a test outlasted five times its time), survived, uncovered (no test passes the
@@ -51,6 +53,7 @@ WORK = os.path.join(TOP, 'build-mutate')
 TREE = os.path.join(WORK, 'tree')
 # As in check.sh: whole programs wait for time to pass and compute for a third of it.
 JOBS = 2 * len(os.sched_getaffinity(0))
+COPIES = 2                      # while one is built, tests of the other wait for time to pass
 
 SUITES = 'unit,unit-slow,client,flow,conformance,fuzz,e2e,e2e-twice,fault'
 PRODUCT = 'daemon', 'workers', 'proto', 'client'
@@ -67,21 +70,22 @@ COVERAGE = ['-fprofile-instr-generate', '-fcoverage-mapping', '-mllvm',
             '-runtime-counter-relocation']
 
 
-def copy_tree():
-    """Brings the copy up to date; what has not changed keeps its time."""
+def copy_tree(tree):
+    """Brings a copy up to date; what has not changed keeps its time."""
+    os.makedirs(tree, exist_ok=True)
     names = subprocess.run(['git', 'ls-files', '-co', '--exclude-standard', '-z'], cwd=TOP,
                            text=True, check=True, capture_output=True).stdout.split('\0')
     names = {n for n in names if n and os.path.exists(os.path.join(TOP, n))}
     for name in names:
-        source, target = os.path.join(TOP, name), os.path.join(TREE, name)
+        source, target = os.path.join(TOP, name), os.path.join(tree, name)
         if not (os.path.exists(target) and open(source, 'rb').read() == open(target, 'rb').read()):
             os.makedirs(os.path.dirname(target), exist_ok=True)
             shutil.copy(source, target)
-    for folder, folders, files in os.walk(TREE):
+    for folder, folders, files in os.walk(tree):
         folders[:] = [f for f in folders if not f.startswith('build-')]
         for file in files:
             path = os.path.join(folder, file)
-            if os.path.relpath(path, TREE) not in names:
+            if os.path.relpath(path, tree) not in names:
                 os.unlink(path)
 
 
@@ -104,11 +108,12 @@ def kill_what_is_left(folder):
 
 
 class Build:
-    def __init__(self, name, cc, suites, flags=(), options=()):
+    def __init__(self, name, cc, suites, tree=TREE, flags=(), options=()):
         # Where builds usually are: what is logged names sources by their place.
-        self.folder, self.running = os.path.join(TREE, 'build-' + name), set()
+        self.folder, self.running = os.path.join(tree, 'build-' + name), set()
+        self.is_stopped = False
         if not os.path.exists(os.path.join(self.folder, 'build.ninja')):
-            subprocess.run(['meson', 'setup', self.folder, TREE, *OPTIONS, *options,
+            subprocess.run(['meson', 'setup', self.folder, tree, *OPTIONS, *options,
                             '-Dc_args=' + ' '.join(flags), '-Dc_link_args=' + ' '.join(flags)],
                            check=True, env=dict(os.environ, CC=cc, **LINKER),
                            stdout=subprocess.DEVNULL)
@@ -129,8 +134,16 @@ class Build:
         return subprocess.run(['ninja', '-C', self.folder, *targets],
                               capture_output=True).returncode == 0
 
+    def stop(self):
+        """Of what runs nothing is to be believed from now on, and no more does."""
+        self.is_stopped = True
+        for process in list(self.running):
+            kill(process)
+
     def run(self, name, limit, more=None):
         """Return: (exit status; None: it took longer than `limit` seconds; seconds)."""
+        if self.is_stopped:
+            return 0, 0
         test, started = self.tests[name], time.monotonic()
         folder = tempfile.mkdtemp(prefix='vrt-')
         os.chmod(folder, 0o711)     # for tests that become other users
@@ -207,7 +220,7 @@ def read_lines(name):
 def make_map(suites):
     """Runs each test once that didn't yet. Return: {test: (seconds, lines as lines_passed())} of
     those that pass."""
-    build = Build('cover', 'clang', suites, COVERAGE)
+    build = Build('cover', 'clang', suites, flags=COVERAGE)
     told = {name: (seconds, lines) for name, seconds, lines in read_lines('map.jsonl')}
 
     def learn(name):
@@ -255,12 +268,15 @@ def choose(told, patterns, seed, count):
 
 
 class Mill:
-    """The plain build, which gets one mistake after the other."""
+    """The plain build of a copy, which gets one mistake after the other."""
 
-    def __init__(self, told, suites, limit, sanitize):
-        self.told, self.limit, self.slower = told, limit, SLOWER if sanitize else 1
-        self.build = Build('sanitized', 'clang', suites, options=SANITIZED) if sanitize \
-            else Build('plain', 'gcc', suites)
+    def __init__(self, told, arguments, tree):
+        self.told, self.limit, self.tree = told, arguments.limit, tree
+        self.jobs = max(JOBS // arguments.copies + 1, 2)
+        self.slower = SLOWER if arguments.sanitize else 1
+        copy_tree(tree)
+        self.build = Build('sanitized', 'clang', arguments.suites, tree, options=SANITIZED) \
+            if arguments.sanitize else Build('plain', 'gcc', arguments.suites, tree)
         self.sound = {f: self.digest(f) for t in self.build.tests.values() for f in t['files']}
 
     def digest(self, file):
@@ -300,12 +316,12 @@ class Mill:
                         kill(process)
 
         one = threading.Lock()
-        with concurrent.futures.ThreadPoolExecutor(JOBS) as pool:
+        with concurrent.futures.ThreadPoolExecutor(self.jobs) as pool:
             list(pool.map(try_one, names))
         return verdict
 
     def try_mutant(self, mutant):
-        names, path = self.tests_for(mutant), os.path.join(TREE, mutant.source.name)
+        names, path = self.tests_for(mutant), os.path.join(self.tree, mutant.source.name)
         if not names:
             return ['uncovered', '']
         files = {f for n in names for f in self.build.tests[n]['files']}
@@ -339,19 +355,36 @@ def work(arguments, told, found):
     again = ('survived', 'uncovered') if arguments.again else ()
     todo = [m for m in mutants if m.key() not in found or found[m.key()][0] in again]
     end = time.monotonic() + (arguments.minutes or 1e6) * 60
-    mill = Mill(told, arguments.suites, arguments.limit, arguments.sanitize) \
-        if todo and not arguments.report else None
-    with open(os.path.join(WORK, 'found.jsonl'), 'a', encoding='utf-8') as log:
-        for mutant in todo if mill else []:
-            if time.monotonic() > end:
+    n_mills = min(arguments.copies, len(todo)) if not arguments.report else 0
+    mills = [Mill(told, arguments, TREE + (f'-{i}' if i else '')) for i in range(n_mills)]
+    left, one = iter(todo), threading.Lock()
+
+    def turn(mill):
+        while time.monotonic() < end:
+            with one:
+                mutant = next(left, None)
+            if not mutant:
                 break
             started = time.monotonic()
-            found[mutant.key()] = verdict = mill.try_mutant(mutant)
-            log.write(json.dumps([mutant.key(), *verdict]) + '\n')
-            log.flush()
-            print(f'{verdict[0]:9} {mutant.source.name}:{mutant.line}: {mutant.kind}: '
-                  f'{mutant.changed()}  [{verdict[1]} {time.monotonic() - started:.0f} s]',
-                  flush=True)
+            verdict = mill.try_mutant(mutant)
+            if mill.build.is_stopped:
+                break
+            with one:
+                found[mutant.key()] = verdict
+                log.write(json.dumps([mutant.key(), *verdict]) + '\n')
+                log.flush()
+                print(f'{verdict[0]:9} {mutant.source.name}:{mutant.line}: {mutant.kind}: '
+                      f'{mutant.changed()}  [{verdict[1]} {time.monotonic() - started:.0f} s]',
+                      flush=True)
+
+    with open(os.path.join(WORK, 'found.jsonl'), 'a', encoding='utf-8') as log, \
+            concurrent.futures.ThreadPoolExecutor(max(n_mills, 1)) as pool:
+        try:
+            list(pool.map(turn, mills))
+        except KeyboardInterrupt:
+            for mill in mills:
+                mill.build.stop()
+            raise
     return [(m, *found[m.key()]) for m in mutants if m.key() in found]
 
 
@@ -362,6 +395,7 @@ def main():
     parser.add_argument('--minutes', type=float)
     parser.add_argument('--suites', type=lambda s: set(s.split(',')), default=SUITES)
     parser.add_argument('--limit', type=float, default=180)
+    parser.add_argument('--copies', type=int, default=COPIES)
     parser.add_argument('--again', action='store_true')
     parser.add_argument('--sanitize', action='store_true')
     parser.add_argument('--report', action='store_true')
@@ -374,8 +408,7 @@ def main():
         os.environ['UBSAN_OPTIONS'] = 'halt_on_error=1'
     # Of programs that run while others are built nothing is kept.
     os.environ['LLVM_PROFILE_FILE'] = os.devnull
-    os.makedirs(TREE, exist_ok=True)
-    copy_tree()
+    copy_tree(TREE)
     told = make_map(arguments.suites)
     found = {key: verdict for key, *verdict in read_lines('found.jsonl')}
     results = work(arguments, told, found)
