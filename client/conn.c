@@ -116,11 +116,13 @@ static int refuse_unreachable(const struct vrt_conn *conn, int errno_, struct vr
         return vrt_refuse(error, VRT_CONN_E_UNREACHABLE, "client.unreachable",
                           "you may not use vrtd's socket %s; ask who runs it for access, or start "
                           "your own with: vrtd", conn->printable);
-    /* A full queue: curl waits for a connection that is none, and finds no error. */
+    /* A queue that is full, or a connection that was closed at once: curl waited for it, and finds
+     * no error. */
     if (errno_ == 0)
         return vrt_refuse(error, VRT_CONN_E_UNREACHABLE, "client.unreachable",
-                          "vrtd at %s takes no connection: too many wait already; try again later, "
-                          "and see its log if that stays so", conn->printable);
+                          "vrtd at %s takes no connection: too many wait already, or it has no "
+                          "memory for one; try again later, and see its log if that stays so",
+                          conn->printable);
     return vrt_refuse(error, VRT_CONN_E_UNREACHABLE, "client.unreachable",
                       "vrtd is not running: nothing listens at %s; start it with: vrtd",
                       conn->printable);

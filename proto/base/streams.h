@@ -30,7 +30,7 @@ enum vrt_stream_fate {
 struct vrt_stream_info {
     int32_t kind, fate;
     int32_t width, height;              /* of a video, or a picture */
-    int32_t fps_num, fps_den;           /* of a video, on average; 0: unknown */
+    int32_t fps_num, fps_den;           /* of a video, on average; 0/1: unknown */
     int32_t sample_rate, channels;      /* of audio; Hz */
     int64_t bitrate;                    /* bits a second, as the file says */
     char codec[32];                     /* FFmpeg's name */

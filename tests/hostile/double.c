@@ -277,6 +277,7 @@ static size_t answer(struct hostile *hostile, struct vrt_message *message,
     case VRT_MESSAGE_JOIN_PREVIEW:
         memset(&message->body, 0, sizeof(message->body));
         message->body.previewed.streams.n_all = 1;
+        message->body.previewed.streams.streams[0].fps_den = 1;
         return VRT_MESSAGE_BYTES(previewed);
     case VRT_MESSAGE_JOIN:
         return join(hostile, message, fds);

@@ -257,8 +257,7 @@ static int take_stream(const struct vrt_stream_info *wire, struct vrt_stream_inf
         wire->width, wire->height, wire->fps_num, wire->sample_rate, wire->channels,
     };
     bool is_sane = is_below(wire->kind, VRT_STREAM_KIND_COUNT) &&
-                   is_below(wire->fate, VRT_STREAM_FATE_COUNT) &&
-                   (wire->fps_num == 0 || wire->fps_den > 0) &&
+                   is_below(wire->fate, VRT_STREAM_FATE_COUNT) && wire->fps_den > 0 &&
                    wire->bitrate >= 0 && wire->bitrate <= VRT_WIRE_NUMBER_MAX &&
                    is_text(wire->codec, sizeof(wire->codec)) &&
                    is_text(wire->language, sizeof(wire->language)) &&

@@ -63,6 +63,7 @@ void vrt_stream_info_fill(const AVStream *in, enum vrt_stream_fate fate,
         .kind = (int32_t)kind_of(par->codec_type),
         .fate = (int32_t)fate,
         .bitrate = VRT_MAX(par->bit_rate, 0),
+        .fps_den = 1,
     };
 
     if (info.kind == VRT_STREAM_VIDEO) {
