@@ -219,6 +219,7 @@ BROKEN_SWINIR += [(part, *map(ended, more)) for part, *more in (
      *[lambda o, x, n=n: o.made('MatMul', x, o.floats([*n, 1], [1.0] * math.prod(n))) for n in (
          [223], [2, 224])], lambda o, x: o.made('MatMul', x, o.floats([224], [1.0] * 224)),
      *[lambda o, x, op=op: o.made(op, x) for op in ('MatMul', 'Gemm', 'Conv')],
+     lambda o, x: o.made('Squeeze', x, [1]),
      *[lambda o, x, n=n: o.made('Gemm', o.reshape(x, *n[0]), o.floats(n[1], [
          1.0] * math.prod(n[1])), o.number(0.0)) for n in (
              ([1, 3, 112, 224], [224, 1]), ([-1, 224], [223, 1]), ([-1, 224], [1, 224, 1]))],
