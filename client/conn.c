@@ -30,7 +30,6 @@
 #include "base/folder.h"
 #include "msg_job.h"
 
-
 /* One request under way: what curl's callbacks need. */
 struct exchange {
     const struct vrt_request *request;
